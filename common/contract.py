@@ -1,0 +1,86 @@
+"""The contract: what every ``frameworks/NAME/cnn.py`` defines, in this order.
+
+The six steps are what a reader compares; the other three functions tell the shared runner what it
+may not guess. A module is plain functions and knows nothing of the runner.
+
+==========  =====================================  ====================================================
+function    arguments                              does
+==========  =====================================  ====================================================
+configure   lane, threads, seed                    set this framework's switches; return the settings
+load        images, labels, settings               NumPy arrays (x, y) as this framework wants them
+symbol      settings, hp                           the network, without an activation on its last layer
+loss        network, settings, hp, weights         loss, optimiser, initial weights: the model
+train       model, batches                         yield the loss of each step of one pass
+predict     model, x                               scores (n, 10) of every row
+evaluate    scores, labels                         accuracy in [0, 1]
+weights     model                                  the weights, canonical, as NumPy float32 arrays
+wait        model                                  return when the device has finished its work
+==========  =====================================  ====================================================
+
+Shapes and units
+    images: (n, 3, 32, 32) float32 in [0, 1].  labels: (n,) int64 in 0..9.
+    hp: ``common.hyperparameters.Hyperparameters``.
+    weights: dict of float32 arrays, names and layouts as in ``common.weights``.
+    batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.
+    The losses that ``train`` yields are anything that ``float()`` reads. A framework that runs
+    asynchronously yields them unread, so that reading is not timed as training; the step that a
+    loss belongs to has been issued, and its weight update too, when the loss is yielded.
+    model: whatever ``train`` and ``predict`` need; opaque to the caller.
+
+Settings
+    A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW" or "NHWC",
+    of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always there; the rest are
+    switches in the framework's own terms, read back from it where it can tell. ``not_in_force``
+    lists those that were asked for but cannot act on this machine, such as cuDNN's autotune
+    without a GPU.
+"""
+
+import inspect
+
+STEPS = ("load", "symbol", "loss", "train", "predict", "evaluate")
+
+SIGNATURES = {
+    "configure": ("lane", "threads", "seed"),
+    "load": ("images", "labels", "settings"),
+    "symbol": ("settings", "hp"),
+    "loss": ("network", "settings", "hp", "weights"),
+    "train": ("model", "batches"),
+    "predict": ("model", "x"),
+    "evaluate": ("scores", "labels"),
+    "weights": ("model",),
+    "wait": ("model",),
+}
+
+LANES = ("same", "best")
+
+REQUIRED_SETTINGS = ("device", "layout", "precision", "threads", "not_in_force")
+
+
+def problems(module):
+    """What keeps ``module`` from the contract, as a list of sentences; empty if it keeps it."""
+    found = []
+    for name, arguments in SIGNATURES.items():
+        function = getattr(module, name, None)
+        if not inspect.isfunction(function):
+            found.append("%s() is missing" % name)
+            continue
+        if tuple(inspect.signature(function).parameters) != arguments:
+            found.append("%s() should take (%s)" % (name, ", ".join(arguments)))
+        if not function.__doc__:
+            found.append("%s() has no docstring" % name)
+    own = [name for name in SIGNATURES if name in vars(module)]
+    lines = [inspect.getsourcelines(getattr(module, name))[1] for name in own]
+    if lines != sorted(lines):
+        found.append("the functions do not stand in the order " + ", ".join(SIGNATURES))
+    return found
+
+
+def settings_problems(settings):
+    """What is wrong with a settings dict that ``configure`` returned; empty if nothing is."""
+    found = ["setting %r is missing" % key for key in REQUIRED_SETTINGS if key not in settings]
+    if settings.get("layout") not in ("NCHW", "NHWC"):
+        found.append("layout is %r, not NCHW or NHWC" % settings.get("layout"))
+    for key in settings.get("not_in_force", ()):
+        if key not in settings:
+            found.append("%r is listed as not in force but is not a setting" % key)
+    return found

@@ -1,0 +1,24 @@
+"""Initial weights, drawn once in NumPy and put into every framework."""
+
+import numpy as np
+
+from common.weights import SHAPES
+
+
+def xavier_uniform(seed):
+    """Xavier (Glorot) uniform weights and zero biases, as a dict of canonical float32 arrays.
+
+    A weight is uniform in +-sqrt(6 / (fan_in + fan_out)), where a convolution's fans count its
+    kernel's positions (Glorot & Bengio, 2010). ``RandomState`` because its streams are frozen:
+    every NumPy gives the same bits.
+    """
+    random = np.random.RandomState(seed)
+    weights = {}
+    for name, shape in SHAPES.items():
+        if name.endswith(".bias"):
+            weights[name] = np.zeros(shape, np.float32)
+        else:
+            positions = int(np.prod(shape[2:]))
+            bound = np.sqrt(6.0 / ((shape[0] + shape[1]) * positions))
+            weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
+    return weights
