@@ -1,13 +1,13 @@
 """The canonical weights: names, layouts, and the file that any framework saves and loads."""
 
-import os
-import tempfile
 import zipfile
+import zlib
 from collections import OrderedDict
 
 import numpy as np
 
 from common.errors import InputError
+from common.files import atomic_write
 
 # Convolutions are (out, in, height, width) for cross-correlation; dense weights are (out, in), and
 # the first dense layer's inputs are the flattened channels, height, width in that order.
@@ -27,3 +27,52 @@ SHAPES = OrderedDict(
         ("dense2.bias", (10,)),
     ]
 )
+
+PARAMETERS = sum(int(np.prod(shape)) for shape in SHAPES.values())
+
+
+def check(weights, source="the weights"):
+    """Return ``weights`` as contiguous float32 arrays in canonical order.
+
+    Raises InputError, naming ``source`` and the tensor, where one is missing, not known, misshapen,
+    not float32 or not finite.
+    """
+    for name in weights:
+        if name not in SHAPES:
+            raise InputError("%s: tensor %r is not one of the model's" % (source, name))
+    checked = OrderedDict()
+    for name, shape in SHAPES.items():
+        if name not in weights:
+            raise InputError("%s: tensor %r is missing" % (source, name))
+        array = np.asarray(weights[name])
+        if array.shape != shape:
+            raise InputError(
+                "%s: tensor %r has shape %s, not %s" % (source, name, array.shape, shape)
+            )
+        if array.dtype != np.float32:
+            raise InputError("%s: tensor %r is %s, not float32" % (source, name, array.dtype))
+        if not np.isfinite(array).all():
+            raise InputError("%s: tensor %r holds values that are not finite" % (source, name))
+        checked[name] = np.ascontiguousarray(array)
+    return checked
+
+
+def load(path):
+    """Read canonical weights from an ``.npz``; InputError names the file and what is wrong."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            weights = {name: archive[name] for name in archive.files}
+    except OSError as error:
+        if error.errno is None:  # NumPy's own complaint that the content is neither npy nor npz
+            raise InputError("%s: not a weights file (.npz)" % path)
+        raise InputError("%s: %s" % (path, error.strerror))
+    except (ValueError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error):
+        # AttributeError: a bare .npy loads as an array, which has no ``files``.
+        raise InputError("%s: not a weights file (.npz)" % path)
+    return check(weights, path)
+
+
+def save(path, weights):
+    """Write canonical weights to an ``.npz`` that any framework here can load, atomically."""
+    with atomic_write(path) as file:
+        np.savez(file, **check(weights))

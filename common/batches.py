@@ -1,0 +1,25 @@
+"""The shared batches: the same observations in the same order for every framework."""
+
+import numpy as np
+
+from common.errors import InputError
+
+
+def order(n, batch_size, seed, epoch):
+    """Which observations make up each step of an epoch, as int64 indices (steps, batch_size).
+
+    Every observation of ``n`` is drawn at most once; the last partial batch is dropped. InputError
+    if there are fewer observations than one batch. ``RandomState`` because its streams are frozen:
+    every NumPy gives the same order.
+    """
+    if n < batch_size:
+        raise InputError("%d training images are fewer than one batch of %d" % (n, batch_size))
+    steps = n // batch_size
+    shuffled = np.random.RandomState([seed, epoch]).permutation(n).astype(np.int64)
+    return shuffled[: steps * batch_size].reshape(steps, batch_size)
+
+
+def batches(x, y, batch_size, seed, epoch):
+    """The (x, y) of each step of an epoch, taken by ``order`` along the first axis."""
+    for indices in order(len(y), batch_size, seed, epoch):
+        yield x[indices], y[indices]

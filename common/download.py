@@ -1,0 +1,109 @@
+"""Download CIFAR-10's binary version: checked, unpacked safely, all of it or nothing."""
+
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+
+import pooch
+import requests
+
+from common.errors import InputError
+
+URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+# Of the archive whose MD5 its page (https://www.cs.toronto.edu/~kriz/cifar.html) gives as
+# c32a1d4ab5d03f1284b67883e8d87530.
+SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
+
+FOLDER = "cifar-10-batches-bin"
+FILES = tuple("data_batch_%d.bin" % i for i in range(1, 6)) + ("test_batch.bin",)
+
+
+class NoNetwork(Exception):
+    """The server cannot be reached at all; anything worse than that is an InputError."""
+
+
+def fetch(folder, url=URL, sha256=SHA256):
+    """Download ``url`` and unpack it as ``folder``/cifar-10-batches-bin; return that path.
+
+    NoNetwork if no connection can be made. InputError if the server refuses, the download breaks
+    off or is not the archive with this checksum, or the folder cannot be written; then nothing is
+    left that could be taken for the data.
+    """
+    try:
+        # pooch moves the file to its name only after the checksum has matched.
+        archive = pooch.retrieve(
+            url,
+            known_hash="sha256:" + sha256,
+            fname="cifar-10-binary.tar.gz",
+            path=folder,
+            downloader=pooch.HTTPDownloader(progressbar=True, chunk_size=1 << 16, timeout=30),
+        )
+    except requests.exceptions.RequestException as error:
+        if _unreachable(error):
+            raise NoNetwork(_line(error))
+        raise InputError("%s: the download failed: %s" % (url, _line(error)))
+    except ValueError:
+        raise InputError("%s: the download is corrupt: its SHA-256 is not %s" % (url, sha256))
+    except OSError as error:
+        raise InputError("%s: the download cannot be kept: %s" % (folder, _line(error)))
+    target = unpack(archive, folder)
+    os.remove(archive)
+    return target
+
+
+def unpack(archive, folder):
+    """Unpack the six batch files of a tar into ``folder``/cifar-10-batches-bin; return that path.
+
+    InputError, and nothing written, if a member is a link or a device or points outside that
+    folder, or if a batch file is missing.
+    """
+    target = os.path.join(folder, FOLDER)
+    temporary = tempfile.mkdtemp(prefix="unpacking-", dir=folder)
+    try:
+        with tarfile.open(archive) as tar:
+            members = {}
+            for member in tar.getmembers():
+                _check(archive, member)
+                members[member.name] = member
+            for name in FILES:
+                member = members.get(FOLDER + "/" + name)
+                if member is None or not member.isfile():
+                    raise InputError("%s: %s is missing from the archive" % (archive, name))
+                with tar.extractfile(member) as source:
+                    with open(os.path.join(temporary, name), "wb") as destination:
+                        shutil.copyfileobj(source, destination)
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            if not os.path.isdir(target):
+                raise
+            # Another process was faster; both unpacked the same files.
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise InputError("%s: cannot be unpacked: %s" % (archive, _line(error)))
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return target
+
+
+def _check(archive, member):
+    """Refuse a member that is not a plain file or folder inside FOLDER."""
+    # Both kinds of slash, and a drive's colon, so that Windows reads no other path than this does.
+    parts = member.name.replace("\\", "/").split("/")
+    inside = parts[0] == FOLDER and ".." not in parts and ":" not in member.name
+    if not inside or not (member.isfile() or member.isdir()):
+        raise InputError("%s: refused: member %r is not a file in it" % (archive, member.name))
+
+
+def _unreachable(error):
+    """Whether no connection came about, as against one that was refused or broke off."""
+    if isinstance(error, requests.exceptions.SSLError):
+        return False
+    # A body that stalls is raised as a ConnectionError around urllib3's ReadTimeoutError.
+    stalled = error.args and type(error.args[0]).__name__ == "ReadTimeoutError"
+    return isinstance(error, requests.exceptions.ConnectionError) and not stalled
+
+
+def _line(error):
+    return " ".join(str(error).split()) or type(error).__name__

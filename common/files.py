@@ -1,0 +1,39 @@
+"""Files that are either whole or not there."""
+
+import os
+import tempfile
+from contextlib import contextmanager
+
+from common.errors import InputError
+
+
+def check_writable(path):
+    """Raise InputError, naming ``path``, unless a file can be put there; makes missing folders."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+        # Root may write where the permission bits say no, so try it instead of asking os.access.
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError("%s: cannot be written: %s" % (path, error.strerror))
+    if os.path.isdir(path):
+        raise InputError("%s: cannot be written: it is a folder" % path)
+
+
+@contextmanager
+def atomic_write(path):
+    """A binary file that appears at ``path`` when the block ends well, and not at all otherwise."""
+    check_writable(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, part = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path), suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(part, 0o644)  # mkstemp's files are private
+        os.replace(part, path)
+    except BaseException:
+        os.remove(part)
+        raise

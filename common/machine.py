@@ -1,0 +1,105 @@
+"""What machine and which versions a run was made with."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+
+
+def usable_cores():
+    """Logical cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def limit_threads(threads):
+    """Have every maths library that is imported after this use ``threads`` threads.
+
+    Libraries read these variables once, when they are loaded; so NumPy, which is loaded by now, is
+    limited through threadpoolctl.
+    """
+    for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR"):
+        os.environ[name + "_NUM_THREADS"] = str(threads)
+    import threadpoolctl
+
+    threadpoolctl.threadpool_limits(limits=threads)
+
+
+def _cpu():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return re.search(r"model name\s*: (.*)", file.read()).group(1)
+    except (OSError, AttributeError):
+        return platform.processor() or platform.machine()
+
+
+def _gpus():
+    """(name, memory in MiB, driver) of each NVIDIA GPU, from nvidia-smi; empty without one."""
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    try:
+        text = subprocess.check_output(query, stderr=subprocess.DEVNULL, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [line.split(", ") for line in text.decode().splitlines()]
+    return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
+
+
+def facts():
+    """The machine, as a dict of JSON values."""
+    return {
+        "cpu": _cpu(),
+        "cores": usable_cores(),
+        "physical_cores": psutil.cpu_count(logical=False),
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpus": _gpus(),
+        "system": platform.platform(),
+        "allocator": {key: os.environ[key] for key in sorted(os.environ) if "MALLOC" in key},
+    }
+
+
+def folder_name(facts):
+    """A name for this kind of machine that can be a folder: its GPU, or its CPU, and the cores."""
+    name = facts["gpus"][0]["name"] if facts["gpus"] else facts["cpu"]
+    name = re.sub(r"\((R|TM|tm)\)|CPU|Processor|@.*", " ", name)
+    words = re.findall(r"[a-z0-9.]+", name.lower())
+    return "-".join(words + ["%d" % facts["cores"], "cores"])
+
+
+def versions(package):
+    """Interpreter, NumPy, and the imported library called ``package``."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "framework": str(sys.modules[package].__version__),
+    }
+
+
+def matmul_flops(size=2048, repeats=5):
+    """Floating-point operations a second of NumPy's float32 matrix product, the best of a few.
+
+    The yardstick for a CPU: what share of it a training run reaches tells more than its seconds.
+    """
+    a = np.ones((size, size), np.float32)
+    out = np.empty_like(a)
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        np.matmul(a, a, out=out)
+        seconds.append(time.perf_counter() - start)
+    return 2.0 * size**3 / min(seconds)
+
+
+def peak_memory():
+    """Most resident memory this process has had, in bytes; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

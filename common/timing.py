@@ -1,0 +1,85 @@
+"""Clocks that wait for the device, and the summary of what they read."""
+
+import math
+import time
+from collections import namedtuple
+
+import numpy as np
+
+BLOCK = 8  # steps between two looks at the clock: a device that runs ahead is seldom held up
+
+Pass = namedtuple("Pass", "losses blocks seconds outside")
+Pass.__doc__ = """One timed pass over the batches.
+
+losses: of each step, as floats.
+blocks: (steps, seconds) of each block; the first step of a run is a block of its own.
+seconds: from the first batch until the device had finished the last.
+outside: those of them that the runner spent, neither in the module nor in making batches.
+"""
+
+
+class NotFinite(Exception):
+    """The loss of step ``step`` (from 1, over the whole run) is ``value``: infinite or NaN."""
+
+    def __init__(self, step, value, losses):
+        super().__init__("the loss of step %d is %s: training stopped" % (step, value))
+        self.step = step
+        self.losses = losses
+
+
+def timed_pass(module, model, batches, steps_before=0, report=lambda losses, seconds: None):
+    """Train one pass and time it, block by block; NotFinite at the first loss that is not.
+
+    ``report(losses, seconds)`` is called after each block. Reading a loss makes an asynchronous
+    framework wait, so losses are read a block at a time, when the clock has been read.
+    """
+    losses, blocks, unread, outside = [], [], [], 0.0
+    started = block_started = time.perf_counter()
+
+    def end_block():
+        nonlocal block_started, outside
+        module.wait(model)
+        now = time.perf_counter()
+        blocks.append((len(unread), now - block_started))
+        for loss in unread:
+            losses.append(float(loss))
+            if not math.isfinite(losses[-1]):
+                raise NotFinite(steps_before + len(losses), losses[-1], losses)
+        report(losses[-len(unread) :], now - block_started)
+        unread.clear()
+        block_started = time.perf_counter()
+        outside += block_started - now
+
+    for loss in module.train(model, batches):
+        unread.append(loss)
+        if len(unread) == BLOCK or (not steps_before and not blocks):
+            end_block()
+    if unread:
+        end_block()
+    return Pass(losses, blocks, block_started - started, outside)
+
+
+def spread(values):
+    """Median and quartiles of ``values``, with how many they were."""
+    low, median, high = np.percentile(values, [25, 50, 75])
+    return {"median": median, "quartiles": [low, high], "n": len(values)}
+
+
+def summary(passes, batch_size):
+    """The training times of a run, in seconds, from its passes.
+
+    ``step`` and ``images_per_second`` are of the steady state: without the first step, which
+    compiles, tunes and allocates, and with ``step`` the mean of each block of steps.
+    """
+    steady = [block for one in passes for block in one.blocks][1:] or passes[0].blocks
+    seconds = [block / steps for steps, block in steady]
+    steps = spread(seconds)
+    total = sum(one.seconds for one in passes)
+    return {
+        "first_step": passes[0].blocks[0][1],
+        "epochs": [one.seconds for one in passes],
+        "train": total,
+        "step": steps,
+        "images_per_second": batch_size / steps["median"],
+        "runner_share": sum(one.outside for one in passes) / total,
+    }

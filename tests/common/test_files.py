@@ -1,0 +1,124 @@
+"""Weights and files: what is written is whole, what is read is checked."""
+
+import os
+
+import numpy as np
+import pytest
+
+from common import initializers, weights
+from common.errors import InputError
+from common.files import atomic_write, check_writable
+
+
+@pytest.fixture
+def xavier():
+    return initializers.xavier_uniform(0)
+
+
+def test_the_model_has_3441592_parameters():
+    assert weights.PARAMETERS == 3441592
+
+
+def test_xavier_weights_have_the_stated_bounds_and_zero_biases(xavier):
+    for name, shape in weights.SHAPES.items():
+        assert xavier[name].shape == shape and xavier[name].dtype == np.float32
+    assert not any(xavier[name].any() for name in xavier if name.endswith("bias"))
+    bound = np.sqrt(6 / (3 * 9 + 50 * 9))
+    assert 0.98 * bound < np.abs(xavier["conv1.weight"]).max() <= bound
+    bound = np.sqrt(6 / (6400 + 512))
+    assert 0.999 * bound < np.abs(xavier["dense1.weight"]).max() <= bound
+
+
+def test_xavier_weights_are_the_same_bits_everywhere(xavier):
+    """Known answers: RandomState's streams are frozen."""
+    assert xavier["conv1.weight"].ravel()[0].tobytes().hex() == "ac1d303c"
+    assert xavier["dense2.weight"].ravel()[-1].tobytes().hex() == "00000000"
+
+
+def test_weights_come_back_from_a_file_bit_for_bit(xavier, tmp_path):
+    path = str(tmp_path / "weights.npz")
+    weights.save(path, xavier)
+    loaded = weights.load(path)
+    assert list(loaded) == list(weights.SHAPES)
+    assert all(np.array_equal(loaded[name], xavier[name]) for name in xavier)
+
+
+def without(weights, name):
+    return {n: w for n, w in weights.items() if n != name}
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda w: without(w, "conv3.bias"), "'conv3.bias' is missing"),
+        (lambda w: dict(w, extra=np.zeros(1, "f")), "'extra' is not one of the model's"),
+        (
+            lambda w: dict(w, **{"dense1.weight": w["dense1.weight"].T}),
+            r"'dense1.weight' has shape \(6400, 512\), not \(512, 6400\)",
+        ),
+        (lambda w: dict(w, **{"conv1.bias": np.zeros(50)}), "'conv1.bias' is float64"),
+        (
+            lambda w: dict(w, **{"conv1.bias": np.full(50, np.nan, "f")}),
+            "'conv1.bias' holds values that are not finite",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_by_name(xavier, tmp_path, change, words):
+    path = str(tmp_path / "weights.npz")
+    np.savez(path, **change(xavier))
+    with pytest.raises(InputError, match="weights.npz.*" + words):
+        weights.load(path)
+
+
+def test_files_that_are_no_weights_are_refused(xavier, tmp_path):
+    path = tmp_path / "weights.npz"
+    with pytest.raises(InputError, match="No such file"):
+        weights.load(str(path))
+    with pytest.raises(InputError, match="Is a directory"):
+        weights.load(str(tmp_path))
+    path.write_bytes(b"not a zip")
+    with pytest.raises(InputError, match="not a weights file"):
+        weights.load(str(path))
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="not a weights file"):
+        weights.load(str(path))
+    with open(str(path), "wb") as file:
+        np.save(file, np.zeros(3))
+    with pytest.raises(InputError, match="not a weights file"):
+        weights.load(str(path))
+    weights.save(str(path), xavier)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="not a weights file"):
+        weights.load(str(path))
+    path.write_bytes(whole[:100000] + b"damage" + whole[100006:])
+    with pytest.raises(InputError, match="not a weights file"):
+        weights.load(str(path))
+
+
+def test_pickles_in_a_weights_file_are_refused(xavier, tmp_path):
+    path = str(tmp_path / "weights.npz")
+    np.savez(path, **dict(xavier, **{"conv1.bias": np.array([object()] * 50)}))
+    with pytest.raises(InputError, match="not a weights file"):
+        weights.load(path)
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"before")
+    with pytest.raises(RuntimeError):
+        with atomic_write(str(path)) as file:
+            file.write(b"half")
+            raise RuntimeError
+    assert path.read_bytes() == b"before"
+    assert os.listdir(str(tmp_path)) == ["file"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="file/result.json: cannot be written"):
+        check_writable(str(tmp_path / "file" / "result.json"))
+    with pytest.raises(InputError, match="it is a folder"):
+        check_writable(str(tmp_path))
+    check_writable(str(tmp_path / "new" / "result.json"))
+    assert not os.listdir(str(tmp_path / "new"))

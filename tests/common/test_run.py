@@ -1,0 +1,212 @@
+"""The run from the command line: what it writes, and what it says to bad input.
+
+NumPy is the framework here, as it is wherever these tests run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import jsonschema
+import numpy as np
+import pytest
+
+from common import certificate, initializers, results, run, timing, weights
+
+ROOT = run.ROOT
+SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
+TINY = "--data synthetic --train-images 192 --epochs 2 --test-images 70 --threads 1".split()
+
+
+@pytest.fixture(scope="module")
+def schema():
+    with open(SCHEMA) as file:
+        return json.load(file)
+
+
+@pytest.fixture(autouse=True)
+def quick_proof(monkeypatch):
+    """A certificate of the right form at once; making real ones is tests/parity's work."""
+    rung = {"passed": True, "what": "nothing", "error": 0.0, "tolerance": 0.0, "checks": 1}
+    settings = {"device": "cpu", "layout": "NCHW", "precision": "float32"}
+    settings.update(threads=1, not_in_force=[])
+
+    def obtain(name, module, lane, threads):
+        return {
+            "framework": name,
+            "lane": lane,
+            "passed": True,
+            "multiple": 16,
+            "rungs": [dict(rung, rung=name, detail="") for name in certificate.RUNGS],
+            "losses": {},
+            "settings": settings,
+            "identity": "0" * 64,
+        }
+
+    monkeypatch.setattr(certificate, "obtain", obtain)
+
+
+@pytest.fixture
+def out(tmp_path):
+    return str(tmp_path / "result.json")
+
+
+def read(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def test_a_run_writes_a_result_that_keeps_the_schema(out, schema, capsys):
+    assert run.main(["numpy", "--out", out] + TINY) == 0
+    result = read(out)
+    jsonschema.validate(result, schema)
+    assert result["status"] == "finished"
+    assert len(result["losses"]) == 2 * (192 // 64)
+    assert result["accuracy"]["n"] == 70
+    assert result["dataset"]["train_images"] == 192
+    assert len(result["timings"]["epochs"]) == 2
+    printed = capsys.readouterr().out
+    for word in ("certificate", "accuracy", "images/s", out, "synthetic"):
+        assert word in printed
+
+
+def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys):
+    proof = certificate.obtain("numpy", None, "same", 1)
+    proof["passed"] = proof["rungs"][3]["passed"] = False
+    monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
+    assert run.main(["numpy", "--out", out] + TINY) == 1
+    printed = capsys.readouterr().out
+    assert "FAILED at: gradient" in printed
+    assert "images/s" not in printed.split("certificate")[1]
+
+
+def test_same_seed_same_run_and_another_seed_another(out):
+    losses = []
+    for seed in ("1", "1", "2"):
+        run.main(["numpy", "--out", out, "--seed", seed] + TINY)
+        losses.append(read(out)["losses"])
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
+    trained, scores = str(tmp_path / "trained.npz"), str(tmp_path / "scores.npz")
+    options = ["numpy", "--out", out, "--dropout", "off"] + TINY
+    assert run.main(options + ["--save-weights", trained, "--save-scores", scores]) == 0
+    assert read(out)["hyperparameters"]["dropout"] == [0, 0, 0]
+    saved = np.load(scores, allow_pickle=False)
+    assert saved.files == ["scores"] and saved["scores"].shape == (70, 10)
+    first = read(out)["losses"]
+    assert run.main(options + ["--weights", trained]) == 0
+    assert read(out)["weights"] == "trained.npz"
+    assert read(out)["losses"][0] < first[0]
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_path, capsys):
+    huge = initializers.xavier_uniform(0)
+    huge["dense2.weight"] *= np.float32(1e30)
+    huge["dense1.weight"] *= np.float32(1e10)
+    path = str(tmp_path / "huge.npz")
+    weights.save(path, huge)
+    scores = str(tmp_path / "scores.npz")
+    options = ["numpy", "--out", out, "--weights", path, "--save-scores", scores] + TINY
+    with np.errstate(all="ignore"):
+        assert run.main(options) == 1
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("error: the loss of step ")
+    result = read(out)
+    jsonschema.validate(result, schema)
+    assert result["status"] == "stopped" and "accuracy" not in result
+    assert "step %d is" % (len(result["losses"]) + 1) in result["error"]
+    assert not os.path.exists(scores)
+
+
+def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
+    for device, arguments, images, epochs, word in [
+        ("cuda", [], 50000, 10, "whole"),
+        ("cpu", [], 10000, 3, "quick"),
+        ("cpu", ["--epochs", "2"], 50000, 2, "as asked for"),
+        ("cpu", ["--train-images", "640"], 640, 10, "as asked for"),
+    ]:
+        options = run.parse(["numpy"] + arguments)
+        assert word in run.recipe(options, device)
+        assert (options.train_images, options.epochs) == (images, epochs)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["tensorfow"], "unknown framework 'tensorfow'; known: numpy"),
+        ([], "the following arguments are required: name"),
+        (["numpy", "--epochs", "0"], "--epochs: '0' is not a whole number of 1 or more"),
+        (["numpy", "--epochs", "two"], "--epochs: 'two' is not a whole number"),
+        (["numpy", "--train-images", "-5"], "--train-images"),
+        (["numpy", "--seed", "-1"], "--seed: -1"),
+        (["numpy", "--lane", "fast"], "--lane: invalid choice"),
+        (["numpy", "--data", "/no/such/folder"], "/no/such/folder"),
+        (["numpy", "--data", "synthetic", "--train-images", "50001"], "50001"),
+        (["numpy", "--data", "synthetic", "--test-images", "10001"], "10001"),
+        (["numpy", "--data", "synthetic", "--train-images", "63", "--epochs", "1"], "63"),
+        (["numpy", "--out", "/dev/null/result.json"], "/dev/null/result.json: cannot be written"),
+        (["numpy", "--save-scores", "/dev/null/s.npz"], "/dev/null/s.npz: cannot be written"),
+        (["numpy", "--weights", "/no/such.npz"], "/no/such.npz: No such file"),
+        (["numpy", "--weights", SCHEMA], "result.schema.json: not a weights file"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):
+    if "--out" not in arguments:
+        arguments = arguments + ["--out", str(tmp_path / "result.json")]
+    assert run.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ") and words in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert os.listdir(str(tmp_path)) == []
+
+
+def test_it_runs_as_a_module_from_another_folder(tmp_path):
+    """The project's root is on the path because it was put there, not because one stands in it."""
+    environ = dict(os.environ, PYTHONPATH=ROOT)
+    command = [sys.executable, "-m", "common.run", "nonsense"]
+    process = subprocess.Popen(
+        command, cwd=str(tmp_path), env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    _, error = process.communicate()
+    assert process.returncode == 2
+    assert b"unknown framework 'nonsense'" in error and len(error.splitlines()) == 1
+
+
+def test_wilson_interval_matches_published_values():
+    """Newcombe (1998), table I: 81 of 263."""
+    low, high = results.wilson_interval(81 / 263.0, 263)
+    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+
+
+class SlowModule:
+    """Steps of known losses, for the clock."""
+
+    def __init__(self, losses):
+        self.losses = losses
+
+    def train(self, model, batches):
+        return iter(self.losses)
+
+    def wait(self, model):
+        self.waited = True
+
+
+def test_first_step_is_timed_apart_and_blocks_cover_every_step():
+    seen = []
+    module = SlowModule([1.0] * 20)
+    one = timing.timed_pass(module, None, None, 0, lambda losses, _: seen.extend(losses))
+    assert [steps for steps, _ in one.blocks] == [1, 8, 8, 3]
+    assert len(one.losses) == len(seen) == 20 and module.waited
+    again = timing.timed_pass(module, None, None, 20)
+    assert [steps for steps, _ in again.blocks] == [8, 8, 4]
+    summary = timing.summary([one, again], 64)
+    assert summary["step"]["n"] == 6 and len(summary["epochs"]) == 2
+
+
+def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
+    with pytest.raises(timing.NotFinite) as caught:
+        timing.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, 40)
+    assert caught.value.step == 46

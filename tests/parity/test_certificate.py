@@ -1,0 +1,22 @@
+"""The module climbs every rung of the parity certificate, in both lanes."""
+
+import pytest
+
+from common import certificate, contract
+
+
+@pytest.fixture(scope="module", params=contract.LANES)
+def proof(request, name, module, certifier):
+    """The certificate of a lane; kept, so that the run that follows need not prove it again."""
+    proof = certifier.certify(name, module, request.param)
+    proof["identity"] = certificate.identity(name, module, request.param, certifier.threads)
+    certificate.save(proof, certificate.path(name, request.param))
+    print("\n%s, lane %s" % (name, request.param))
+    print("\n".join(certificate.table(proof)))
+    return proof
+
+
+@pytest.mark.parametrize("rung", certificate.RUNGS)
+def test_rung(proof, rung):
+    result = proof["rungs"][certificate.RUNGS.index(rung)]
+    assert result["passed"], result["detail"]

@@ -1,0 +1,267 @@
+"""The harness catches known mistakes, each at the rung that names it.
+
+A mistake is put into a module that keeps the contract by replacing some of its functions. Where a
+framework has its own way of making the mistake, that way is taken.
+"""
+
+import functools
+import types
+
+import numpy as np
+import pytest
+
+from common import contract
+from common.certificate import RUNGS, Certifier
+from common.probes import zeros
+
+
+def replaced(module, **functions):
+    """``module`` with some functions replaced."""
+    wrong = {name: getattr(module, name) for name in contract.SIGNATURES}
+    wrong.update(functions)
+    return types.SimpleNamespace(**wrong)
+
+
+def with_hp(module, change):
+    """``module`` whose loss() sees hyperparameters that ``change`` made of the right ones."""
+
+    def loss(network, settings, hp, weights):
+        return module.loss(network, settings, change(hp), weights)
+
+    return replaced(module, loss=loss)
+
+
+def with_weights(module, put, take=lambda weights: weights):
+    """``module`` that changes weights on the way in, and back on the way out."""
+
+    def loss(network, settings, hp, weights):
+        return module.loss(network, settings, hp, put(weights))
+
+    return replaced(module, loss=loss, weights=lambda model: take(module.weights(model)))
+
+
+def nesterov(module):
+    if module.__name__.startswith("frameworks.pytorch"):
+
+        def loss(network, settings, hp, weights):
+            model = module.loss(network, settings, hp, weights)
+            model[2].param_groups[0]["nesterov"] = hp.momentum > 0
+            return model
+
+        return replaced(module, loss=loss)
+
+    def loss(network, settings, hp, weights):
+        layers, optimiser = module.loss(network, settings, hp, weights)
+        plain = optimiser.update
+
+        def update():
+            """w += momentum v - learning rate g, after v was updated."""
+            gradients = [
+                {n: g * hp.learning_rate for n, g in layer.gradients.items()} for layer in layers
+            ]
+            plain()
+            for layer, scaled, velocity in zip(layers, gradients, optimiser.velocities):
+                for n, w in layer.parameters.items():
+                    w += (hp.momentum - 1) * velocity[n] - (scaled[n] if hp.momentum else 0)
+                    w += 0 if hp.momentum else velocity[n]
+
+        optimiser.update = update
+        return layers, optimiser
+
+    return replaced(module, loss=loss)
+
+
+def scaled_gradient(module):
+    """Unit gain: v = momentum v + (1 - momentum) g, CNTK's default."""
+    return with_hp(
+        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
+    )
+
+
+def height_and_width_swapped(module):
+    """As swapping axes 1 and 3 does on the way to channels-last."""
+
+    def load(images, labels, settings):
+        return module.load(np.ascontiguousarray(images.swapaxes(2, 3)), labels, settings)
+
+    return replaced(module, load=load)
+
+
+def channels_last_flatten(module):
+    """Dense weights for C, H, W put behind a flatten in the order H, W, C."""
+
+    def put(weights):
+        dense = weights["dense1.weight"].reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)
+        return dict(weights, **{"dense1.weight": dense.reshape(512, 6400).copy()})
+
+    def take(weights):
+        dense = weights["dense1.weight"].reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)
+        return dict(weights, **{"dense1.weight": dense.reshape(512, 6400).copy()})
+
+    return with_weights(module, put, take)
+
+
+def kernel_flipped(module):
+    """True convolution where the others cross-correlate, as in Theano's default."""
+
+    def flip(weights):
+        return {
+            name: np.ascontiguousarray(w[:, :, ::-1, ::-1]) if w.ndim == 4 else w
+            for name, w in weights.items()
+        }
+
+    return with_weights(module, flip, flip)
+
+
+def softmax_twice(module):
+    """A softmax at the network's end, under a loss that applies one, too."""
+    if module.__name__.startswith("frameworks.pytorch"):
+        from torch import nn
+
+        return replaced(
+            module, symbol=lambda settings, hp: module.symbol(settings, hp).append(nn.Softmax(1))
+        )
+
+    class Softmax(module.Layer):
+        def forward(self, x, training):
+            e = np.exp(x - x.max(1, keepdims=True))
+            self.p = e / e.sum(1, keepdims=True)
+            return self.p
+
+        def backward(self, g):
+            return self.p * (g - (g * self.p).sum(1, keepdims=True))
+
+    def symbol(settings, hp):
+        return module.symbol(settings, hp) + [Softmax(settings)]
+
+    return replaced(module, symbol=symbol)
+
+
+def loss_summed(module):
+    if module.__name__.startswith("frameworks.pytorch"):
+
+        def loss(network, settings, hp, weights):
+            network, criterion, optimizer = module.loss(network, settings, hp, weights)
+            criterion.reduction = "sum"
+            return network, criterion, optimizer
+
+        return replaced(module, loss=loss)
+
+    def loss(network, settings, hp, weights):
+        summed = hp._replace(learning_rate=hp.learning_rate * hp.batch_size)
+        return module.loss(network, settings, summed, weights)
+
+    def train(model, batches):
+        return (value * 64 for value in module.train(model, batches))
+
+    return replaced(module, loss=loss, train=train)
+
+
+def dropout_in_prediction(module):
+    if module.__name__.startswith("frameworks.pytorch"):
+
+        def symbol(settings, hp):
+            network = module.symbol(settings, hp)
+            network.eval = network.train
+            return network
+
+        return replaced(module, symbol=symbol)
+
+    def symbol(settings, hp):
+        layers = module.symbol(settings, hp)
+        for layer in layers:
+            if isinstance(layer, module.Dropout):
+                layer.forward = functools.partial(
+                    lambda forward, x, training: forward(x, True), layer.forward
+                )
+        return layers
+
+    return replaced(module, symbol=symbol)
+
+
+def rate_taken_for_keep(module):
+    """TensorFlow 1 asked for the fraction to keep, TensorFlow 2 for the fraction to drop."""
+
+    def symbol(settings, hp):
+        rates = tuple(1 - rate if rate else rate for rate in hp.dropout)
+        return module.symbol(settings, hp._replace(dropout=rates))
+
+    return replaced(module, symbol=symbol)
+
+
+def biases_not_zero(module):
+    """The framework's own initial biases are left in place."""
+
+    def put(weights):
+        return {n: w + np.float32(0.01) if w.ndim == 1 else w for n, w in weights.items()}
+
+    return with_weights(module, put)
+
+
+def own_batch_order(module):
+    """The framework's own loader shuffles once more."""
+
+    def train(model, batches):
+        batches = list(batches)
+        order = np.random.RandomState(1).permutation(len(batches))
+        return module.train(model, [batches[i] for i in order])
+
+    return replaced(module, train=train)
+
+
+MISTAKES = [
+    (height_and_width_swapped, "data"),
+    (own_batch_order, "data"),
+    (biases_not_zero, "weights"),
+    (kernel_flipped, "forward"),
+    (channels_last_flatten, "forward"),
+    (softmax_twice, "forward"),
+    (loss_summed, "gradient"),
+    (nesterov, "momentum"),
+    (scaled_gradient, "momentum"),
+    (rate_taken_for_keep, "dropout"),
+    (dropout_in_prediction, "dropout"),
+]
+
+
+class Climber(Certifier):
+    """A certifier that climbs to the first rung that fails, and leaves the long rungs out."""
+
+    def first_failure(self, module):
+        self.module = module
+        self.settings = module.configure("same", self.threads, self.seed)
+        for rung in RUNGS:
+            if rung in ("trajectory", "accuracy"):
+                continue
+            result = self.climb(rung)
+            if not result["passed"]:
+                return result
+        return None
+
+
+@pytest.fixture(scope="module")
+def climber(threads):
+    return Climber(threads)
+
+
+@pytest.fixture(autouse=True)
+def only_where_mistakes_are_known(name):
+    if name not in ("numpy", "pytorch"):
+        pytest.fail("mistakes are put into NumPy's and PyTorch's modules only")
+
+
+def test_no_mistake_is_no_failure(module, climber):
+    assert climber.first_failure(module) is None
+
+
+@pytest.mark.parametrize("mistake, rung", MISTAKES, ids=[m.__name__ for m, _ in MISTAKES])
+def test_mistake_is_caught_at_its_rung(module, climber, mistake, rung):
+    caught = climber.first_failure(mistake(module))
+    assert caught is not None, "not caught"
+    print("%s: %s" % (caught["rung"], caught["detail"]))
+    assert caught["rung"] == rung
+
+
+def test_zero_weights_are_not_mistaken_for_the_right_ones(module, climber):
+    wrong = with_weights(module, lambda weights: zeros())
+    assert climber.first_failure(wrong)["rung"] == "weights"

@@ -1,0 +1,58 @@
+"""What tox cannot say in tox.ini: where interpreters hide, what a missing one means, short runs."""
+
+import glob
+import os
+
+from tox.plugin import impl
+from tox.tox_env.errors import Skip
+from tox.tox_env.python.virtual_env.runner import VirtualEnvRunner
+
+# Long enough to meet every step, short enough for all frameworks in one test run.
+SHORT_RUN = "--data synthetic --train-images 1280 --epochs 2 --test-images 1000"
+
+
+class Runner(VirtualEnvRunner):
+    """tox's own runner, which also says how to get an interpreter that is missing."""
+
+    @staticmethod
+    def id():
+        return "rosetta"
+
+    @property
+    def base_python(self):
+        try:
+            return super().base_python
+        except Skip as skip:
+            version = self.conf["base_python"][0].replace("python", "")
+            raise Skip(
+                f"{skip}. Get it with 'uv python install {version}' or 'pyenv install {version}', "
+                f"or put a python{version} on PATH"
+            ) from skip
+
+
+@impl
+def tox_register_tox_env(register):
+    register.add_run_env(Runner)
+    register.default_env_runner = Runner.id()
+
+
+@impl
+def tox_add_core_config(core_conf, state):
+    """Have pyenv's interpreters found, too: its shims answer only for the chosen version.
+
+    Those on PATH and uv's are found anyway.
+    """
+    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+    state.conf.options.discover += sorted(glob.glob(os.path.join(root, "versions/*/bin/python")))
+
+
+@impl
+def tox_add_env_config(env_conf, state):
+    """``default_run``: what a run is given where nothing stands behind ``--``.
+
+    Nothing for an environment that was asked for by name; plain ``tox`` is a test, so its runs
+    are short.
+    """
+    chosen = getattr(state.conf.options, "env", None)
+    short = chosen is None or chosen.is_default_list
+    env_conf.add_constant("default_run", "options of the run", SHORT_RUN if short else "")
