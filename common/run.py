@@ -108,6 +108,7 @@ def run(options):
     settings = module.configure(options.lane, options.threads, options.seed)
     kind = recipe(options, settings["device"])
     dataset = data.take(data.load(options.data), options.train_images, options.test_images)
+    batches.order(options.train_images, CIFAR10.batch_size, options.seed, 0)  # enough for a batch?
     options.data_name = dataset.name
     facts = machine.facts()
     path = options.out or result_path(options, facts)

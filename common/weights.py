@@ -60,7 +60,9 @@ def check(weights, source="the weights"):
 def load(path):
     """Read canonical weights from an ``.npz``; InputError names the file and what is wrong."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here: NumPy before 1.20 leaves a file open that is no zip.
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
             weights = {name: archive[name] for name in archive.files}
     except OSError as error:
         if error.errno is None:  # NumPy's own complaint that the content is neither npy nor npz

@@ -2,10 +2,10 @@
 
 Idiom: a list of layers, each with a forward and a backward pass; convolution as matrix products.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
-Layout: NCHW arrays from ``load``; inside, channels-last "strips" (see ``Convolution``).
-Momentum: v *= momentum; v -= learning_rate * g; w += v, in place.
-Surprise: the products take nearly all the time, so a convolution never copies its nine shifted
-    images: three copies lie so that every 3x3 window is one run of memory, handed to BLAS as it is.
+Layout: NCHW from ``load``; inside, channels-last "strips" of images that share their zero borders.
+Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate in the velocity.
+Surprise: a convolution needs no copy of its nine shifted images. With three of them side by side,
+    every 3x3 window is one run of memory that BLAS takes as it is (see ``Convolution.windows``).
 """
 
 import importlib
@@ -17,11 +17,11 @@ xp = importlib.import_module(os.environ.get("ARRAY_MODULE", "numpy"))
 
 
 def configure(lane, threads, seed):
-    """Record the settings; both lanes are the same code, and BLAS takes its threads from outside."""
+    """Return the settings; the lanes do not differ, and BLAS has its threads from the caller."""
     return {
         "device": "cpu" if xp is np else "cuda",
         "layout": "NCHW",
-        "precision": "float32",  # or "float64", for the reference run
+        "precision": "float32",  # "float64" is the reference's reference: all of the run is in it
         "threads": threads,
         "seed": seed,
         "chunk_images": 4 if xp is np else 64,  # what a convolution works on at a time
@@ -30,188 +30,206 @@ def configure(lane, threads, seed):
 
 
 def load(images, labels, settings):
-    """Images (n, 3, 32, 32) in the run's precision, labels as integers; both stay NumPy arrays."""
+    """Images (n, 3, 32, 32) in the run's precision, class numbers (n,); both remain NumPy's."""
     return images.astype(settings["precision"], copy=False), labels
 
 
 class Layer:
-    """What layers have in common: no parameters unless they say so, and buffers used again."""
+    """What layers share: parameters, if any, and buffers that serve again in each step."""
 
-    def __init__(self, settings):
-        self.settings, self.dtype = settings, settings["precision"]
-        self.parameters, self.gradients, self.buffers = {}, {}, {}
+    parameters = gradients = velocities = ()
+
+    def __init__(self, settings, name=None):
+        self.settings, self.dtype, self.name = settings, settings["precision"], name
+        self.buffers = {}
+
+    def put(self, weight, bias):
+        """Copy the initial weights, given in this layer's own layout."""
+        self.parameters = [xp.array(w, self.dtype, order="C") for w in (weight, bias)]
+        self.gradients = [xp.zeros_like(w) for w in self.parameters]
+        self.velocities = [xp.zeros_like(w) for w in self.parameters]
+
+    def canonical(self):
+        """Weight and bias in the canonical layout."""
+        return self.parameters
 
     def buffer(self, name, *shape):
-        """An array of ``shape``, the same one each time: fresh memory costs more than the maths.
-
-        It is zeros when new, and what is never written stays so.
-        """
+        """Zeros at first, then what was left there: fresh memory costs more than the arithmetic."""
         if name not in self.buffers or self.buffers[name].shape != shape:
             self.buffers[name] = xp.zeros(shape, self.dtype)
         return self.buffers[name]
 
     def strip(self, name, n, side, channels):
-        """A buffer for n images in a row, in which every image has a zero for each neighbour.
+        """A buffer for n images one after the other, whose pixels all have eight neighbours.
 
-        One zero column right of each image is also the next line's left border, and one zero row
-        below it the next image's upper border; the ends of the strip have the same to spare.
+        The zero column right of an image is also the left border of its next line, and the zero
+        row below it the upper border of the next image. Both ends have a row and a pixel more.
         """
         return self.buffer(name, n * (side + 1) ** 2 + 2 * (side + 2), channels)
 
 
 def pictures(strip, side):
-    """A strip seen as images, with their zero row and column."""
+    """View a strip as images with their zero column and row."""
     return strip[side + 2 : -side - 2].reshape(-1, side + 1, side + 1, strip.shape[1])
 
 
-def quarters(y):
-    """The four pixels of every 2x2 window, in row-major order, as strided views."""
-    return [y[:, i:-1:2, j:-1:2] for i in (0, 1) for j in (0, 1)]  # (N, H/2, W/2, C) each
-
-
-class Strip(Layer):
-    """NCHW images to a channels-last strip."""
+class ToStrip(Layer):
+    """From images (N, C, H, W) to a strip."""
 
     def forward(self, x, training):
+        """Move the channels last and add the borders."""
         n, channels, side, _ = x.shape
         strip = self.strip("out", n, side, channels)
         pictures(strip, side)[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
         return strip  # (N (H+1) (W+1) + ends, C)
 
+    def backward(self, g):
+        """Do nothing: no one needs the gradient of the images."""
+
 
 class Convolution(Layer):
-    """3x3 convolution, a 2x2 max-pool where asked for, bias and ReLU; from strip to strip.
+    """3x3 cross-correlation, bias, ReLU and perhaps a 2x2 max-pool, from strip to strip.
 
-    Bias and ReLU commute with max-pooling and come after it: a quarter of the work. The layer goes
-    through the batch a few images at a time, so that what one line wrote the next finds in cache.
+    Pooling comes before bias and ReLU, which then have a quarter of the work: the maximum commutes
+    with both. A few images at a time, so that what one line writes the next one finds in cache.
     """
 
-    def __init__(self, name, inputs, outputs, side, pool, settings):
-        super().__init__(settings)
-        self.name, self.inputs, self.outputs, self.side, self.pool = name, inputs, outputs, side, pool
+    def __init__(self, settings, name, inputs, outputs, side, pool=False, input_gradient=True):
+        super().__init__(settings, name)
+        self.inputs, self.outputs, self.side = inputs, outputs, side
+        self.out_side = side // 2 if pool else side
+        self.pool, self.input_gradient = pool, input_gradient
 
-    def put(self, weights):
-        """Take the canonical weights; (out, in, y, x) turns into the (x, y, in, out) of windows."""
-        weight = xp.asarray(weights[self.name + ".weight"], self.dtype)  # (O, C, 3, 3)
-        bias = xp.asarray(weights[self.name + ".bias"], self.dtype)
-        self.weight, self.bias = weight.T.reshape(-1, self.outputs).copy(), bias.copy()  # (9C, O)
-        self.parameters = {"weight": self.weight, "bias": self.bias}
-        self.gradients = {"weight": xp.zeros_like(self.weight), "bias": xp.zeros_like(self.bias)}
+    def put(self, weight, bias):
+        """Turn the canonical (out, in, y, x) into a matrix, in the order of ``windows``."""
+        super().put(weight.T.reshape(-1, self.outputs), bias)  # (9 C, O), rows by x, y, in
 
     def canonical(self):
-        weight = self.weight.reshape(3, 3, self.inputs, self.outputs).T  # (O, C, 3, 3)
-        return {self.name + ".weight": weight, self.name + ".bias": self.bias}
+        """Turn the matrix back."""
+        weight, bias = self.parameters
+        return weight.reshape(3, 3, self.inputs, self.outputs).T, bias  # (O, C, 3, 3)
 
     def chunks(self, n):
-        """Slices of images, and the slices of a strip's rows that hold them."""
-        area, end, step = (self.side + 1) ** 2, self.side + 2, self.settings["chunk_images"]
+        """Yield a few images at a time: which of the n they are, and their rows in a strip."""
+        start, area, step = self.side + 2, (self.side + 1) ** 2, self.settings["chunk_images"]
         for first in range(0, n, step):
             last = min(first + step, n)
-            yield slice(first, last), slice(end + first * area, end + last * area)
+            yield slice(first, last), slice(start + first * area, start + last * area)
 
     def windows(self, x, rows):
-        """The 3x3 windows around rows of strip x, as three matrices, of every third row each.
+        """Yield the 3x3 windows around rows of strip x: every third of them, from 0, from 1, from 2.
 
-        Beside each pixel we lay its upper and lower neighbour. Then a window is three successive
-        rows, 9C numbers without a gap, and the windows three rows apart make a plain matrix.
+        Each pixel goes between its upper and its lower neighbour. A window is then three
+        successive rows, 9 C numbers without a gap, and the window three pixels on is the next
+        row of a plain matrix.
         """
         count, channels, width = rows.stop - rows.start, x.shape[1], self.side + 1
-        most = self.settings["chunk_images"] * width**2 + 2
-        columns = self.buffer("columns %d" % channels, most, 3, channels)
+        most = self.settings["chunk_images"] * width**2
+        columns = self.buffer("columns of %d" % channels, most + 2, 3, channels)
         for i, shift in enumerate((-width, 0, width)):
-            columns[: count + 2, i] = x[rows.start + shift - 1 : rows.stop + shift + 1]
+            columns[: count + 2, i] = x[rows.start - 1 + shift : rows.stop + 1 + shift]
         for third in range(3):
-            size = 3 * ((count - third + 2) // 3)
-            yield third, columns[third : third + size].reshape(size // 3, 9 * channels)
+            size = (count - third + 2) // 3
+            yield third, columns[third : third + 3 * size].reshape(size, 9 * channels)
 
-    def convolve(self, x, weight, rows, out):
-        """Cross-correlate these rows of strip x, into the same rows of strip out."""
+    def correlate(self, x, weight, rows, out):
+        """Cross-correlate rows of strip x, into the same rows of strip out."""
         for third, windows in self.windows(x, rows):
             xp.matmul(windows, weight, out=out[rows][third::3])
 
     def forward(self, x, training):
-        side = self.side
-        n = len(pictures(x, side))
-        y = out = self.strip("y", n, side, self.outputs)
-        if self.pool:
-            out = self.strip("out", n, side // 2, self.outputs)
+        """Keep x and what is to be pooled for the way back."""
+        n = len(pictures(x, self.side))
+        weight, bias = self.parameters
+        self.x, self.y = x, self.strip("y", n, self.side, self.outputs)
+        self.out = self.strip("out", n, self.out_side, self.outputs) if self.pool else self.y
         for some, rows in self.chunks(n):
-            self.convolve(x, self.weight, rows, y)
-            some_y = pictures(y, side)[some]
-            some_out = some_y
+            self.correlate(x, weight, rows, self.y)
+            out = pictures(self.out, self.out_side)[some]  # (n, H+1, W+1, O)
+            inner = out[:, :-1, :-1]
             if self.pool:
-                some_out = pictures(out, side // 2)[some][:, :-1, :-1]
-                a, b, c, d = quarters(some_y)
-                xp.maximum(xp.maximum(a, b), xp.maximum(c, d), out=some_out)
-            some_out += self.bias
-            xp.maximum(some_out, 0, out=some_out)
-            if not self.pool:
-                some_out[:, -1] = some_out[:, :, -1] = 0  # the borders again
-        self.x, self.y, self.out = x, y, out
-        return out
+                a, b, c, d = quarters(pictures(self.y, self.side)[some])
+                xp.maximum(xp.maximum(a, b), xp.maximum(c, d), out=inner)  # (n, H/2, W/2, O)
+            inner += bias
+            xp.maximum(inner, 0, out=inner)
+            out[:, -1] = out[:, :, -1] = 0  # what was correlated around a border
+        return self.out
 
-    def backward(self, g, input_gradient=True):
-        side, n = self.side, len(pictures(self.x, self.side))
-        dy = self.strip("dy", n, side, self.outputs) if self.pool else g
-        dx = self.strip("dx", n, side, self.inputs) if input_gradient else None
-        dw, db = self.gradients["weight"], self.gradients["bias"]
-        dw[:] = db[:] = 0
-        turned = self.weight.reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
+    def backward(self, g):
+        """Sum the gradients of weight and bias; return that of x, where it is needed."""
+        n = len(pictures(self.x, self.side))
+        weight, bias = (gradient.fill(0) or gradient for gradient in self.gradients)
+        part = self.buffer("part", *weight.shape)
+        # Back through a correlation is a correlation by the kernel turned by half a turn.
+        turned = self.parameters[0].reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
         turned = turned.swapaxes(2, 3).reshape(-1, self.inputs)  # (9 O, C)
-        out_side = side // 2 if self.pool else side
-        part = self.buffer("part", *dw.shape)
+        dy = self.strip("dy", n, self.side, self.outputs) if self.pool else g
+        dx = self.strip("dx", n, self.side, self.inputs) if self.input_gradient else None
         for some, rows in self.chunks(n):
-            some_g = pictures(g, out_side)[some]
-            some_g *= pictures(self.out, out_side)[some] > 0  # ReLU; makes the borders zero too
-            db += some_g.sum((0, 1, 2))
+            some_g = pictures(g, self.out_side)[some]
+            some_g *= pictures(self.out, self.out_side)[some] > 0  # and the borders to zero
+            bias += some_g.sum((0, 1, 2))
             if self.pool:
-                parts = quarters(pictures(self.y, side)[some])
-                largest = xp.maximum(xp.maximum(*parts[:2]), xp.maximum(*parts[2:]))
-                free = xp.ones(largest.shape, bool)
-                for quarter, target in zip(parts, quarters(pictures(dy, side)[some])):
-                    hit = (quarter == largest) & free  # of equals, the first
-                    free ^= hit
-                    xp.multiply(some_g[:, :-1, :-1], hit, out=target)
+                unpool(some_g, pictures(self.y, self.side)[some], pictures(dy, self.side)[some])
             for third, windows in self.windows(self.x, rows):
-                dw += xp.matmul(windows.T, dy[rows][third::3], out=part)
-            if input_gradient:
-                self.convolve(dy, turned, rows, dx)
+                weight += xp.matmul(windows.T, dy[rows][third::3], out=part)
+            if self.input_gradient:
+                self.correlate(dy, turned, rows, dx)
         return dx
+
+
+def quarters(y):
+    """View the upper left, upper right, lower left and lower right pixels of all 2x2 windows."""
+    return [y[:, i:-1:2, j:-1:2] for i in (0, 1) for j in (0, 1)]  # (N, H/2, W/2, C) each
+
+
+def unpool(g, y, dy):
+    """Give each gradient of a maximum to the pixel that was it; of equal ones to the first."""
+    a, b, c, d = quarters(y)
+    largest = xp.maximum(xp.maximum(a, b), xp.maximum(c, d))
+    open_ = xp.ones(largest.shape, bool)
+    for pixel, target in zip((a, b, c, d), quarters(dy)):
+        hit = (pixel == largest) & open_
+        open_ ^= hit
+        xp.multiply(g[:, :-1, :-1], hit, out=target)
 
 
 class Dropout(Layer):
     """Zero a fraction of the numbers and scale up the rest, in training only; in place."""
 
-    def __init__(self, rate, random, settings):
+    def __init__(self, settings, rate, random):
         super().__init__(settings)
         self.rate, self.random = rate, random
 
     def forward(self, x, training):
-        self.mask = None
-        if training and self.rate:
-            self.mask = (self.random.random_sample(x.shape) >= self.rate).astype(self.dtype)
-            self.mask /= 1 - self.rate
-            x *= self.mask
-        return x
+        """Draw a mask where there is something to drop."""
+        self.kept = None
+        if training and self.rate > 0:
+            self.kept = self.random.random_sample(x.shape) >= self.rate
+        return self.backward(x)
 
     def backward(self, g):
-        if self.mask is not None:
-            g *= self.mask
+        """Apply the mask."""
+        if self.kept is not None:
+            g *= self.kept
+            g /= 1 - self.rate
         return g
 
 
 class Flatten(Layer):
-    """A strip to rows, in the order channels, height, width."""
+    """From a strip to rows, in the order C, H, W."""
 
-    def __init__(self, side, settings):
+    def __init__(self, settings, side):
         super().__init__(settings)
         self.side = side
 
     def forward(self, x, training):
-        inner = pictures(x, self.side)[:, :-1, :-1]  # (N, H, W, C)
-        return inner.transpose(0, 3, 1, 2).reshape(len(inner), -1)  # (N, CHW)
+        """Drop the borders and move the channels first."""
+        x = pictures(x, self.side)[:, :-1, :-1].transpose(0, 3, 1, 2)  # (N, C, H, W)
+        return x.reshape(len(x), -1)  # (N, C H W)
 
     def backward(self, g):
+        """Turn rows into a strip again."""
         g = g.reshape(len(g), -1, self.side, self.side)  # (N, C, H, W)
         strip = self.strip("dx", len(g), self.side, g.shape[1])
         pictures(strip, self.side)[:, :-1, :-1] = g.transpose(0, 2, 3, 1)
@@ -221,145 +239,128 @@ class Flatten(Layer):
 class Dense(Layer):
     """A matrix product and a bias."""
 
-    def __init__(self, name, settings):
-        super().__init__(settings)
-        self.name = name
-
-    def put(self, weights):
-        """Take the canonical weights as they are."""
-        self.weight = xp.array(weights[self.name + ".weight"], self.dtype)  # (out, in)
-        self.bias = xp.array(weights[self.name + ".bias"], self.dtype)
-        self.parameters = {"weight": self.weight, "bias": self.bias}
-        self.gradients = {"weight": xp.zeros_like(self.weight), "bias": xp.zeros_like(self.bias)}
-
-    def canonical(self):
-        return {self.name + ".weight": self.weight, self.name + ".bias": self.bias}
-
     def forward(self, x, training):
+        """Keep x for the way back."""
         self.x = x
-        return xp.matmul(x, self.weight.T) + self.bias  # (N, out)
+        weight, bias = self.parameters
+        return xp.matmul(x, weight.T) + bias  # (N, out)
 
     def backward(self, g):
-        xp.matmul(g.T, self.x, out=self.gradients["weight"])
-        self.gradients["bias"][:] = g.sum(0)
-        return xp.matmul(g, self.weight)  # (N, in)
+        """Compute the gradients of weight and bias; return that of x."""
+        weight, bias = self.gradients
+        xp.matmul(g.T, self.x, out=weight)
+        bias[:] = g.sum(0)
+        return xp.matmul(g, self.parameters[0])  # (N, in)
 
 
 class ReLU(Layer):
-    """max(x, 0); the gradient at 0 is 0."""
+    """The larger of x and 0; at 0 the gradient is 0."""
 
     def forward(self, x, training):
+        """Keep the result for the way back."""
         self.out = xp.maximum(x, 0)
         return self.out
 
     def backward(self, g):
+        """Pass what was above 0."""
         return g * (self.out > 0)
 
 
 def symbol(settings, hp):
-    """The layers, in order."""
+    """The network as a list of layers."""
+    drop1, drop2, drop3 = hp.dropout  # the fraction dropped
     random = xp.random.RandomState(settings["seed"])
     return [
-        Strip(settings),  # (N, 3, 32, 32) to strips
-        Convolution("conv1", 3, 50, 32, False, settings),
-        Convolution("conv2", 50, 50, 32, True, settings),  # (N, 50, 16, 16)
-        Dropout(hp.dropout[0], random, settings),
-        Convolution("conv3", 50, 100, 16, False, settings),
-        Convolution("conv4", 100, 100, 16, True, settings),  # (N, 100, 8, 8)
-        Dropout(hp.dropout[1], random, settings),
-        Flatten(8, settings),  # (N, 6400)
-        Dense("dense1", settings),  # (N, 512)
+        ToStrip(settings),
+        Convolution(settings, "conv1", 3, 50, side=32, input_gradient=False),  # 50 x 32 x 32
+        Convolution(settings, "conv2", 50, 50, side=32, pool=True),  # 50 x 16 x 16
+        Dropout(settings, drop1, random),
+        Convolution(settings, "conv3", 50, 100, side=16),  # 100 x 16 x 16
+        Convolution(settings, "conv4", 100, 100, side=16, pool=True),  # 100 x 8 x 8
+        Dropout(settings, drop2, random),
+        Flatten(settings, side=8),  # (N, 6400)
+        Dense(settings, "dense1"),  # (N, 512)
         ReLU(settings),
-        Dropout(hp.dropout[2], random, settings),
-        Dense("dense2", settings),  # (N, 10)
+        Dropout(settings, drop3, random),
+        Dense(settings, "dense2"),  # (N, 10)
     ]
+
+
+def loss(network, settings, hp, weights):
+    """The initial weights put in place; loss and optimiser are ``cross_entropy`` and ``update``."""
+    for layer in network:
+        if layer.name:
+            layer.put(weights[layer.name + ".weight"], weights[layer.name + ".bias"])
+    return network, hp
 
 
 def cross_entropy(scores, labels):
     """Softmax cross-entropy, mean over the batch, and its gradient."""
-    n = xp.arange(len(labels))
-    scores = scores - scores.max(1, keepdims=True)  # or exp overflows
-    logs = scores - xp.log(xp.exp(scores).sum(1, keepdims=True))
+    rows = xp.arange(len(labels))
+    logs = scores - scores.max(1, keepdims=True)  # the largest is 0, so that exp cannot overflow
+    logs -= xp.log(xp.exp(logs).sum(1, keepdims=True))  # (N, 10)
     g = xp.exp(logs)
-    g[n, labels] -= 1
-    return -logs[n, labels].mean(), g / len(labels)  # (), (N, 10)
+    g[rows, labels] -= 1
+    g /= len(labels)
+    return -logs[rows, labels].mean(), g
 
 
-class SGD:
-    """Stochastic gradient descent with classical momentum."""
-
-    def __init__(self, layers, hp):
-        self.layers, self.hp = layers, hp
-        self.velocities = [
-            {name: xp.zeros_like(w) for name, w in layer.parameters.items()} for layer in layers
-        ]
-
-    def update(self):
-        for layer, velocities in zip(self.layers, self.velocities):
-            for name, w in layer.parameters.items():
-                v, g = velocities[name], layer.gradients[name]
-                g *= self.hp.learning_rate
-                v *= self.hp.momentum
-                v -= g
-                w += v
-
-
-def loss(network, settings, hp, weights):
-    """Put the weights in place; the model is the layers and the optimiser."""
-    for layer in network:
-        if hasattr(layer, "put"):
-            layer.put(weights)
-    return network, SGD(network, hp)
+def update(layer, hp):
+    """One step of gradient descent with classical momentum."""
+    for w, g, v in zip(layer.parameters, layer.gradients, layer.velocities):
+        g *= hp.learning_rate
+        v *= hp.momentum
+        v -= g
+        w += v
 
 
 def train(model, batches):
-    """Yield the loss of each step of one pass over the batches."""
-    layers, optimiser = model
+    """One pass over the batches; yields the loss of each step."""
+    network, hp = model
     for x, y in batches:
-        scores = xp.asarray(x)
-        for layer in layers:
-            scores = layer.forward(scores, True)
-        value, g = cross_entropy(scores, xp.asarray(y))
-        for layer in layers[:1:-1]:
+        x = xp.asarray(x)  # (N, 3, 32, 32)
+        for layer in network:
+            x = layer.forward(x, training=True)
+        step_loss, g = cross_entropy(x, xp.asarray(y))
+        for layer in reversed(network):
             g = layer.backward(g)
-        # Nobody needs the gradient of the images: the first convolution computes weights' alone.
-        layers[1].backward(g, input_gradient=False)
-        optimiser.update()
-        yield value
+        for layer in network:
+            update(layer, hp)
+        yield step_loss
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, as a NumPy array."""
-    layers, _ = model
+    """Scores (n, 10) of every row, the last partial batch too."""
+    network, hp = model
     scores = []
-    for first in range(0, len(x), 64):
-        part = xp.asarray(x[first : first + 64])
-        for layer in layers:
-            part = layer.forward(part, False)
+    for first in range(0, len(x), hp.batch_size):
+        part = xp.asarray(x[first : first + hp.batch_size])
+        for layer in network:
+            part = layer.forward(part, training=False)
         scores.append(to_numpy(part))
     return np.concatenate(scores)
 
 
 def evaluate(scores, labels):
-    """The fraction of rows whose largest score is their label's."""
+    """Fraction of rows whose highest score is their label."""
     return float((scores.argmax(1) == labels).mean())
 
 
 def weights(model):
-    """The canonical weights as NumPy arrays, in the run's precision."""
+    """Every weight under its canonical name, in the run's precision: float64 is not rounded."""
     found = {}
     for layer in model[0]:
-        if layer.parameters:
-            found.update(layer.canonical())
-    return {name: np.array(to_numpy(w), order="C") for name, w in found.items()}
+        for kind, w in zip((".weight", ".bias"), layer.canonical()):
+            found[layer.name + kind] = np.array(to_numpy(w), order="C")
+    return found
 
 
 def to_numpy(array):
-    """Bring an array back from CuPy's device; NumPy's are there already."""
+    """Copy from CuPy's device; a NumPy array is there already."""
     return array if xp is np else xp.asnumpy(array)
 
 
 def wait(model):
-    """NumPy has finished when it returns; CuPy's stream is waited for."""
+    """Return when the GPU has finished; NumPy has when it returns."""
     if xp is not np:
-        xp.cuda.Stream.null.synchronize()
+        xp.cuda.get_current_stream().synchronize()

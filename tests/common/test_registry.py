@@ -1,0 +1,70 @@
+"""The registry, tox.ini and the folders tell the same story."""
+
+import configparser
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import frameworks
+from common.errors import InputError
+from common.run import ROOT
+
+FRAMEWORKS = list(frameworks.FRAMEWORKS.values())
+
+
+@pytest.fixture(scope="module")
+def tox_ini():
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(os.path.join(ROOT, "tox.ini"))
+    return parser
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_interpreter_is_the_one_of_its_tox_environment(framework, tox_ini):
+    section = "testenv:" + framework.name
+    default = tox_ini.get("testenv", "base_python")
+    found = tox_ini.get(section, "base_python", fallback=default)
+    assert found == "python" + framework.python
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_requirements_are_exact_pins(framework, tox_ini):
+    section = "testenv:" + framework.name
+    deps = tox_ini.get(section, "deps", fallback=tox_ini.get("testenv", "deps"))
+    files = re.findall(r"-r (\S+)", deps.replace("{env_name}", framework.name))
+    assert len(files) == 2 and files[0] == "common/requirements.txt"
+    with open(os.path.join(ROOT, files[1])) as file:
+        lines = [line.split("#")[0].strip() for line in file]
+    pins = [line for line in lines if line]
+    assert pins and all(re.match(r"[\w.-]+(\[\w+\])?==[\w.]+(;.*)?$", pin) for pin in pins)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_module_stands_in_its_folder(framework):
+    assert os.path.isfile(os.path.join(ROOT, framework.module.replace(".", os.sep) + ".py"))
+
+
+def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):
+    listed = re.split(r"[,\s]+", tox_ini.get("tox", "env_list"))
+    assert set(frameworks.FRAMEWORKS) - set(listed) == {"cupy"}
+
+
+def test_unknown_framework_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match="unknown framework 'caffe'; known: numpy, cupy, pytorch"):
+        frameworks.load_module("caffe")
+
+
+def test_a_framework_that_is_not_installed_says_how_it_is_run():
+    with pytest.raises(InputError, match="run it with: tox run -e cupy"):
+        frameworks.load_module("cupy")
+
+
+def test_neither_registry_nor_common_imports_a_framework():
+    code = "import sys, common.run; print(' '.join(sys.modules))"
+    environ = dict(os.environ, PYTHONPATH=ROOT)
+    names = subprocess.check_output([sys.executable, "-c", code], env=environ).decode().split()
+    packages = {framework.package for framework in FRAMEWORKS} - {"numpy"}
+    assert not packages & set(names)
