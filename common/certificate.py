@@ -417,7 +417,7 @@ def identity(name, module, lane, threads):
                 with open(os.path.join(root, folder, file), "rb") as source:
                     digest.update(source.read())
     versions = machine.versions(frameworks.find(name).package)
-    facts = machine.facts()
+    facts = {key: machine.facts()[key] for key in ("cpu", "gpus")}
     digest.update(json.dumps([name, lane, threads, versions, facts], sort_keys=True).encode())
     return digest.hexdigest()
 

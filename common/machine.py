@@ -31,6 +31,22 @@ def limit_threads(threads):
     threadpoolctl.threadpool_limits(limits=threads)
 
 
+# glibc hands large buffers back to the system when they are freed, and the next step faults them in
+# again, page by page. Raised thresholds let it keep them. It reads these when a process starts.
+KEEP_FREED_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(2**30),
+    "MALLOC_TRIM_THRESHOLD_": str(2**33),
+    "MALLOC_TOP_PAD_": str(2**28),
+}
+
+
+def restart_with(environ, module, arguments):
+    """Start ``python -m module`` anew in this process with ``environ`` added, unless it is there."""
+    if any(os.environ.get(name) != value for name, value in environ.items()):
+        command = [sys.executable, "-m", module] + arguments
+        os.execve(sys.executable, command, dict(os.environ, **environ))
+
+
 def _cpu():
     try:
         with open("/proc/cpuinfo") as file:
@@ -59,7 +75,7 @@ def facts():
         "memory_bytes": psutil.virtual_memory().total,
         "gpus": _gpus(),
         "system": platform.platform(),
-        "allocator": {key: os.environ[key] for key in sorted(os.environ) if "MALLOC" in key},
+        "allocator": {key: os.environ[key] for key in sorted(os.environ) if key.startswith("MALLOC_")},
     }
 
 

@@ -259,7 +259,10 @@ def summary_table(result, path):
 def main(arguments=None):
     """Exit code 0 after a run, 1 if it went wrong or is not proven, 2 for bad input."""
     try:
-        result = run(parse(arguments))
+        options = parse(arguments)
+        if arguments is None and options.lane == "best":
+            machine.restart_with(machine.KEEP_FREED_MEMORY, "common.run", sys.argv[1:])
+        result = run(options)
     except InputError as error:
         print("error: %s" % error, file=sys.stderr)
         return 2
