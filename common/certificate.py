@@ -44,7 +44,7 @@ REFERENCE_SEEDS = 2  # trainings of the reference that the accuracy is compared 
 SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
 
 # sha256 of the trajectory's batches, images and labels: the same bytes in every environment.
-BATCHES_SHA256 = "?"
+BATCHES_SHA256 = "1543bd95dab8de9e974966994fab80adefbb9def4521f6cb2c4c888b43e85639"
 
 
 class Check:
@@ -157,7 +157,7 @@ class Certifier:
         weights, pairs = probes.batch_order(self.hp.batch_size)
         hp = self.hp._replace(learning_rate=1e-6, momentum=0.0)
         losses = [loss for loss, _ in self._module_steps(hp, weights, pairs)]
-        rising = len(pairs) - len(losses) + np.count_nonzero(~(np.diff(losses) < -0.5))
+        rising = abs(len(pairs) - len(losses)) + np.count_nonzero(~(np.diff(losses) < 0))
         yield Check(
             "batches out of order",
             rising,
@@ -410,7 +410,11 @@ def identity(name, module, lane, threads):
     """
     digest = hashlib.sha256()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    folders = ("common", "frameworks/numpy", os.path.dirname(os.path.relpath(module.__file__, root)))
+    folders = (
+        "common",
+        "frameworks/numpy",
+        os.path.dirname(os.path.relpath(module.__file__, root)),
+    )
     for folder in folders:
         for file in sorted(os.listdir(os.path.join(root, folder))):
             if file.endswith(".py"):

@@ -75,7 +75,9 @@ def facts():
         "memory_bytes": psutil.virtual_memory().total,
         "gpus": _gpus(),
         "system": platform.platform(),
-        "allocator": {key: os.environ[key] for key in sorted(os.environ) if key.startswith("MALLOC_")},
+        "allocator": {
+            key: os.environ[key] for key in sorted(os.environ) if key.startswith("MALLOC_")
+        },
     }
 
 

@@ -1,6 +1,6 @@
 """Run one framework: load, symbol, loss, train, predict, evaluate; then write a result file.
 
-    python -m common.run pytorch --data auto --lane best
+python -m common.run pytorch --data auto --lane best
 """
 
 import argparse
@@ -123,7 +123,9 @@ def run(options):
 
     clock = time.perf_counter
     started = clock()
-    float32 = [part.astype(np.float32) / 255 for part in (dataset.train_images, dataset.test_images)]
+    float32 = [
+        part.astype(np.float32) / 255 for part in (dataset.train_images, dataset.test_images)
+    ]
     x, y = module.load(float32[0], dataset.train_labels, settings)
     x_test, _ = module.load(float32[1], dataset.test_labels, settings)
     loaded = clock()
@@ -198,9 +200,7 @@ def train(module, model, x, y, options, hp, passes):
 
             def report(losses, seconds):
                 rate = len(losses) * hp.batch_size / seconds
-                bar.set_postfix_str(
-                    "loss %.4f, %.0f images/s" % (losses[-1], rate), refresh=False
-                )
+                bar.set_postfix_str("loss %.4f, %.0f images/s" % (losses[-1], rate), refresh=False)
                 bar.update(len(losses))
 
             shared = batches.batches(x, y, hp.batch_size, options.seed, epoch)
@@ -243,7 +243,9 @@ def summary_table(result, path):
     if proof["passed"]:  # no time without the proof that the right thing was timed
         step = times["step"]
         spread = tuple(1000 * s for s in [step["median"]] + step["quartiles"])
-        lines.append("training     %.1f s, first step %.2f s" % (times["train"], times["first_step"]))
+        lines.append(
+            "training     %.1f s, first step %.2f s" % (times["train"], times["first_step"])
+        )
         lines.append("step         %.1f ms median, quartiles %.1f to %.1f" % spread)
         line = "throughput   %.0f images/s" % times["images_per_second"]
         if "share_of_matmul" in times:

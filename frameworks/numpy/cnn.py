@@ -21,7 +21,7 @@ def configure(lane, threads, seed):
     return {
         "device": "cpu" if xp is np else "cuda",
         "layout": "NCHW",
-        "precision": "float32",  # "float64" is the reference's reference: all of the run is in it
+        "precision": "float32",  # with "float64" all of the run is in that
         "threads": threads,
         "seed": seed,
         "chunk_images": 4 if xp is np else 64,  # what a convolution works on at a time
@@ -117,7 +117,7 @@ class Convolution(Layer):
             yield slice(first, last), slice(start + first * area, start + last * area)
 
     def windows(self, x, rows):
-        """Yield the 3x3 windows around rows of strip x: every third of them, from 0, from 1, from 2.
+        """Yield the 3x3 windows around rows of strip x, as three matrices of every third window.
 
         Each pixel goes between its upper and its lower neighbour. A window is then three
         successive rows, 9 C numbers without a gap, and the window three pixels on is the next
@@ -158,7 +158,8 @@ class Convolution(Layer):
     def backward(self, g):
         """Sum the gradients of weight and bias; return that of x, where it is needed."""
         n = len(pictures(self.x, self.side))
-        weight, bias = (gradient.fill(0) or gradient for gradient in self.gradients)
+        weight, bias = self.gradients
+        weight[:] = bias[:] = 0
         part = self.buffer("part", *weight.shape)
         # Back through a correlation is a correlation by the kernel turned by half a turn.
         turned = self.parameters[0].reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
@@ -187,10 +188,10 @@ def unpool(g, y, dy):
     """Give each gradient of a maximum to the pixel that was it; of equal ones to the first."""
     a, b, c, d = quarters(y)
     largest = xp.maximum(xp.maximum(a, b), xp.maximum(c, d))
-    open_ = xp.ones(largest.shape, bool)
+    free = xp.ones(largest.shape, bool)
     for pixel, target in zip((a, b, c, d), quarters(dy)):
-        hit = (pixel == largest) & open_
-        open_ ^= hit
+        hit = (pixel == largest) & free
+        free ^= hit
         xp.multiply(g[:, :-1, :-1], hit, out=target)
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from common import contract
 from common.certificate import RUNGS, Certifier
-from common.probes import zeros
 
 
 def replaced(module, **functions):
@@ -50,25 +49,16 @@ def nesterov(module):
 
         return replaced(module, loss=loss)
 
-    def loss(network, settings, hp, weights):
-        layers, optimiser = module.loss(network, settings, hp, weights)
-        plain = optimiser.update
+    def update(layer, hp):
+        """w += momentum v - learning rate g, after v was updated."""
+        for w, g, v in zip(layer.parameters, layer.gradients, layer.velocities):
+            v *= hp.momentum
+            v -= hp.learning_rate * g
+            w += hp.momentum * v - hp.learning_rate * g
 
-        def update():
-            """w += momentum v - learning rate g, after v was updated."""
-            gradients = [
-                {n: g * hp.learning_rate for n, g in layer.gradients.items()} for layer in layers
-            ]
-            plain()
-            for layer, scaled, velocity in zip(layers, gradients, optimiser.velocities):
-                for n, w in layer.parameters.items():
-                    w += (hp.momentum - 1) * velocity[n] - (scaled[n] if hp.momentum else 0)
-                    w += 0 if hp.momentum else velocity[n]
-
-        optimiser.update = update
-        return layers, optimiser
-
-    return replaced(module, loss=loss)
+    # The module's own train(), seeing this update() in place of the module's.
+    train = types.FunctionType(module.train.__code__, dict(vars(module), update=update))
+    return replaced(module, train=train)
 
 
 def scaled_gradient(module):
@@ -260,8 +250,3 @@ def test_mistake_is_caught_at_its_rung(module, climber, mistake, rung):
     assert caught is not None, "not caught"
     print("%s: %s" % (caught["rung"], caught["detail"]))
     assert caught["rung"] == rung
-
-
-def test_zero_weights_are_not_mistaken_for_the_right_ones(module, climber):
-    wrong = with_weights(module, lambda weights: zeros())
-    assert climber.first_failure(wrong)["rung"] == "weights"
