@@ -21,7 +21,6 @@ import numpy as np
 import frameworks
 from common import batches, contract, data, initializers, machine, probes, synthetic
 from common import weights as canonical
-from common.errors import InputError
 from common.files import atomic_write
 from common.hyperparameters import CIFAR10, NO_DROPOUT
 from common.reference import MULTIPLE, Reference, distance, unit

@@ -15,8 +15,17 @@ import numpy as np
 from tqdm import tqdm
 
 import frameworks
-from common import batches, certificate, contract, data, files, initializers, machine, results
-from common import timing
+from common import (
+    batches,
+    certificate,
+    contract,
+    data,
+    files,
+    initializers,
+    machine,
+    results,
+    timing,
+)
 from common import weights as canonical
 from common.errors import InputError
 from common.hyperparameters import CIFAR10, NO_DROPOUT
