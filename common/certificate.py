@@ -206,7 +206,7 @@ class Certifier:
         return "each layer by itself is right, their composition is off"
 
     def gradient(self):
-        """Every weight after one step without momentum, the learning rate 1 to show the gradient."""
+        """Every weight after one step without momentum; learning rate 1, to show the gradient."""
         hp = self.hp._replace(learning_rate=1.0, momentum=0.0)
         (_, exact), (_, rounded) = (self._steps(p, hp, 1)[0] for p in ("float64", "float32"))
         _, ours = next(self._module_steps(hp, self.weights, self.pairs[:1]))
@@ -370,7 +370,7 @@ class Certifier:
         )
 
     def climb(self, rung):
-        """One rung's result: its worst check, or what went wrong, and the first check that failed."""
+        """One rung's result: its worst check, and what the first check that failed has to say."""
         climbing = {"weights": self.weights_kept}.get(rung) or getattr(self, rung)
         try:
             checks = list(climbing())

@@ -3,19 +3,19 @@
 The six steps are what a reader compares; the other three functions tell the shared runner what it
 may not guess. A module is plain functions and knows nothing of the runner.
 
-==========  =====================================  ====================================================
-function    arguments                              does
-==========  =====================================  ====================================================
-configure   lane, threads, seed                    set this framework's switches; return the settings
-load        images, labels, settings               NumPy arrays (x, y) as this framework wants them
-symbol      settings, hp                           the network, without an activation on its last layer
-loss        network, settings, hp, weights         loss, optimiser, initial weights: the model
-train       model, batches                         yield the loss of each step of one pass
-predict     model, x                               scores (n, 10) of every row
-evaluate    scores, labels                         accuracy in [0, 1]
-weights     model                                  the weights, canonical, as NumPy float32 arrays
-wait        model                                  return when the device has finished its work
-==========  =====================================  ====================================================
+==========  ==================================  ===================================================
+function    arguments                           does
+==========  ==================================  ===================================================
+configure   lane, threads, seed                 set this framework's switches; return the settings
+load        images, labels, settings            NumPy arrays (x, y) as this framework wants them
+symbol      settings, hp                        the network, without an activation on its last layer
+loss        network, settings, hp, weights      loss, optimiser, initial weights: the model
+train       model, batches                      yield the loss of each step of one pass
+predict     model, x                            scores (n, 10) of every row
+evaluate    scores, labels                      accuracy in [0, 1]
+weights     model                               the weights, canonical, as NumPy float32 arrays
+wait        model                               return when the device has finished its work
+==========  ==================================  ===================================================
 
 Shapes and units
     images: (n, 3, 32, 32) float32 in [0, 1].  labels: (n,) int64 in 0..9.
@@ -29,10 +29,10 @@ Shapes and units
 
 Settings
     A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW" or "NHWC",
-    of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always there; the rest are
-    switches in the framework's own terms, read back from it where it can tell. ``not_in_force``
-    lists those that were asked for but cannot act on this machine, such as cuDNN's autotune
-    without a GPU.
+    of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always
+    there; the rest are switches in the framework's own terms, read back from it where it can
+    tell. ``not_in_force`` lists those that were asked for but cannot act on this machine, such as
+    cuDNN's autotune without a GPU.
 """
 
 import inspect

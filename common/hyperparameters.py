@@ -3,7 +3,7 @@
 from collections import namedtuple
 
 Hyperparameters = namedtuple("Hyperparameters", "batch_size learning_rate momentum dropout")
-Hyperparameters.__doc__ = """What defines a training run besides data, weights and the number of epochs.
+Hyperparameters.__doc__ = """What defines a training run besides data, weights and epochs.
 
 batch_size: observations per step.
 learning_rate: SGD step size; the update is v <- momentum v - learning_rate g, w <- w + v.

@@ -41,7 +41,7 @@ KEEP_FREED_MEMORY = {
 
 
 def restart_with(environ, module, arguments):
-    """Start ``python -m module`` anew in this process with ``environ`` added, unless it is there."""
+    """Start ``python -m module`` anew with ``environ`` added, unless that is there."""
     if any(os.environ.get(name) != value for name, value in environ.items()):
         command = [sys.executable, "-m", module] + arguments
         os.execve(sys.executable, command, dict(os.environ, **environ))

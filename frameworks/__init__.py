@@ -5,6 +5,7 @@ This module never imports a framework; ``load_module`` imports the one it is ask
 
 import importlib
 import os
+import sys
 from collections import OrderedDict, namedtuple
 
 from common.errors import InputError
@@ -52,7 +53,10 @@ def find(name):
 def load_module(name):
     """Import and return the module with the six steps of ``name``."""
     framework = find(name)
-    os.environ.update(framework.environ)
+    if framework.environ:
+        # Read when the module is imported, so one imported for another framework will not do.
+        os.environ.update(framework.environ)
+        sys.modules.pop(framework.module, None)
     try:
         return importlib.import_module(framework.module)
     except ImportError as error:

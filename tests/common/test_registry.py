@@ -57,7 +57,10 @@ def test_unknown_framework_is_refused_with_the_known_ones():
         frameworks.load_module("caffe")
 
 
-def test_a_framework_that_is_not_installed_says_how_it_is_run():
+def test_a_framework_that_is_not_installed_says_how_it_is_run(monkeypatch):
+    monkeypatch.setenv("ARRAY_MODULE", "")  # restored afterwards
+    monkeypatch.setitem(sys.modules, "frameworks.numpy.cnn", None)
+    monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
     with pytest.raises(InputError, match="run it with: tox run -e cupy"):
         frameworks.load_module("cupy")
 
