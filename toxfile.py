@@ -40,10 +40,12 @@ def tox_register_tox_env(register):
 def tox_add_core_config(core_conf, state):
     """Have pyenv's interpreters found, too: its shims answer only for the chosen version.
 
-    Those on PATH and uv's are found anyway.
+    Those on PATH and uv's are found anyway. One older than 3.6 would end tox's search.
     """
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
-    state.conf.options.discover += sorted(glob.glob(os.path.join(root, "versions/*/bin/python")))
+    for versions in ("3.[6-9].*", "3.[1-9][0-9].*"):
+        found = glob.glob(os.path.join(root, "versions", versions, "bin", "python"))
+        state.conf.options.discover += sorted(found)
 
 
 @impl
