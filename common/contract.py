@@ -37,8 +37,6 @@ Settings
 
 import inspect
 
-STEPS = ("load", "symbol", "loss", "train", "predict", "evaluate")
-
 SIGNATURES = {
     "configure": ("lane", "threads", "seed"),
     "load": ("images", "labels", "settings"),

@@ -192,13 +192,15 @@ def _read_pickled(path, content):
     if pixels.shape != (BATCH, 3072):
         raise InputError("%s: 'data' is %s, not %s" % (path, pixels.shape, (BATCH, 3072)))
     labels = batch["labels"]
-    if isinstance(labels, _Array):
+    if isinstance(labels, _Array) and labels.values is not None:
         labels = labels.values.ravel().tolist()
     if not isinstance(labels, list) or len(labels) != BATCH:
         raise InputError("%s: 'labels' is not a list of %d" % (path, BATCH))
     for label in labels:
         if type(label) is not int or not 0 <= label <= 9:
-            raise InputError("%s: a label is %.20r, not 0 to 9" % (path, label))
+            # Only a number is shown: who knows what a foreign object's repr takes.
+            shown = label if type(label) is int else type(label).__name__
+            raise InputError("%s: a label is %.20s, not 0 to 9" % (path, shown))
     return pixels, np.array(labels)
 
 
@@ -223,7 +225,8 @@ class _Array:
     def __setstate__(self, state):
         _, shape, dtype, fortran, raw = state
         if dtype.code not in ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"):
-            raise pickle.UnpicklingError("refused an array of dtype %.20r" % dtype.code)
+            shown = dtype.code if isinstance(dtype.code, str) else type(dtype.code).__name__
+            raise pickle.UnpicklingError("refused an array of dtype %.20r" % shown)
         if isinstance(raw, str):  # Python 2 wrote its bytes as text
             raw = raw.encode("latin1")
         values = np.frombuffer(raw, np.dtype(dtype.code).newbyteorder(dtype.order))

@@ -36,7 +36,7 @@ def fetch(folder, url=URL, sha256=SHA256):
         archive = pooch.retrieve(
             url,
             known_hash="sha256:" + sha256,
-            fname="cifar-10-binary.tar.gz",
+            fname="cifar-10-binary-%d.tar.gz" % os.getpid(),  # another process may fetch it, too
             path=folder,
             downloader=pooch.HTTPDownloader(progressbar=True, chunk_size=1 << 16, timeout=30),
         )
@@ -48,9 +48,10 @@ def fetch(folder, url=URL, sha256=SHA256):
         raise InputError("%s: the download is corrupt: its SHA-256 is not %s" % (url, sha256))
     except OSError as error:
         raise InputError("%s: the download cannot be kept: %s" % (folder, _line(error)))
-    target = unpack(archive, folder)
-    os.remove(archive)
-    return target
+    try:
+        return unpack(archive, folder)
+    finally:
+        os.remove(archive)
 
 
 def unpack(archive, folder):
@@ -74,6 +75,7 @@ def unpack(archive, folder):
                 with tar.extractfile(member) as source:
                     with open(os.path.join(temporary, name), "wb") as destination:
                         shutil.copyfileobj(source, destination)
+        os.chmod(temporary, 0o755)  # mkdtemp's folders are private
         try:
             os.replace(temporary, target)
         except OSError:
@@ -100,9 +102,11 @@ def _unreachable(error):
     """Whether no connection came about, as against one that was refused or broke off."""
     if isinstance(error, requests.exceptions.SSLError):
         return False
-    # A body that stalls is raised as a ConnectionError around urllib3's ReadTimeoutError.
-    stalled = error.args and type(error.args[0]).__name__ == "ReadTimeoutError"
-    return isinstance(error, requests.exceptions.ConnectionError) and not stalled
+    # Connections that came about and then stalled or broke off are ConnectionErrors, too, around
+    # these errors of urllib3.
+    cause = type(error.args[0]).__name__ if error.args else ""
+    broken = cause in ("ReadTimeoutError", "ProtocolError")
+    return isinstance(error, requests.exceptions.ConnectionError) and not broken
 
 
 def _line(error):

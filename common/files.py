@@ -17,8 +17,9 @@ def check_writable(path):
             pass
     except OSError as error:
         raise InputError("%s: cannot be written: %s" % (path, error.strerror))
-    if os.path.isdir(path):
-        raise InputError("%s: cannot be written: it is a folder" % path)
+    if os.path.lexists(path) and not os.path.isfile(path):
+        # A folder, or a device that replacing would remove.
+        raise InputError("%s: cannot be written: it is not a plain file" % path)
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def atomic_write(path):
     """A binary file that appears at ``path`` when the block ends well, and not at all otherwise."""
     check_writable(path)
     folder = os.path.dirname(os.path.abspath(path))
-    handle, part = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path), suffix=".part")
+    handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -34,6 +35,8 @@ def atomic_write(path):
             os.fsync(file.fileno())
         os.chmod(part, 0o644)  # mkstemp's files are private
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         os.remove(part)
+        if isinstance(error, OSError):  # the disk is full, the name is too long
+            raise InputError("%s: cannot be written: %s" % (path, error.strerror))
         raise

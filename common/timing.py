@@ -14,26 +14,28 @@ Pass.__doc__ = """One timed pass over the batches.
 losses: of each step, as floats.
 blocks: (steps, seconds) of each block; the first step of a run is a block of its own.
 seconds: from the first batch until the device had finished the last.
-outside: those of them that the runner spent, neither in the module nor in making batches.
+outside: those of them that went into reading losses and reporting them.
 """
 
 
 class NotFinite(Exception):
-    """The loss of step ``step`` (from 1, over the whole run) is ``value``: infinite or NaN."""
+    """Something that must be a finite number is not; ``losses`` are those of the run before it."""
 
-    def __init__(self, step, value, losses):
-        super().__init__("the loss of step %d is %s: training stopped" % (step, value))
-        self.step = step
+    def __init__(self, what, losses):
+        super().__init__("%s is not a finite number: the run was stopped" % what)
         self.losses = losses
 
 
-def timed_pass(module, model, batches, steps_before=0, report=lambda losses, seconds: None):
+def timed_pass(module, model, batches, before=None, report=lambda losses, seconds: None):
     """Train one pass and time it, block by block; NotFinite at the first loss that is not.
 
-    ``report(losses, seconds)`` is called after each block. Reading a loss makes an asynchronous
-    framework wait, so losses are read a block at a time, when the clock has been read.
+    ``before`` is the list of the run's losses so far, and grows. ``report(losses, seconds)`` is
+    called after each block. Reading a loss makes an asynchronous framework wait, so losses are
+    read a block at a time, when the clock has been read.
     """
-    losses, blocks, unread, outside = [], [], [], 0.0
+    before = [] if before is None else before
+    first_pass, start = not before, len(before)
+    blocks, unread, outside = [], [], 0.0
     started = block_started = time.perf_counter()
 
     def end_block():
@@ -41,22 +43,22 @@ def timed_pass(module, model, batches, steps_before=0, report=lambda losses, sec
         module.wait(model)
         now = time.perf_counter()
         blocks.append((len(unread), now - block_started))
-        for loss in unread:
-            losses.append(float(loss))
-            if not math.isfinite(losses[-1]):
-                raise NotFinite(steps_before + len(losses), losses[-1], losses)
-        report(losses[-len(unread) :], now - block_started)
+        for loss in map(float, unread):
+            if not math.isfinite(loss):
+                raise NotFinite("the loss of step %d (%s)" % (len(before) + 1, loss), before)
+            before.append(loss)
+        report(before[-len(unread) :], now - block_started)
         unread.clear()
         block_started = time.perf_counter()
         outside += block_started - now
 
     for loss in module.train(model, batches):
         unread.append(loss)
-        if len(unread) == BLOCK or (not steps_before and not blocks):
+        if len(unread) == BLOCK or (first_pass and not blocks):
             end_block()
     if unread:
         end_block()
-    return Pass(losses, blocks, block_started - started, outside)
+    return Pass(before[start:], blocks, block_started - started, outside)
 
 
 def spread(values):
@@ -72,8 +74,7 @@ def summary(passes, batch_size):
     compiles, tunes and allocates, and with ``step`` the mean of each block of steps.
     """
     steady = [block for one in passes for block in one.blocks][1:] or passes[0].blocks
-    seconds = [block / steps for steps, block in steady]
-    steps = spread(seconds)
+    steps = spread([seconds / count for count, seconds in steady])
     total = sum(one.seconds for one in passes)
     return {
         "first_step": passes[0].blocks[0][1],

@@ -30,7 +30,7 @@ def _framework(name, title, package, python="3.11", module=None, debian=(), envi
 
 FRAMEWORKS = OrderedDict(
     [
-        _framework("numpy", "NumPy, from scratch", "numpy"),
+        _framework("numpy", "NumPy, from scratch", "numpy", environ={"ARRAY_MODULE": "numpy"}),
         _framework(
             "cupy",
             "CuPy, from scratch",
@@ -53,7 +53,7 @@ def find(name):
 def load_module(name):
     """Import and return the module with the six steps of ``name``."""
     framework = find(name)
-    if framework.environ:
+    if any(os.environ.get(name) != value for name, value in framework.environ.items()):
         # Read when the module is imported, so one imported for another framework will not do.
         os.environ.update(framework.environ)
         sys.modules.pop(framework.module, None)

@@ -4,6 +4,7 @@ import pytest
 
 import frameworks
 from common import machine
+from common.rungs import Certifier
 
 
 def pytest_addoption(parser):
@@ -27,3 +28,9 @@ def threads():
 def module(name, threads):
     """The framework's module with the six steps."""
     return frameworks.load_module(name)
+
+
+@pytest.fixture(scope="session")
+def certifier(threads):
+    """One for all tests, so that the reference computes everything once."""
+    return Certifier(threads)

@@ -70,7 +70,8 @@ def nowhere(monkeypatch, tmp_path):
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "127.0.0.1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -219,7 +220,7 @@ GOOD = {"data": np.zeros((100, 3072), np.uint8), "labels": [0] * 100}
         (dict(GOOD, labels=[0] * 99), "not a list of 100"),
         (dict(GOOD, labels=[0] * 99 + [10]), "label is 10"),
         (dict(GOOD, labels=[-1] * 100), "label is -1"),
-        (dict(GOOD, labels=["cat"] * 100), "label is 'cat'"),
+        (dict(GOOD, labels=["cat"] * 100), "label is str"),
         ({"data": GOOD["data"]}, "not a dict with 'data' and 'labels'"),
         ([1, 2, 3], "not a dict with 'data' and 'labels'"),
     ],

@@ -119,7 +119,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match="file/result.json: cannot be written"):
         check_writable(str(tmp_path / "file" / "result.json"))
-    with pytest.raises(InputError, match="it is a folder"):
+    with pytest.raises(InputError, match="it is not a plain file"):
         check_writable(str(tmp_path))
     check_writable(str(tmp_path / "new" / "result.json"))
     assert not os.listdir(str(tmp_path / "new"))

@@ -12,7 +12,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from common import certificate, initializers, results, run, timing, weights
+import frameworks
+from common import certificate, commands, data, initializers, machine, results, run, rungs, timing
+from common import weights as canonical
 
 ROOT = run.ROOT
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
@@ -32,19 +34,24 @@ def quick_proof(monkeypatch):
     settings = {"device": "cpu", "layout": "NCHW", "precision": "float32"}
     settings.update(threads=1, not_in_force=[])
 
-    def obtain(name, module, lane, threads):
+    def obtain(name, module, lane, settings):
         return {
             "framework": name,
             "lane": lane,
             "passed": True,
             "multiple": 16,
-            "rungs": [dict(rung, rung=name, detail="") for name in certificate.RUNGS],
+            "rungs": [dict(rung, rung=name, detail="") for name in rungs.RUNGS],
             "losses": {},
             "settings": settings,
             "identity": "0" * 64,
         }
 
     monkeypatch.setattr(certificate, "obtain", obtain)
+
+
+def main(arguments):
+    """The command line's exit code."""
+    return commands.guarded(run.command, arguments)
 
 
 @pytest.fixture
@@ -58,7 +65,7 @@ def read(path):
 
 
 def test_a_run_writes_a_result_that_keeps_the_schema(out, schema, capsys):
-    assert run.main(["numpy", "--out", out] + TINY) == 0
+    assert main(["numpy", "--out", out] + TINY) == 0
     result = read(out)
     jsonschema.validate(result, schema)
     assert result["status"] == "finished"
@@ -75,7 +82,7 @@ def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys)
     proof = certificate.obtain("numpy", None, "same", 1)
     proof["passed"] = proof["rungs"][3]["passed"] = False
     monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
-    assert run.main(["numpy", "--out", out] + TINY) == 1
+    assert main(["numpy", "--out", out] + TINY) == 1
     printed = capsys.readouterr().out
     assert "FAILED at: gradient" in printed
     assert "images/s" not in printed.split("certificate")[1]
@@ -84,7 +91,7 @@ def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys)
 def test_same_seed_same_run_and_another_seed_another(out):
     losses = []
     for seed in ("1", "1", "2"):
-        run.main(["numpy", "--out", out, "--seed", seed] + TINY)
+        main(["numpy", "--out", out, "--seed", seed] + TINY)
         losses.append(read(out)["losses"])
     assert losses[0] == losses[1] != losses[2]
 
@@ -92,12 +99,12 @@ def test_same_seed_same_run_and_another_seed_another(out):
 def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
     trained, scores = str(tmp_path / "trained.npz"), str(tmp_path / "scores.npz")
     options = ["numpy", "--out", out, "--dropout", "off"] + TINY
-    assert run.main(options + ["--save-weights", trained, "--save-scores", scores]) == 0
+    assert main(options + ["--save-weights", trained, "--save-scores", scores]) == 0
     assert read(out)["hyperparameters"]["dropout"] == [0, 0, 0]
     saved = np.load(scores, allow_pickle=False)
     assert saved.files == ["scores"] and saved["scores"].shape == (70, 10)
     first = read(out)["losses"]
-    assert run.main(options + ["--weights", trained]) == 0
+    assert main(options + ["--weights", trained]) == 0
     assert read(out)["weights"] == "trained.npz"
     assert read(out)["losses"][0] < first[0]
 
@@ -107,18 +114,63 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_pa
     huge["dense2.weight"] *= np.float32(1e30)
     huge["dense1.weight"] *= np.float32(1e10)
     path = str(tmp_path / "huge.npz")
-    weights.save(path, huge)
+    canonical.save(path, huge)
     scores = str(tmp_path / "scores.npz")
     options = ["numpy", "--out", out, "--weights", path, "--save-scores", scores] + TINY
     with np.errstate(all="ignore"):
-        assert run.main(options) == 1
+        assert main(options) == 1
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("error: the loss of step ")
     result = read(out)
     jsonschema.validate(result, schema)
     assert result["status"] == "stopped" and "accuracy" not in result
-    assert "step %d is" % (len(result["losses"]) + 1) in result["error"]
+    assert "step %d (" % (len(result["losses"]) + 1) in result["error"]
     assert not os.path.exists(scores)
+
+
+def test_scores_that_are_not_finite_stop_the_run_too(out, schema, tmp_path, monkeypatch):
+    """The last update can spoil weights after its loss was still a number."""
+    module = frameworks.load_module("numpy")
+    monkeypatch.setattr(module, "predict", lambda model, x: np.full((len(x), 10), np.nan))
+    saved = str(tmp_path / "weights.npz")
+    assert main(["numpy", "--out", out, "--save-weights", saved] + TINY) == 1
+    result = read(out)
+    jsonschema.validate(result, schema)
+    assert result["status"] == "stopped" and len(result["losses"]) == 6
+    assert not os.path.exists(saved)
+
+
+def test_only_the_recipe_itself_writes_the_recipes_result():
+    facts = {"gpus": [], "cpu": "Intel(R) Xeon(R) Processor @ 2.10GHz", "cores": 2}
+    paths = set()
+    for arguments in ([], ["--seed", "1"], ["--dropout", "off"], ["--test-images", "70"]):
+        options = run.parse(["numpy"] + arguments)
+        options.threads = 2
+        run.recipe(options, "cpu")
+        for dataset in ("cifar10", "synthetic"):
+            path = run.result_path(options, data.Dataset(dataset, *[None] * 5), facts)
+            assert os.path.basename(os.path.dirname(path)) == "intel-xeon-2-cores"
+            paths.add(os.path.basename(path))
+    assert len(paths) == 8 and "numpy-same-10000x3.json" in paths
+
+
+def test_best_lane_starts_anew_with_its_allocator(tmp_path):
+    command = [sys.executable, "-c", RESTART]
+    environ = dict(os.environ, PYTHONPATH=ROOT)
+    environ.pop("MALLOC_TOP_PAD_", None)
+    text = subprocess.check_output(command, env=environ, cwd=str(tmp_path)).decode()
+    assert text.split() == [machine.KEEP_FREED_MEMORY["MALLOC_TOP_PAD_"], "argument"]
+
+
+RESTART = """
+import os
+from common import machine
+
+os.environ["PYTHONPATH"] += os.pathsep + os.getcwd()
+with open("show.py", "w") as file:
+    file.write("import os, sys; print(os.environ['MALLOC_TOP_PAD_'], *sys.argv[1:])")
+machine.restart_with(machine.KEEP_FREED_MEMORY, "show", ["argument"])
+"""
 
 
 def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
@@ -143,11 +195,13 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--train-images", "-5"], "--train-images"),
         (["numpy", "--seed", "-1"], "--seed: -1"),
         (["numpy", "--lane", "fast"], "--lane: invalid choice"),
+        (["numpy", "--threads", "1000000"], "--threads: 1000000 is more than the"),
         (["numpy", "--data", "/no/such/folder"], "/no/such/folder"),
         (["numpy", "--data", "synthetic", "--train-images", "50001"], "50001"),
         (["numpy", "--data", "synthetic", "--test-images", "10001"], "10001"),
         (["numpy", "--data", "synthetic", "--train-images", "63", "--epochs", "1"], "63"),
         (["numpy", "--out", "/dev/null/result.json"], "/dev/null/result.json: cannot be written"),
+        (["numpy", "--out", "/dev/null"], "/dev/null: cannot be written: it is not a plain file"),
         (["numpy", "--save-scores", "/dev/null/s.npz"], "/dev/null/s.npz: cannot be written"),
         (["numpy", "--weights", "/no/such.npz"], "/no/such.npz: No such file"),
         (["numpy", "--weights", SCHEMA], "result.schema.json: not a weights file"),
@@ -156,7 +210,7 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
 def test_bad_input_gets_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):
     if "--out" not in arguments:
         arguments = arguments + ["--out", str(tmp_path / "result.json")]
-    assert run.main(arguments) == 2
+    assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("error: ") and words in captured.err
     assert len(captured.err.splitlines()) == 1
@@ -196,17 +250,18 @@ class SlowModule:
 
 def test_first_step_is_timed_apart_and_blocks_cover_every_step():
     seen = []
-    module = SlowModule([1.0] * 20)
-    one = timing.timed_pass(module, None, None, 0, lambda losses, _: seen.extend(losses))
+    module, losses = SlowModule([1.0] * 20), []
+    one = timing.timed_pass(module, None, None, losses, lambda part, _: seen.extend(part))
     assert [steps for steps, _ in one.blocks] == [1, 8, 8, 3]
-    assert len(one.losses) == len(seen) == 20 and module.waited
-    again = timing.timed_pass(module, None, None, 20)
+    assert one.losses == losses == seen == [1.0] * 20 and module.waited
+    again = timing.timed_pass(module, None, None, losses)
+    assert len(again.losses) == 20 and len(losses) == 40
     assert [steps for steps, _ in again.blocks] == [8, 8, 4]
     summary = timing.summary([one, again], 64)
     assert summary["step"]["n"] == 6 and len(summary["epochs"]) == 2
 
 
 def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
-    with pytest.raises(timing.NotFinite) as caught:
-        timing.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, 40)
-    assert caught.value.step == 46
+    with pytest.raises(timing.NotFinite, match="step 46") as caught:
+        timing.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, [2.0] * 40)
+    assert caught.value.losses == [2.0] * 40 + [1.0] * 5

@@ -2,21 +2,19 @@
 
 import pytest
 
-from common import certificate, contract
+from common import certificate, contract, rungs
 
 
 @pytest.fixture(scope="module", params=contract.LANES)
 def proof(request, name, module, certifier):
     """The certificate of a lane; kept, so that the run that follows need not prove it again."""
-    proof = certifier.certify(name, module, request.param)
-    proof["identity"] = certificate.identity(name, module, request.param, certifier.threads)
-    certificate.save(proof, certificate.path(name, request.param))
+    proof = certificate.make(certifier, name, module, request.param)
     print("\n%s, lane %s" % (name, request.param))
     print("\n".join(certificate.table(proof)))
     return proof
 
 
-@pytest.mark.parametrize("rung", certificate.RUNGS)
+@pytest.mark.parametrize("rung", rungs.RUNGS)
 def test_rung(proof, rung):
-    result = proof["rungs"][certificate.RUNGS.index(rung)]
+    result = proof["rungs"][rungs.RUNGS.index(rung)]
     assert result["passed"], result["detail"]

@@ -1,0 +1,63 @@
+"""What a run prints: before it what it is, during it how it goes, after it what came out."""
+
+import os
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+
+def announce(framework, version, lane, settings, machine, dataset, recipe, epochs):
+    """Say on what, with what and how far a run will go."""
+    gpus = "".join(", " + gpu["name"] for gpu in machine["gpus"])
+    off = settings["not_in_force"]
+    switches = ", ".join(
+        "%s=%s%s" % (name, value, " (not in force)" if name in off else "")
+        for name, value in settings.items()
+        if name != "not_in_force"
+    )
+    print("%s %s" % (framework.title, version))
+    print("machine    %s, %d cores%s" % (machine["cpu"], machine["cores"], gpus))
+    print("settings   lane %s: %s" % (lane, switches))
+    print("data       %s" % dataset.name)
+    images = len(dataset.train_labels)
+    print("recipe     %s: %d images, %d epochs" % (recipe, images, epochs), flush=True)
+
+
+@contextmanager
+def progress(label, steps, batch_size):
+    """A progress bar of one epoch; yields the function that takes a block's (losses, seconds)."""
+    with tqdm(total=steps, desc=label, unit="step", mininterval=0.5) as bar:
+
+        def report(losses, seconds):
+            rate = len(losses) * batch_size / seconds
+            bar.set_postfix_str("loss %.4f, %.0f images/s" % (losses[-1], rate), refresh=False)
+            bar.update(len(losses))
+
+        yield report
+
+
+def summary(result, path):
+    """A finished run in a few lines of text."""
+    accuracy, times, proof = result["accuracy"], result["timings"], result["certificate"]
+    failed = [rung["rung"] for rung in proof["rungs"] if not rung["passed"]]
+    lines = ["", "certificate  FAILED at: %s" % ", ".join(failed)]
+    if proof["passed"]:
+        lines = ["", "certificate  all %d rungs passed" % len(proof["rungs"])]
+    percent = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
+    line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
+    lines.append("%s, %d images)" % (line, accuracy["n"]))
+    if proof["passed"]:  # no time without the proof that the right thing was timed
+        step = times["step"]
+        spread = tuple(1000 * seconds for seconds in [step["median"]] + step["quartiles"])
+        whole = (times["train"], times["first_step"])
+        lines.append("training     %.1f s, first step %.2f s" % whole)
+        lines.append("step         %.1f ms median, quartiles %.1f to %.1f" % spread)
+        line = "throughput   %.0f images/s" % times["images_per_second"]
+        if "share_of_matmul" in times:
+            line += ", %.0f%% of this machine's matrix product" % (100 * times["share_of_matmul"])
+        lines.append(line)
+    if result["peak_memory_bytes"]:
+        lines.append("memory       %.2f GB at its peak" % (result["peak_memory_bytes"] / 1e9))
+    shown = os.path.relpath(path)
+    lines.append("result file  %s" % (path if shown.startswith("..") else shown))
+    return "\n".join(lines)
