@@ -17,7 +17,10 @@ def wilson_interval(accuracy, n, z=1.96):
 
 
 def write(path, result):
-    """Write ``result`` as JSON, whole or not at all; a NaN in it is an error, not a value."""
-    text = json.dumps(result, indent=1, allow_nan=False)
+    """Write ``result`` as JSON, whole or not at all; a NaN in it is an error, not a value.
+
+    A line for each part, so that a diff shows which parts changed and thousands of losses are one.
+    """
+    parts = ["%s: %s" % (json.dumps(k), json.dumps(v, allow_nan=False)) for k, v in result.items()]
     with atomic_write(path) as file:
-        file.write(text.encode() + b"\n")
+        file.write(("{\n%s\n}\n" % ",\n".join(parts)).encode())
