@@ -46,7 +46,12 @@ TRAINING_OPERATIONS = 2 * 3 * MULTIPLY_ADDS - 2 * 1024 * 50 * 27  # no gradient 
 
 def parse(arguments):
     """The command line's options; InputError where it is off."""
-    parser = commands.OneLineParser(prog="python -m common.run", description=__doc__.split("\n")[0])
+    parser = commands.OneLineParser(
+        prog="python -m common.run",
+        description=__doc__.split("\n")[0],
+        epilog="@FILE stands for the options in a file, one a line.",
+        fromfile_prefix_chars="@",
+    )
     number, known = commands.whole_number, ", ".join(frameworks.FRAMEWORKS)
     cores = machine.usable_cores()
     parser.add_argument("name", help="the framework: " + known)

@@ -173,6 +173,12 @@ machine.restart_with(machine.KEEP_FREED_MEMORY, "show", ["argument"])
 """
 
 
+def test_short_run_of_the_test_suite_takes_every_step(out, schema, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert main(["numpy", "@tests/short-run.txt", "--epochs", "1", "--out", out]) == 0
+    jsonschema.validate(read(out), schema)
+
+
 def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
     for device, arguments, images, epochs, word in [
         ("cuda", [], 50000, 10, "whole"),
@@ -190,6 +196,7 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
     [
         (["tensorfow"], "unknown framework 'tensorfow'; known: numpy"),
         ([], "the following arguments are required: name"),
+        (["numpy", "@/no/such/options.txt"], "/no/such/options.txt"),
         (["numpy", "--epochs", "0"], "--epochs: '0' is not a whole number of 1 or more"),
         (["numpy", "--epochs", "two"], "--epochs: 'two' is not a whole number"),
         (["numpy", "--train-images", "-5"], "--train-images"),
