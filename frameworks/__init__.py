@@ -39,6 +39,7 @@ FRAMEWORKS = OrderedDict(
             environ={"ARRAY_MODULE": "cupy"},
         ),
         _framework("pytorch", "PyTorch", "torch"),
+        _framework("tensorflow", "TensorFlow", "tensorflow"),
     ]
 )
 

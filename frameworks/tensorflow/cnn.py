@@ -1,0 +1,159 @@
+"""The CNN in TensorFlow 2, below Keras.
+
+Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
+    Python runs once, to record a graph, and never again.
+Layout: NCHW; the best lane takes NHWC on a CPU, and leaves cuDNN the NCHW that it prefers.
+Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
+Surprise: without Keras there is no optimiser: the two lines of the update are written out.
+"""
+
+import os
+
+import numpy as np
+import tensorflow as tf
+
+AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to TensorFlow's (y, x, in, out)
+
+
+def configure(lane, threads, seed):
+    """Set threads, seed, precision and autotune; return the settings in force."""
+    best = lane == "best"
+    gpus = tf.config.list_physical_devices("GPU")
+    for gpu in gpus:
+        tf.config.experimental.set_memory_growth(gpu, True)  # or all of its memory is taken at once
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)  # the layers are a chain
+    tf.get_logger().setLevel("ERROR")  # or a second model is taken for a first that is retraced
+    tf.random.set_seed(seed)
+    tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default: not float32
+    os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
+    return {
+        "device": "cuda" if gpus else "cpu",
+        "layout": "NHWC" if best and not gpus else "NCHW",
+        "precision": "float32",
+        "threads": tf.config.threading.get_intra_op_parallelism_threads(),
+        "threads_between_operations": tf.config.threading.get_inter_op_parallelism_threads(),
+        "seed": seed,
+        "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
+        "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
+        "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") == "1",
+        "graph": True,
+        "jit": bool(best and gpus),  # XLA; on a CPU it is slower than oneDNN's kernels
+        "not_in_force": [] if gpus else ["tf32", "autotune"],
+    }
+
+
+def load(images, labels, settings):
+    """Float32 images in the settings' layout, and int64 class numbers (n,) as they are."""
+    if settings["layout"] == "NHWC":  # each axis by name: to swap 1 and 3 turns the images, too
+        images = np.ascontiguousarray(images.transpose(0, 2, 3, 1))  # (n, 32, 32, 3)
+    return images, labels
+
+
+class Network(tf.Module):
+    """A kernel and a bias for each layer, and the scores that they give."""
+
+    def __init__(self, layout, dropout):
+        super().__init__()
+        self.layout, self.dropout = layout, dropout
+        self.conv1 = tf.Variable(tf.zeros((3, 3, 3, 50))), tf.Variable(tf.zeros(50))
+        self.conv2 = tf.Variable(tf.zeros((3, 3, 50, 50))), tf.Variable(tf.zeros(50))
+        self.conv3 = tf.Variable(tf.zeros((3, 3, 50, 100))), tf.Variable(tf.zeros(100))
+        self.conv4 = tf.Variable(tf.zeros((3, 3, 100, 100))), tf.Variable(tf.zeros(100))
+        self.dense1 = tf.Variable(tf.zeros((6400, 512))), tf.Variable(tf.zeros(512))
+        self.dense2 = tf.Variable(tf.zeros((512, 10))), tf.Variable(tf.zeros(10))
+
+    def convolution(self, x, layer):
+        """Cross-correlate with a 3x3 kernel and add its bias."""
+        kernel, bias = layer
+        x = tf.nn.conv2d(x, kernel, 1, "SAME", data_format=self.layout)
+        return tf.nn.bias_add(x, bias, data_format=self.layout)
+
+    def pool(self, x):
+        """Take the maximum of each 2x2 window."""
+        return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
+
+    def __call__(self, x, training):
+        # The fraction dropped; TensorFlow 1 took the fraction kept. In prediction none is.
+        drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)
+        x = tf.nn.relu(self.convolution(x, self.conv1))  # (N, 50, 32, 32), or channels last
+        # ReLU after the pool, not before: the result is the same, from a quarter of the numbers.
+        x = tf.nn.relu(self.pool(self.convolution(x, self.conv2)))  # (N, 50, 16, 16)
+        x = tf.nn.dropout(x, drop1)
+        x = tf.nn.relu(self.convolution(x, self.conv3))  # (N, 100, 16, 16)
+        x = tf.nn.relu(self.pool(self.convolution(x, self.conv4)))  # (N, 100, 8, 8)
+        x = tf.nn.dropout(x, drop2)
+        if self.layout == "NHWC":
+            x = tf.transpose(x, (0, 3, 1, 2))  # (N, 100, 8, 8), the order of the shared weights
+        x = tf.reshape(x, (-1, 6400))  # (N, 6400)
+        weight, bias = self.dense1
+        x = tf.nn.relu(tf.matmul(x, weight) + bias)  # (N, 512)
+        x = tf.nn.dropout(x, drop3)
+        weight, bias = self.dense2
+        return tf.matmul(x, weight) + bias  # (N, 10), no softmax: the loss applies it
+
+
+def symbol(settings, hp):
+    """The network as a module that owns its variables."""
+    return Network(settings["layout"], hp.dropout)
+
+
+def loss(network, settings, hp, weights):
+    """Cross-entropy, SGD with momentum, and the shared initial weights put in place."""
+    variables = network.trainable_variables  # by name: conv1 to conv4, dense1, dense2
+    for variable, w in zip(variables, weights.values()):
+        variable.assign(w.transpose(AXES[w.ndim]))
+    velocities = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            scores = network(x, training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)  # (N,)
+            step_loss = tf.reduce_mean(losses)
+        # Of the variables alone: none is computed for x.
+        for w, v, g in zip(variables, velocities, tape.gradient(step_loss, variables)):
+            v.assign(hp.momentum * v + g)
+            w.assign_sub(hp.learning_rate * v)
+        return step_loss
+
+    def forward(x):
+        return network(x, training=False)
+
+    step = tf.function(step, jit_compile=settings["jit"])
+    forward = tf.function(forward, jit_compile=settings["jit"], reduce_retracing=True)
+    return network, step, forward
+
+
+def train(model, batches):
+    """One pass over the batches; yields the loss of each step, left on the device."""
+    step = model[1]
+    for x, y in batches:  # shuffled as a whole; a tf.data shuffle buffer mixes neighbours only
+        yield step(x, y)
+
+
+def predict(model, x):
+    """Scores (n, 10) of every row, the last partial batch too."""
+    forward = model[2]
+    scores = [forward(x[first : first + 256]).numpy() for first in range(0, len(x), 256)]
+    return np.concatenate(scores)
+
+
+def evaluate(scores, labels):
+    """Fraction of rows whose highest score is their label."""
+    return float(tf.reduce_mean(tf.cast(tf.argmax(scores, 1) == labels, tf.float32)))
+
+
+def weights(model):
+    """Every weight under its canonical name and in its canonical layout."""
+    names = [
+        layer + kind
+        for layer in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
+        for kind in (".weight", ".bias")
+    ]
+    arrays = [variable.numpy() for variable in model[0].trainable_variables]
+    return {n: a.transpose(np.argsort(AXES[a.ndim])).copy() for n, a in zip(names, arrays)}
+
+
+def wait(model):
+    """Return when the GPU has finished; the CPU runs each step before it returns."""
+    tf.test.experimental.sync_devices()
