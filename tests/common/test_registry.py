@@ -53,7 +53,7 @@ def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):
 
 
 def test_unknown_framework_is_refused_with_the_known_ones():
-    with pytest.raises(InputError, match="unknown framework 'caffe'; known: numpy, cupy, pytorch, "):
+    with pytest.raises(InputError, match="unknown framework 'caffe'; known: numpy, cupy"):
         frameworks.load_module("caffe")
 
 
