@@ -4,8 +4,8 @@ Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; a graph i
     placeholders for what comes later, and then run by a ``Session``.
 Layout: NCHW on a GPU; on a CPU NHWC in both lanes, because it has no other convolution.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
-Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 the
-    same position is the fraction to drop. Both have ``rate=`` by name.
+Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 that
+    position is the fraction to drop. Both have ``rate=`` by name.
 """
 
 import os
