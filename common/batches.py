@@ -5,6 +5,11 @@ import numpy as np
 from common.errors import InputError
 
 
+def as_float(images):
+    """Float32 images in [0, 1] from bytes."""
+    return images.astype(np.float32) / 255
+
+
 def order(n, batch_size, seed, epoch):
     """Which observations make up each step of an epoch, as int64 indices (steps, batch_size).
 

@@ -12,10 +12,9 @@ import sys
 import frameworks
 from common import commands, contract, data, machine
 from common.errors import InputError
-from common.files import atomic_write
+from common.files import ROOT, atomic_write
 from common.rungs import SEED, Certifier
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
 

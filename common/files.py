@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 from common.errors import InputError
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of the project
+
 
 def check_writable(path):
     """Raise InputError, naming ``path``, unless a file can be put there; makes missing folders."""

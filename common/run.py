@@ -30,8 +30,6 @@ from common import weights as canonical
 from common.errors import InputError
 from common.hyperparameters import CIFAR10, NO_DROPOUT
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
 # The whole recipe, and what a CPU can do while somebody waits for it.
 WHOLE = {"train_images": 50000, "epochs": 10}
 QUICK = {"train_images": 10000, "epochs": 3}
@@ -97,7 +95,7 @@ def result_path(options, dataset, facts):
     parts += ["weights"] if options.weights else []
     parts += ["%dtest" % options.test_images] if options.test_images else []
     parts += ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
-    folder = os.path.join(ROOT, "reports", "results", machine.folder_name(facts))
+    folder = os.path.join(files.ROOT, "reports", "results", machine.folder_name(facts))
     return os.path.join(folder, "-".join(parts) + ".json")
 
 
@@ -172,8 +170,8 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
     matmul = machine.matmul_flops()
     clock = time.perf_counter
     started = clock()
-    x, y = module.load(as_float(dataset.train_images), dataset.train_labels, settings)
-    x_test, _ = module.load(as_float(dataset.test_images), dataset.test_labels, settings)
+    x, y = module.load(batches.as_float(dataset.train_images), dataset.train_labels, settings)
+    x_test, _ = module.load(batches.as_float(dataset.test_images), dataset.test_labels, settings)
     loaded = clock()
     network = module.symbol(settings, hp)
     model = module.loss(network, settings, hp, weights)
@@ -201,11 +199,6 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
         peak_memory_bytes=machine.peak_memory(),
     )
     return model, scores
-
-
-def as_float(images):
-    """Float32 images in [0, 1] from bytes."""
-    return images.astype(np.float32) / 255
 
 
 def train(module, model, x, y, options, hp):

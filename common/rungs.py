@@ -72,8 +72,8 @@ class Certifier:
         size = self.hp.batch_size
         data = synthetic.make(train=STEPS * size, test=ACCURACY_IMAGES)
         train_images, self.train_labels, test_images, self.test_labels = data
-        self.train_images = train_images.astype(np.float32) / 255
-        self.test_images = test_images.astype(np.float32) / 255
+        self.train_images = batches.as_float(train_images)
+        self.test_images = batches.as_float(test_images)
         self.pairs = list(batches.batches(self.train_images, self.train_labels, size, SEED, 0))
         self.weights = initializers.xavier_uniform(SEED)
         # Initial biases are zero, trained ones are not; a port may have lost them on the way.

@@ -10,7 +10,7 @@ import pytest
 
 import frameworks
 from common.errors import InputError
-from common.run import ROOT
+from common.files import ROOT
 
 FRAMEWORKS = list(frameworks.FRAMEWORKS.values())
 

@@ -15,8 +15,8 @@ import pytest
 import frameworks
 from common import certificate, commands, data, initializers, machine, results, run, rungs, timing
 from common import weights as canonical
+from common.files import ROOT
 
-ROOT = run.ROOT
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
 TINY = "--data synthetic --train-images 192 --epochs 2 --test-images 70 --threads 1".split()
 
