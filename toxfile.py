@@ -1,11 +1,15 @@
-"""What tox cannot say in tox.ini: where interpreters hide, what a missing one means, short runs."""
+"""What tox cannot say in tox.ini: where interpreters hide, what is missing, short runs."""
 
 import glob
 import os
+import sys
 
 from tox.plugin import impl
-from tox.tox_env.errors import Skip
+from tox.tox_env.errors import Fail, Skip
 from tox.tox_env.python.virtual_env.runner import VirtualEnvRunner
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import frameworks
 
 # Long enough to meet every step, short enough for all frameworks in one test run.
 SHORT_RUN = "@tests/short-run.txt"
@@ -29,6 +33,13 @@ class Runner(VirtualEnvRunner):
                 f"or put a python{version} on PATH"
             ) from skip
 
+    def virtualenv_env_vars(self):
+        """An older virtualenv is told the interpreter's path, and takes the first offer instead."""
+        variables = super().virtualenv_env_vars()
+        if self.conf["virtualenv_spec"]:
+            variables.pop("VIRTUALENV_TRY_FIRST_WITH", None)
+        return variables
+
 
 @impl
 def tox_register_tox_env(register):
@@ -46,6 +57,15 @@ def tox_add_core_config(core_conf, state):
     for versions in ("3.[6-9].*", "3.[1-9][0-9].*"):
         found = glob.glob(os.path.join(root, "versions", versions, "bin", "python"))
         state.conf.options.discover += sorted(found)
+
+
+@impl
+def tox_before_run_commands(tox_env):
+    """Stop before a framework fails in its own words for want of a system package."""
+    framework = frameworks.FRAMEWORKS.get(tox_env.conf.name)
+    packages = " ".join(frameworks.missing(framework)) if framework else ""
+    if packages:
+        raise Fail(f"{framework.title} lacks what pip cannot bring: apt install {packages}")
 
 
 @impl

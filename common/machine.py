@@ -90,12 +90,22 @@ def folder_name(facts):
 
 
 def versions(package):
-    """Interpreter, NumPy, and the imported library called ``package``."""
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "framework": str(sys.modules[package].__version__),
-    }
+    """Interpreter, NumPy and the BLAS in its wheel, and the library called ``package``."""
+    import threadpoolctl
+
+    if package in sys.modules:
+        version = str(sys.modules[package].__version__)
+    else:  # Caffe2 lives in PyTorch's package, and never imports it
+        from importlib.metadata import version as installed
+
+        version = installed(package)
+    found = {"python": platform.python_version(), "numpy": np.__version__, "framework": version}
+    for library in threadpoolctl.threadpool_info():
+        if library["user_api"] == "blas" and "numpy" in os.path.dirname(library["filepath"]):
+            # An old one may not know a new CPU, and then computes as for one of long ago.
+            words = (library["internal_api"], library["version"], library.get("architecture"))
+            found["blas"] = " ".join(word for word in words if word)
+    return found
 
 
 def matmul_flops(size=2048, repeats=5):

@@ -3,14 +3,16 @@
 This module never imports a framework; ``load_module`` imports the one it is asked for.
 """
 
+import ctypes
 import importlib
 import os
+import shutil
 import sys
 from collections import OrderedDict, namedtuple
 
 from common.errors import InputError
 
-Framework = namedtuple("Framework", "name title module package python debian environ")
+Framework = namedtuple("Framework", "name title module package python system environ")
 Framework.__doc__ = """What is known of a framework before it is imported.
 
 name: the name on the command line and of the tox environment.
@@ -18,15 +20,18 @@ title: the name its makers use.
 module: the Python module with the six steps.
 package: the import name of the library, whose ``__version__`` is reported.
 python: the interpreter that it is run on, as ``tox.ini`` has it.
-debian: system packages it needs beyond pip.
+system: what it needs beyond pip: Debian packages, each with the program or library it is for.
 environ: environment variables that must be set before it is imported.
 """
 
 
-def _framework(name, title, package, python="3.11", module=None, debian=(), environ=None):
+def _framework(name, title, package, python="3.11", module=None, system=None, environ=None):
     module = module or "frameworks.%s.cnn" % name
-    return name, Framework(name, title, module, package, python, tuple(debian), environ or {})
+    return name, Framework(name, title, module, package, python, system or {}, environ or {})
 
+
+MPI = {"libopenmpi3": "libmpi.so.40"}
+COMPILER_AND_BLAS = {"g++": "g++", "libopenblas-dev": "libopenblas.so"}
 
 FRAMEWORKS = OrderedDict(
     [
@@ -40,6 +45,51 @@ FRAMEWORKS = OrderedDict(
         ),
         _framework("pytorch", "PyTorch", "torch"),
         _framework("tensorflow", "TensorFlow", "tensorflow"),
+        _framework("tensorflow1", "TensorFlow 1", "tensorflow", python="3.7"),
+        _framework(
+            "keras",
+            "Keras 3 on TensorFlow",
+            "keras",
+            environ={"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"},
+        ),
+        _framework(
+            "keras-jax",
+            "Keras 3 on JAX",
+            "keras",
+            module="frameworks.keras.cnn",
+            environ={"KERAS_BACKEND": "jax"},
+        ),
+        _framework(
+            "keras-torch",
+            "Keras 3 on PyTorch",
+            "keras",
+            module="frameworks.keras.cnn",
+            environ={"KERAS_BACKEND": "torch"},
+        ),
+        _framework(
+            "keras-cntk",
+            "Keras 2 on CNTK",
+            "keras",
+            python="3.6",
+            module="frameworks.keras2.cnn",
+            system=MPI,
+            environ={"KERAS_BACKEND": "cntk"},
+        ),
+        _framework(
+            "keras-theano",
+            "Keras 2 on Theano",
+            "keras",
+            python="3.8",
+            module="frameworks.keras2.cnn",
+            system=COMPILER_AND_BLAS,
+            environ={"KERAS_BACKEND": "theano"},
+        ),
+        _framework("mxnet", "MXNet, Gluon", "mxnet"),
+        _framework("mxnet-module", "MXNet, Module", "mxnet", module="frameworks.mxnet.cnn_module"),
+        _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI),
+        _framework("caffe2", "Caffe2", "torch", python="3.9"),
+        _framework("chainer", "Chainer", "chainer", python="3.9"),
+        _framework("theano", "Theano", "theano", python="3.9", system=COMPILER_AND_BLAS),
     ]
 )
 
@@ -49,6 +99,18 @@ def find(name):
     if name not in FRAMEWORKS:
         raise InputError("unknown framework %r; known: %s" % (name, ", ".join(FRAMEWORKS)))
     return FRAMEWORKS[name]
+
+
+def missing(framework):
+    """The Debian packages that ``framework`` needs and this machine lacks."""
+
+    def found(file):
+        try:
+            return bool(shutil.which(file) or ctypes.CDLL(file))
+        except OSError:
+            return False
+
+    return [package for package, file in framework.system.items() if not found(file)]
 
 
 def load_module(name):

@@ -74,7 +74,7 @@ def loss(network, settings, hp, weights):
         network.parameters,
         lr=C.learning_parameter_schedule(hp.learning_rate),  # for the mean gradient of a batch
         momentum=C.momentum_schedule(hp.momentum),
-        unit_gain=False,
+        unit_gain=False,  # by default gradients are scaled by 1 - momentum, and learning is slow
     )
     return network, network.arguments[0], y, C.Trainer(network, criterion, learner)
 

@@ -2,7 +2,8 @@
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches. Nothing below
     names a backend but ``configure``, because threads and precision are the backends' own.
-Layout: NCHW; the best lane takes NHWC, Keras's default.
+Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch, which has no NHWC
+    convolution, so that Keras would transpose at each layer.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
 Surprise: ``Flatten`` gives the order H, W, C from channels-first images, too, so that weights
     trained in one layout serve in the other.
@@ -53,7 +54,8 @@ def configure(lane, threads, seed):
         tf32, autotune = torch.backends.cudnn.allow_tf32, torch.backends.cudnn.benchmark
         version = torch.__version__
     keras.utils.set_random_seed(seed)
-    keras.config.set_image_data_format("channels_last" if best else "channels_first")
+    last = best and backend != "torch"
+    keras.config.set_image_data_format("channels_last" if last else "channels_first")
     return {
         "device": "cuda" if gpus else "cpu",
         "layout": {"channels_first": "NCHW", "channels_last": "NHWC"}[

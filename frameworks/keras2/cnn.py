@@ -34,12 +34,12 @@ def configure(lane, threads, seed):
         "threads": threads,
         "seed": seed,
         "backend": K.backend(),
-        "image_data_format": K.image_data_format(),
         "not_in_force": [],
     }
     if K.backend() == "theano":
         import theano
 
+        settings["backend_version"] = theano.__version__
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(threads)  # read when the first compiled function is loaded
         theano.config.floatX = K.floatx()
@@ -51,6 +51,7 @@ def configure(lane, threads, seed):
     else:
         import cntk
 
+        settings["backend_version"] = cntk.__version__
         cntk.cntk_py.set_max_num_cputhreads(threads)
         cntk.cntk_py.set_fixed_random_seed(1 + seed)  # Keras hands it no seed for its dropout
         if cntk.device.use_default_device().type():

@@ -27,6 +27,8 @@ def configure(lane, threads, seed):
     tf.random.set_seed(seed)
     tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default: not float32
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
+    # Winograd's convolutions; on by default today, to be asked for when this was first compared.
+    os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] = "1" if best else "0"
     return {
         "device": "cuda" if gpus else "cpu",
         "layout": "NHWC" if best and not gpus else "NCHW",
@@ -36,10 +38,11 @@ def configure(lane, threads, seed):
         "seed": seed,
         "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
         "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
+        "winograd": os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] == "1",
         "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") == "1",
         "graph": True,
         "jit": bool(best and gpus),  # XLA; on a CPU it is slower than oneDNN's kernels
-        "not_in_force": [] if gpus else ["tf32", "autotune"],
+        "not_in_force": [] if gpus else ["tf32", "autotune", "winograd"],
     }
 
 

@@ -21,6 +21,8 @@ def configure(lane, threads, seed):
     best = lane == "best"
     gpus = tf.config.experimental.list_physical_devices("GPU")
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
+    # Winograd's convolutions; on by default today, to be asked for when this was first compared.
+    os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] = "1" if best else "0"
     return {
         "device": "cuda" if gpus else "cpu",
         "layout": "NCHW" if gpus else "NHWC",
@@ -29,9 +31,10 @@ def configure(lane, threads, seed):
         "threads_between_operations": 1,  # the layers are a chain
         "seed": seed,
         "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
+        "winograd": os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] == "1",
         "graph": True,
         "jit": bool(best and gpus),  # XLA; its CPU code is not used unless a flag asks for it
-        "not_in_force": [] if gpus else ["autotune"],
+        "not_in_force": [] if gpus else ["autotune", "winograd"],
     }
 
 

@@ -25,7 +25,8 @@ def configure(lane, threads, seed):
     best = lane == "best"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = str(threads)  # read when the first compiled function is loaded
-    if gpuarray.pygpu is not None and not gpuarray.pygpu_activated:
+    pygpu = gpuarray.pygpu  # libgpuarray's; None where that is not installed
+    if pygpu and not gpuarray.pygpu_activated and pygpu.gpuarray.count_devices("cuda", 0):
         gpuarray.use("cuda")
     config = theano.config
     config.floatX = "float32"  # float64 by default: twice the time on a CPU, far more on a GPU

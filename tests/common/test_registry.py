@@ -22,6 +22,15 @@ def tox_ini():
     return parser
 
 
+def requirements(framework, tox_ini):
+    """The requirements file of the framework's own, which its environment must name."""
+    section = "testenv:" + framework.name
+    deps = tox_ini.get(section, "deps", fallback=tox_ini.get("testenv", "deps"))
+    files = re.findall(r"-r (\S+)", deps.replace("{env_name}", framework.name))
+    assert len(files) == 2 and files[0] == "common/requirements.txt"
+    return files[1]
+
+
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
 def test_interpreter_is_the_one_of_its_tox_environment(framework, tox_ini):
     section = "testenv:" + framework.name
@@ -32,14 +41,25 @@ def test_interpreter_is_the_one_of_its_tox_environment(framework, tox_ini):
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
 def test_requirements_are_exact_pins(framework, tox_ini):
-    section = "testenv:" + framework.name
-    deps = tox_ini.get(section, "deps", fallback=tox_ini.get("testenv", "deps"))
-    files = re.findall(r"-r (\S+)", deps.replace("{env_name}", framework.name))
-    assert len(files) == 2 and files[0] == "common/requirements.txt"
-    with open(os.path.join(ROOT, files[1])) as file:
+    with open(os.path.join(ROOT, requirements(framework, tox_ini))) as file:
         lines = [line.split("#")[0].strip() for line in file]
     pins = [line for line in lines if line]
     assert pins and all(re.match(r"[\w.-]+(\[\w+\])?==[\w.]+(;.*)?$", pin) for pin in pins)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_requirements_name_the_interpreter_and_the_system_packages(framework, tox_ini):
+    with open(os.path.join(ROOT, requirements(framework, tox_ini))) as file:
+        first = file.readline()
+    assert "Python %s" % framework.python in first
+    assert all(package in first for package in framework.system)
+    assert framework.system or "Debian" not in first
+
+
+def test_missing_system_packages_are_found_by_their_program_or_library():
+    system = {"coreutils": "ls", "libc6": "libc.so.6", "no-tool": "nil-nil", "no-lib": "libnil.so"}
+    missing = frameworks.missing(FRAMEWORKS[0]._replace(system=system))
+    assert sorted(missing) == ["no-lib", "no-tool"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)

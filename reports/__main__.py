@@ -1,0 +1,47 @@
+"""python -m reports show, or write: the tables of the committed results.
+
+show prints them in the terminal; write puts them into reports/README.md.
+"""
+
+import sys
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from common import commands
+from common.files import atomic_write
+from reports import committed, markdown, tables
+
+
+def show(found):
+    """Print every table, as wide as the terminal lets it."""
+    console = Console()
+    for table in tables.every(found):
+        drawn = RichTable(title=table.title, title_justify="left", caption=table.note or None)
+        for column in table.columns:
+            justify = "right" if column.endswith(" ") else "left"
+            drawn.add_column(column.strip(), justify=justify, overflow="fold")
+        for row in table.rows:  # as Text: a bracket in a result file is no markup
+            drawn.add_row(*(Text(cell if isinstance(cell, str) else cell[0]) for cell in row))
+        console.print(drawn)
+
+
+def command(arguments):
+    """Show or write the tables; exit code 0, with a line for each file that was left out."""
+    parser = commands.OneLineParser(prog="python -m reports", description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("show", "write"))
+    options = parser.parse_args(arguments)
+    found, left_out = committed.read()
+    for path, why in left_out.items():
+        print("left out: %s: %s" % (path, why), file=sys.stderr)
+    if options.what == "show":
+        show(found)
+    else:
+        with atomic_write(str(committed.HERE / "README.md")) as file:
+            file.write(markdown.page(found).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(commands.guarded(command, sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""The tables, made of the committed results and of the registry: cells are plain text."""
+
+from collections import namedtuple
+
+import frameworks
+from common.rungs import RUNGS
+
+Table = namedtuple("Table", "title note columns rows")
+Table.__doc__ = """A table of text.
+
+title, note: what stands above it; the note may be empty.
+columns: their heads; one that ends in a space is of numbers, and set flush right.
+rows: lists of cells, each a text or a (text, link) pair.
+"""
+
+
+def environments():
+    """What is in the repository: a row for each environment."""
+    rows = []
+    for framework in frameworks.FRAMEWORKS.values():
+        path = framework.module.replace(".", "/") + ".py"
+        system = ", ".join(framework.system) or "-"
+        rows.append([framework.name, framework.title, framework.python, system, (path, path)])
+    columns = ["environment", "framework", "Python", "Debian packages", "read"]
+    return Table("Environments", "", columns, rows)
+
+
+def kind(result):
+    """How long a run was, for people: images x epochs."""
+    images = result["dataset"]["train_images"]
+    return "{:,} × {}".format(images, result["hyperparameters"]["epochs"])
+
+
+def _order(committed):
+    result = committed.result
+    names = list(frameworks.FRAMEWORKS)
+    name = result["framework"]
+    position = names.index(name) if name in names else len(names)
+    length = result["dataset"]["train_images"] * result["hyperparameters"]["epochs"]
+    return -length, position, ("same", "best").index(result["lane"]), committed.path
+
+
+def _label(result):
+    return "%s, %s" % (result["framework"], result["lane"])
+
+
+def certificates(committed):
+    """Rung by rung the error measured and the tolerance, of each framework's latest run."""
+    latest = {}
+    for one in sorted(committed, key=lambda one: one.result["made"]):
+        latest[one.result["framework"], one.result["lane"]] = one
+    rows = []
+    for one in sorted(latest.values(), key=lambda one: _order(one)[1:]):
+        rungs = {rung["rung"]: rung for rung in one.result["certificate"]["rungs"]}
+        cells = [(_label(one.result), one.path)]
+        for name in RUNGS:
+            rung = rungs.get(name)
+            if rung is None:
+                cells.append("-")
+            elif rung["tolerance"] == 0 and rung["passed"]:
+                cells.append("equal")
+            else:
+                error = "none" if rung["error"] is None else "%.1e" % rung["error"]
+                failed = "" if rung["passed"] else "FAILED "
+                cells.append("%s%s of %.1e" % (failed, error, rung["tolerance"]))
+        rows.append(cells)
+    note = (
+        "Measured error of tolerance, of the check that came closest to failing. Checks differ in "
+        "size, so errors compare with their own tolerance, not from row to row."
+    )
+    return Table("Certificates", note, ["run"] + [name + " " for name in RUNGS], rows)
+
+
+def results(committed, machine):
+    """Accuracy, time and memory of the runs on one machine; no time without its certificate."""
+    rows = []
+    for one in sorted((one for one in committed if one.machine == machine), key=_order):
+        result = one.result
+        accuracy, times = result["accuracy"], result.get("timings", {})
+        low, high = accuracy["interval"]
+        cells = [(_label(result), one.path), kind(result)]
+        cells.append("%.2f%% (%.2f–%.2f)" % (100 * accuracy["value"], 100 * low, 100 * high))
+        if result["certificate"]["passed"]:
+            step = times["step"]
+            spread = tuple(1e3 * seconds for seconds in [step["median"]] + step["quartiles"])
+            share = times.get("share_of_matmul")
+            cells += [
+                "%.0f s" % times["train"],
+                "%.2f s" % times["first_step"],
+                "%.0f ms (%.0f–%.0f)" % spread,
+                "%.0f" % times["images_per_second"],
+                "-" if share is None else "%.0f%%" % (100 * share),
+            ]
+        else:
+            cells += ["not proven"] + ["-"] * 4
+        memory = result.get("peak_memory_bytes")
+        cells.append("%.2f GB" % (memory / 1e9) if memory else "-")
+        rows.append(cells)
+    columns = ["run", "images × epochs", "accuracy (95% interval) ", "training ", "first step "]
+    columns += ["step, median (quartiles) ", "images/s ", "of matrix product ", "peak memory "]
+    return Table("Results: %s" % machine, "", columns, rows)
+
+
+def every(committed):
+    """All tables, in the order in which they are read."""
+    machines = sorted({one.machine for one in committed})
+    tables = [environments(), certificates(committed)]
+    return tables + [results(committed, machine) for machine in machines]
