@@ -10,6 +10,7 @@ from tox.tox_env.python.virtual_env.runner import VirtualEnvRunner
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import frameworks
+import reports
 
 # Long enough to meet every step, short enough for all frameworks in one test run.
 SHORT_RUN = "@tests/short-run.txt"
@@ -61,11 +62,12 @@ def tox_add_core_config(core_conf, state):
 
 @impl
 def tox_before_run_commands(tox_env):
-    """Stop before a framework fails in its own words for want of a system package."""
-    framework = frameworks.FRAMEWORKS.get(tox_env.conf.name)
-    packages = " ".join(frameworks.missing(framework)) if framework else ""
+    """Stop before commands fail in their own words for want of a system package."""
+    needs = {name: framework.system for name, framework in frameworks.FRAMEWORKS.items()}
+    needs["report-test"] = reports.SYSTEM
+    packages = " ".join(frameworks.missing(needs.get(tox_env.conf.name, {})))
     if packages:
-        raise Fail(f"{framework.title} lacks what pip cannot bring: apt install {packages}")
+        raise Fail(f"what pip cannot bring is missing; get it with: apt install {packages}")
 
 
 @impl

@@ -101,8 +101,8 @@ def find(name):
     return FRAMEWORKS[name]
 
 
-def missing(framework):
-    """The Debian packages that ``framework`` needs and this machine lacks."""
+def missing(system):
+    """Those Debian packages of ``system``, as a framework has it, that this machine lacks."""
 
     def found(file):
         try:
@@ -110,7 +110,7 @@ def missing(framework):
         except OSError:
             return False
 
-    return [package for package, file in framework.system.items() if not found(file)]
+    return [package for package, file in system.items() if not found(file)]
 
 
 def load_module(name):

@@ -1,6 +1,6 @@
-"""python -m reports show, or write: the tables of the committed results.
+"""python -m reports show, or write: what the committed results say.
 
-show prints them in the terminal; write puts them into reports/README.md.
+show prints their tables; write puts them into reports/README.md, and the page into reports/site.
 """
 
 import sys
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from common import commands
 from common.files import atomic_write
-from reports import committed, markdown, tables
+from reports import committed, markdown, site, tables
 
 
 def show(found):
@@ -28,7 +28,7 @@ def show(found):
 
 
 def command(arguments):
-    """Show or write the tables; exit code 0, with a line for each file that was left out."""
+    """Show or write; exit code 0, with a line for each file that was left out."""
     parser = commands.OneLineParser(prog="python -m reports", description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("show", "write"))
     options = parser.parse_args(arguments)
@@ -40,6 +40,8 @@ def command(arguments):
     else:
         with atomic_write(str(committed.HERE / "README.md")) as file:
             file.write(markdown.page(found).encode())
+        size = site.render()
+        print("%s: %.2f MB" % (site.SITE / "index.html", size / 1e6))
     return 0
 
 

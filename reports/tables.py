@@ -44,13 +44,23 @@ def _label(result):
     return "%s, %s" % (result["framework"], result["lane"])
 
 
+def ordered(committed):
+    """The longest runs first, and in the order of the registry."""
+    return sorted(committed, key=_order)
+
+
+def latest(committed):
+    """Of each framework and lane the run that was made last, in the order of the registry."""
+    found = {}
+    for one in sorted(committed, key=lambda one: one.result["made"]):
+        found[one.result["framework"], one.result["lane"]] = one
+    return sorted(found.values(), key=lambda one: _order(one)[1:])
+
+
 def certificates(committed):
     """Rung by rung the error measured and the tolerance, of each framework's latest run."""
-    latest = {}
-    for one in sorted(committed, key=lambda one: one.result["made"]):
-        latest[one.result["framework"], one.result["lane"]] = one
     rows = []
-    for one in sorted(latest.values(), key=lambda one: _order(one)[1:]):
+    for one in latest(committed):
         rungs = {rung["rung"]: rung for rung in one.result["certificate"]["rungs"]}
         cells = [(_label(one.result), one.path)]
         for name in RUNGS:
@@ -74,7 +84,7 @@ def certificates(committed):
 def results(committed, machine):
     """Accuracy, time and memory of the runs on one machine; no time without its certificate."""
     rows = []
-    for one in sorted((one for one in committed if one.machine == machine), key=_order):
+    for one in ordered(one for one in committed if one.machine == machine):
         result = one.result
         accuracy, times = result["accuracy"], result.get("timings", {})
         low, high = accuracy["interval"]

@@ -1,0 +1,268 @@
+"""The figures, drawn by Matplotlib as SVG whose text and lines take the page's colours."""
+
+import io
+import re
+from collections import namedtuple
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from reports.tables import kind, ordered
+
+Drawn = namedtuple("Drawn", "key title caption svg command")
+Drawn.__doc__ = """A figure.
+
+key: what names it in an address.
+title, caption: what it shows, and how it is read.
+svg: the drawing.
+command: what reproduces the runs in it, NAME standing for an environment.
+"""
+
+# Two colours of Okabe and Ito's palette, which the colour-blind tell apart, and two shapes.
+LANES = {"same": ("#0072B2", "o"), "best": ("#D55E00", "s")}
+YARDSTICK = "#808080"
+TEXT, LINES = "#010101", "#020202"  # replaced by the page's own colours
+
+STYLE = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "text.color": TEXT,
+    "axes.labelcolor": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "axes.edgecolor": LINES,
+    "grid.color": LINES,
+    "grid.linewidth": 0.4,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
+
+
+def _svg(figure, title):
+    """The figure as an SVG element to put into a page."""
+    out = io.StringIO()
+    figure.patch.set_alpha(0)
+    for axes in figure.axes:
+        axes.patch.set_alpha(0)
+    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    with matplotlib.rc_context({"svg.hashsalt": title, "svg.fonttype": "none"}):
+        figure.savefig(out, format="svg", bbox_inches="tight", metadata=metadata)
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = text.replace(TEXT, "var(--text)").replace(LINES, "var(--line)")
+    text = re.sub(r'font-family: [^;"]*', "font-family: system-ui, sans-serif", text)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # each figure's are the same
+    text = re.sub(r' (width|height)="[\d.]+pt"', "", text)
+    return text.replace("<svg ", '<svg role="img" aria-label="%s" ' % title, 1)
+
+
+def _dots(runs, title, label, value, spread=None, log=False, from_zero=True):
+    """A row for each framework, a dot for each lane; with ``spread`` its (low, high) as a bar."""
+    names = list(dict.fromkeys(run.result["framework"] for run in runs))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7, 0.9 + 0.3 * len(names)))
+        axes = figure.add_subplot()
+        for lane, (colour, marker) in LANES.items():
+            chosen = [run.result for run in runs if run.result["lane"] == lane]
+            offset = 0.13 if lane == "best" else -0.13
+            rows = [names.index(result["framework"]) + offset for result in chosen]
+            if spread:
+                ends = np.reshape([spread(result) for result in chosen], (-1, 2))
+                axes.hlines(rows, ends[:, 0], ends[:, 1], color=colour, linewidth=1.5)
+            values = [value(result) for result in chosen]
+            axes.plot(values, rows, marker, color=colour, markersize=5, label="lane " + lane)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlabel(label)
+        if log:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter("{x:g}")
+            axes.tick_params(axis="x", which="both", labelrotation=90)
+        elif from_zero:
+            axes.set_xlim(left=0)
+        figure.legend(loc="outside upper right", ncols=2)
+        return _svg(figure, title)
+
+
+def _panels(runs, title, xlabel, ylabel, draw, log=False):
+    """A small panel for each framework, all with the same axes; ``draw`` fills it."""
+    names = list(dict.fromkeys(run.result["framework"] for run in runs))
+    columns = 4
+    rows = -(-len(names) // columns)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8, 1.2 + 1.5 * rows), layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, name in zip(grid, names):
+            axes.set_title(name, fontsize=9)
+            for run in runs:
+                if run.result["framework"] == name:
+                    draw(axes, run.result, LANES[run.result["lane"]][0])
+            if log:
+                axes.set_yscale("log")
+        for axes in grid[len(names) :]:
+            axes.set_axis_off()
+        handles, labels = [], []
+        for axes in grid[: len(names)]:
+            for handle, label in zip(*axes.get_legend_handles_labels()):
+                if label not in labels:
+                    handles.append(handle)
+                    labels.append(label)
+        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+        figure.supxlabel(xlabel, fontsize=9)
+        figure.supylabel(ylabel, fontsize=9)
+        return _svg(figure, title)
+
+
+def _learning(axes, result, colour):
+    losses = np.array(result["losses"])
+    width = max(1, len(losses) // 40)
+    smooth = np.convolve(losses, np.ones(width) / width, "valid")
+    steps = np.arange(width, len(losses) + 1)
+    axes.plot(steps, smooth, color=colour, linewidth=1, label="lane " + result["lane"])
+
+
+def _divergence(axes, result, colour):
+    losses = result["certificate"]["losses"]
+    exact = np.array(losses["reference"])
+    steps = np.arange(1, len(exact) + 1)
+    ours = np.array([np.nan if loss is None else loss for loss in losses["framework"]])
+    rounded = np.abs(np.array(losses["reference_float32"]) - exact)
+    if result["lane"] == "same":
+        style = {"color": YARDSTICK, "linewidth": 2.5, "alpha": 0.6}
+        axes.plot(steps, np.maximum(rounded, 1e-8), label="NumPy in float32", **style)
+    off = np.maximum(np.abs(ours[: len(exact)] - exact), 1e-8)
+    axes.plot(steps, off, color=colour, linewidth=1, label="lane " + result["lane"])
+
+
+def _percent(share):
+    return 100 * share
+
+
+def draw(committed, machine):
+    """The figures of one machine; times only of runs whose certificate passed."""
+    runs = ordered([one for one in committed if one.machine == machine])
+    kinds = list(dict.fromkeys(kind(run.result) for run in runs))
+    figures = []
+
+    def add(key, title, caption, svg, lane="LANE"):
+        command = "tox run -e NAME -- --lane %s" % lane
+        figures.append(Drawn(key, title, caption, svg, command))
+
+    for number, name in enumerate(kinds):
+        some = [run for run in runs if kind(run.result) == name]
+        proven = [run for run in some if run.result["certificate"]["passed"]]
+        first, *_ = some
+        images = first.result["dataset"]["train_images"]
+        epochs = first.result["hyperparameters"]["epochs"]
+        options = "LANE --train-images %d --epochs %d" % (images, epochs)
+        suffix = "" if number == 0 else "-%d" % number
+        add(
+            "accuracy" + suffix,
+            "Test accuracy, " + name,
+            "Dot: accuracy on the test images; bar: its 95% interval (Wilson), which holds the "
+            "test images' part of the uncertainty. Seeds of weights and batches are shared, "
+            "dropout's random numbers are each framework's own.",
+            _dots(
+                some,
+                "Test accuracy, " + name,
+                "test accuracy (%)",
+                lambda result: _percent(result["accuracy"]["value"]),
+                lambda result: [_percent(end) for end in result["accuracy"]["interval"]],
+                from_zero=False,
+            ),
+            options,
+        )
+        title = "Learning curves, " + name
+        caption = "Training loss of each step, with dropout; a moving mean over a 40th of the run."
+        add(
+            "learning" + suffix,
+            title,
+            caption,
+            _panels(some, title, "step", "training loss", _learning),
+            options,
+        )
+        if not proven:
+            continue
+        title = "Time to train, " + name
+        add(
+            "time" + suffix,
+            title,
+            "All epochs, first step included, prediction not.",
+            _dots(proven, title, "seconds", lambda result: result["timings"]["train"]),
+            options,
+        )
+        title = "Images per second, " + name
+        add(
+            "speed" + suffix,
+            title,
+            "From the steps' median time, without compilation and first steps; bar: from the "
+            "quartiles.",
+            _dots(
+                proven,
+                title,
+                "images per second",
+                lambda result: _rate(result, result["timings"]["step"]["median"]),
+                lambda result: [_rate(result, s) for s in result["timings"]["step"]["quartiles"]],
+            ),
+            options,
+        )
+        title = "First step against steady state, " + name
+        add(
+            "first" + suffix,
+            title,
+            "How many times longer the first step takes than the median one: what compilation, "
+            "tracing and first allocations cost.",
+            _dots(
+                proven,
+                title,
+                "first step / median step (logarithmic)",
+                lambda result: (
+                    result["timings"]["first_step"] / result["timings"]["step"]["median"]
+                ),
+                log=True,
+            ),
+            options,
+        )
+        title = "Peak memory, " + name
+        add(
+            "memory" + suffix,
+            title,
+            "Most resident memory of the process, data set and interpreter included.",
+            _dots(
+                [run for run in some if run.result.get("peak_memory_bytes")],
+                title,
+                "GB",
+                lambda result: result["peak_memory_bytes"] / 1e9,
+            ),
+            options,
+        )
+    return figures
+
+
+def _rate(result, seconds):
+    return result["hyperparameters"]["batch_size"] / seconds
+
+
+def divergence(committed):
+    """How far each framework's losses are from float64, of the latest certificates."""
+    title = "Distance from the float64 reference"
+    svg = _panels(
+        ordered(committed),
+        title,
+        "step",
+        "difference of the loss (logarithmic)",
+        _divergence,
+        log=True,
+    )
+    caption = (
+        "The loss of each of the 20 steps of the trajectory rung, dropout off: its difference from "
+        "the NumPy reference in float64. Grey: what the same reference makes of it in float32."
+    )
+    command = "tox exec -e NAME -- python -m common.certificate NAME --lane LANE"
+    return Drawn("divergence", title, caption, svg, command)

@@ -1,0 +1,122 @@
+"""The phrase book: for each concept the line that says it, found in every module's source."""
+
+import re
+from collections import namedtuple
+
+Concept = namedtuple("Concept", "name part pattern absent")
+Concept.__doc__ = """Something that every framework must be told, in its own words.
+
+name: the concept, for people.
+part: the part of a module (see ``sources.parts``) in which it is said.
+pattern: a regular expression that finds the line; the first one that matches.
+absent: keys of modules that have no line for it, because nothing needs to be said.
+"""
+
+
+def _concept(name, part, pattern, absent=""):
+    return Concept(name, part, re.compile(pattern), frozenset(absent.split()))
+
+
+CONCEPTS = [
+    _concept("layout of images", "head", r"^Layout:"),
+    _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|def strip'),
+    _concept("flatten order", "symbol", r"latten|reshape\(x, \(-1, 6400\)\)|all three axes"),
+    _concept(
+        "weight layout",
+        "head weights symbol",
+        r"^AXES|canonical ones|axes C, H, W|back from|Turn the canonical",
+    ),
+    _concept(
+        "initial weights put in",
+        "loss",
+        r"load_state_dict|set_data\(|set_params\(|\.assign\(|set_weights\(|FeedBlob\(layer"
+        r"|\.value = |set_value\(|parameter\.array = |variable\.load\(|layer\.put\(",
+    ),
+    _concept(
+        "training, not prediction",
+        "train",
+        r"network\.train\(\)|autograd\.record|training=True|using_config|dropout on|with dropout"
+        r"|the trainer turns|forward_backward|train_on_batch|yield step\(|session\.run",
+    ),
+    _concept(
+        "dropout",
+        "symbol",
+        r"Dropout\((settings, )?drop1|dropout\(\w+, (rate=)?drop1|p=drop1|brew\.dropout",
+    ),
+    _concept(
+        "loss and its reduction",
+        "loss",
+        r"CrossEntropyLoss\(|criterion = |losses = tf|SparseCategorical|SoftmaxWithLoss"
+        r"|SoftmaxOutput|categorical_crossentropy\(|def crossentropy|are ``cross_entropy``",
+    ),
+    _concept("label type", "load", r"return images"),
+    _concept("momentum", "head", r"^Momentum:"),
+    _concept(
+        "optimiser",
+        "loss",
+        r"SGD\(|MomentumOptimizer|momentum_sgd|build_sgd|Trainer\(|init_optimizer|v\.assign"
+        r"|new_v =|loss and optimiser are",
+    ),
+    _concept(
+        "gradients reset",
+        "train",
+        r"zero_grad|cleargrads",
+        "numpy tensorflow tensorflow1 keras keras-cntk mxnet mxnet-module cntk caffe2 theano",
+    ),
+    _concept(
+        "device",
+        "symbol loss configure",
+        r"\.to\(settings|to_device|Context\(settings|DeviceScope|use_default_device|gpuarray\.use"
+        r'|list_physical_devices|"device":',
+    ),
+    _concept(
+        "autotune",
+        "configure",
+        r"benchmark = |AUTOTUNE|config\.autotune|exhaustive_search|algo_fwd =|force_determ"
+        r'|"autotune":',
+        "numpy keras-cntk",
+    ),
+    _concept(
+        "graph or JIT",
+        "symbol loss configure",
+        r"tf\.function|jit_compile|hybridize\(|theano\.function|tf\.Session\(|CreateNet"
+        r'|\.compile\(|\.bind\(|"jit":',
+        "numpy cntk chainer",
+    ),
+    _concept(
+        "prediction",
+        "predict",
+        r"inference_mode|\"train\", False|forward\(|model\.predict\(|predict_step\(|predict_net\)"
+        r"|network\.eval\(|network\(part\)|session\.run",
+    ),
+    _concept(
+        "weights taken out",
+        "weights",
+        r"state_dict|\.numpy\(\)|get_weights|FetchBlob|\.value|get_value|to_cpu|asnumpy"
+        r"|session\.run|to_numpy",
+    ),
+    _concept(
+        "waiting for the device",
+        "wait",
+        r"synchronize|sync_devices|waitall|convert_to_numpy|get_value|Return at once|Do nothing",
+    ),
+]
+
+
+def find(concept, module):
+    """The number of the line in ``module`` that says ``concept``, or None.
+
+    LookupError if there is none though there should be, or one where none was expected.
+    """
+    for part in concept.part.split():
+        if part not in module.parts:
+            continue
+        first, last = module.parts[part]
+        for number in range(first, last + 1):
+            if concept.pattern.search(module.lines[number - 1]):
+                if module.key in concept.absent:
+                    raise LookupError("%s: %s is said in a line" % (module.path, concept.name))
+                return number
+    if module.key in concept.absent:
+        return None
+    raise LookupError("%s: no line says %s" % (module.path, concept.name))

@@ -1,0 +1,106 @@
+"""The Rosetta page: the modules side by side, the proof and the figures, as a static site."""
+
+import json
+import shutil
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from reports import committed, figures, phrases, sources, tables
+
+HERE = Path(__file__).parent
+SITE = HERE / "site"
+
+SUMMARIES = {
+    "head": "what to know first, and the imports",
+    "configure": "the framework's switches; the settings in force",
+    "load": "NumPy arrays as this framework wants them",
+    "symbol": "the network",
+    "loss": "cross-entropy, the optimiser, the initial weights",
+    "train": "one pass over the batches",
+    "predict": "scores of every row",
+    "evaluate": "accuracy from scores",
+    "weights": "the weights, taken out",
+    "wait": "until the device has finished",
+}
+
+
+def original():
+    """The published figures of the comparison that this began with, as a table and its remarks."""
+    content = json.loads((HERE / "original.json").read_text(encoding="utf-8"))
+    table = tables.Table("Original", "", content.pop("columns"), content.pop("rows"))
+    return dict(content, **table._asdict())
+
+
+def machine(runs, name):
+    """What the page shows of one machine."""
+    facts = next(run.result["machine"] for run in runs if run.machine == name)
+    gpus = "".join(", " + gpu["name"] for gpu in facts["gpus"])
+    memory = facts["memory_bytes"] / 2**30
+    return {
+        "name": name,
+        "what": "%s, %d cores, %.0f GiB%s" % (facts["cpu"], facts["cores"], memory, gpus),
+        "table": tables.results(runs, name),
+        "figures": figures.draw(runs, name),
+    }
+
+
+def render(folder=SITE, results=committed.RESULTS):
+    """Write the site into ``folder``, anew; return its size in bytes."""
+    runs, left_out = committed.read(results)
+    modules = sources.modules()
+    code = {one.path: [Markup(line) for line in sources.highlighted(one)] for one in modules}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    found = [
+        (concept.name, [_phrase(concept, module) for module in modules])
+        for concept in phrases.CONCEPTS
+    ]
+    pages = {
+        "index.html": environment.get_template("index.html.j2").render(
+            up="",
+            modules=modules,
+            code=code,
+            parts=list(SUMMARIES.items()),
+            phrases=found,
+            certificates=tables.certificates(runs),
+            divergence=figures.divergence(tables.latest(runs)),
+            machines=[machine(runs, name) for name in sorted({run.machine for run in runs})],
+            original=original(),
+            left_out=left_out,
+        )
+    }
+    page = environment.get_template("file.html.j2")
+    for module in modules:
+        path = "files/%s.html" % module.path
+        up = "../" * path.count("/")
+        pages[path] = page.render(up=up, module=module, lines=code[module.path])
+    light, dark = sources.styles()
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(HERE / "assets", folder / "assets")
+    dark = "@media (prefers-color-scheme: dark) {\n%s\n}\n" % dark
+    pages["assets/code.css"] = light + "\n" + dark
+    for path, text in pages.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _phrase(concept, module):
+    """The line's number and text; a call that is opened at its end is followed to its close."""
+    number = phrases.find(concept, module)
+    if number is None:
+        return module, None, None
+    text, following = module.lines[number - 1].strip(), number
+    while text.endswith(("(", ",")) and text.count("(") > text.count(")"):
+        text += ("" if text.endswith("(") else " ") + module.lines[following].split("  #")[
+            0
+        ].strip()
+        following += 1
+    return module, number, text

@@ -1,0 +1,81 @@
+"""The modules' source, cut into its steps and highlighted."""
+
+import ast
+import re
+from collections import namedtuple
+from pathlib import Path
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+import frameworks
+from common import contract
+
+ROOT = Path(frameworks.__file__).parent.parent
+
+Module = namedtuple("Module", "key title path names lines parts")
+Module.__doc__ = """A module of the Rosetta Stone, as text.
+
+key: what names it in an address.
+title: for people.
+path: its file, from the project's root on.
+names: the environments that it runs in.
+lines: its lines.
+parts: {name: (first, last)}, numbered from 1: ``head`` and every function of the contract.
+"""
+
+
+def modules():
+    """Every module once, in the registry's order, under its first environment's name."""
+    found = {}
+    for framework in frameworks.FRAMEWORKS.values():
+        path = framework.module.replace(".", "/") + ".py"
+        if path in found:
+            found[path].names.append(framework.name)
+            continue
+        text = (ROOT / path).read_text(encoding="utf-8")
+        # Of Keras the title without its backend: they share the file.
+        title = re.sub(r"^(Keras \d) on .*", r"\1", framework.title)
+        lines, names = text.splitlines(), [framework.name]
+        found[path] = Module(framework.name, title, path, names, lines, parts(text, lines))
+    return list(found.values())
+
+
+def parts(text, lines):
+    """Where the head and each function of the contract stand.
+
+    A function's helpers, which stand between it and the one before, belong to it: a reader needs
+    them there.
+    """
+    found, first = {}, 1
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name in contract.SIGNATURES:
+            if not found:  # what stands before the first function
+                found["head"] = (1, node.lineno - 1)
+                first = node.lineno
+            found[node.name] = (first, node.end_lineno)
+            first = node.end_lineno + 1
+    return {name: _trimmed(lines, *span) for name, span in found.items()}
+
+
+def _trimmed(lines, first, last):
+    while first < last and not lines[first - 1].strip():
+        first += 1
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    return first, last
+
+
+def highlighted(module):
+    """The module's lines as HTML, each whole in itself."""
+    formatter = HtmlFormatter(nowrap=True)
+    code = highlight("\n".join(module.lines) + "\n", PythonLexer(stripnl=False), formatter)
+    return code.split("\n")[: len(module.lines)]
+
+
+def styles():
+    """The style sheets of the highlighting, one for light and one for dark."""
+    light = HtmlFormatter(style="xcode").get_style_defs(".code")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
+    return light, dark
