@@ -140,113 +140,111 @@ def _divergence(axes, result, colour):
     axes.plot(steps, off, color=colour, linewidth=1, label="lane " + result["lane"])
 
 
-def _percent(share):
-    return 100 * share
+def _rate(result, seconds):
+    return result["hyperparameters"]["batch_size"] / seconds
+
+
+def _accuracy(runs, title):
+    def percent(result):
+        return 100 * result["accuracy"]["value"]
+
+    def interval(result):
+        return [100 * end for end in result["accuracy"]["interval"]]
+
+    return _dots(runs, title, "test accuracy (%)", percent, interval, from_zero=False)
+
+
+def _curves(runs, title):
+    return _panels(runs, title, "step", "training loss", _learning)
+
+
+def _time(runs, title):
+    return _dots(runs, title, "seconds", lambda result: result["timings"]["train"])
+
+
+def _speed(runs, title):
+    def median(result):
+        return _rate(result, result["timings"]["step"]["median"])
+
+    def quartiles(result):
+        return [_rate(result, seconds) for seconds in result["timings"]["step"]["quartiles"]]
+
+    return _dots(runs, title, "images per second", median, quartiles)
+
+
+def _first(runs, title):
+    def ratio(result):
+        return result["timings"]["first_step"] / result["timings"]["step"]["median"]
+
+    return _dots(runs, title, "first step / median step (logarithmic)", ratio, log=True)
+
+
+def _memory(runs, title):
+    told = [run for run in runs if run.result.get("peak_memory_bytes")]
+    return _dots(told, title, "GB", lambda result: result["peak_memory_bytes"] / 1e9)
+
+
+# (key, title, caption, function that draws, whether it shows times, which need a certificate)
+KINDS = [
+    (
+        "accuracy",
+        "Test accuracy",
+        "Dot: accuracy on the test images; bar: its 95% interval (Wilson), which holds the test "
+        "images' part of the uncertainty. Seeds of weights and batches are shared, dropout's "
+        "random numbers are each framework's own.",
+        _accuracy,
+        False,
+    ),
+    (
+        "learning",
+        "Learning curves",
+        "Training loss of each step, with dropout; a moving mean over a 40th of the run.",
+        _curves,
+        False,
+    ),
+    ("time", "Time to train", "All epochs, first step included, prediction not.", _time, True),
+    (
+        "speed",
+        "Images per second",
+        "From the steps' median time, without compilation and first steps; bar: their quartiles.",
+        _speed,
+        True,
+    ),
+    (
+        "first",
+        "First step against steady state",
+        "How many times longer the first step takes than the median one: what compilation, tracing "
+        "and first allocations cost.",
+        _first,
+        True,
+    ),
+    (
+        "memory",
+        "Peak memory",
+        "Most resident memory of the process, data set and interpreter included.",
+        _memory,
+        False,
+    ),
+]
 
 
 def draw(committed, machine):
-    """The figures of one machine; times only of runs whose certificate passed."""
+    """The figures of one machine, for each length of run; times of proven runs alone."""
     runs = ordered([one for one in committed if one.machine == machine])
-    kinds = list(dict.fromkeys(kind(run.result) for run in runs))
     figures = []
-
-    def add(key, title, caption, svg, lane="LANE"):
-        command = "tox run -e NAME -- --lane %s" % lane
-        figures.append(Drawn(key, title, caption, svg, command))
-
-    for number, name in enumerate(kinds):
-        some = [run for run in runs if kind(run.result) == name]
+    for number, length in enumerate(dict.fromkeys(kind(run.result) for run in runs)):
+        some = [run for run in runs if kind(run.result) == length]
         proven = [run for run in some if run.result["certificate"]["passed"]]
-        first, *_ = some
-        images = first.result["dataset"]["train_images"]
-        epochs = first.result["hyperparameters"]["epochs"]
-        options = "LANE --train-images %d --epochs %d" % (images, epochs)
-        suffix = "" if number == 0 else "-%d" % number
-        add(
-            "accuracy" + suffix,
-            "Test accuracy, " + name,
-            "Dot: accuracy on the test images; bar: its 95% interval (Wilson), which holds the "
-            "test images' part of the uncertainty. Seeds of weights and batches are shared, "
-            "dropout's random numbers are each framework's own.",
-            _dots(
-                some,
-                "Test accuracy, " + name,
-                "test accuracy (%)",
-                lambda result: _percent(result["accuracy"]["value"]),
-                lambda result: [_percent(end) for end in result["accuracy"]["interval"]],
-                from_zero=False,
-            ),
-            options,
-        )
-        title = "Learning curves, " + name
-        caption = "Training loss of each step, with dropout; a moving mean over a 40th of the run."
-        add(
-            "learning" + suffix,
-            title,
-            caption,
-            _panels(some, title, "step", "training loss", _learning),
-            options,
-        )
-        if not proven:
-            continue
-        title = "Time to train, " + name
-        add(
-            "time" + suffix,
-            title,
-            "All epochs, first step included, prediction not.",
-            _dots(proven, title, "seconds", lambda result: result["timings"]["train"]),
-            options,
-        )
-        title = "Images per second, " + name
-        add(
-            "speed" + suffix,
-            title,
-            "From the steps' median time, without compilation and first steps; bar: from the "
-            "quartiles.",
-            _dots(
-                proven,
-                title,
-                "images per second",
-                lambda result: _rate(result, result["timings"]["step"]["median"]),
-                lambda result: [_rate(result, s) for s in result["timings"]["step"]["quartiles"]],
-            ),
-            options,
-        )
-        title = "First step against steady state, " + name
-        add(
-            "first" + suffix,
-            title,
-            "How many times longer the first step takes than the median one: what compilation, "
-            "tracing and first allocations cost.",
-            _dots(
-                proven,
-                title,
-                "first step / median step (logarithmic)",
-                lambda result: (
-                    result["timings"]["first_step"] / result["timings"]["step"]["median"]
-                ),
-                log=True,
-            ),
-            options,
-        )
-        title = "Peak memory, " + name
-        add(
-            "memory" + suffix,
-            title,
-            "Most resident memory of the process, data set and interpreter included.",
-            _dots(
-                [run for run in some if run.result.get("peak_memory_bytes")],
-                title,
-                "GB",
-                lambda result: result["peak_memory_bytes"] / 1e9,
-            ),
-            options,
-        )
+        images = some[0].result["dataset"]["train_images"]
+        epochs = some[0].result["hyperparameters"]["epochs"]
+        command = "tox run -e NAME -- --lane LANE --train-images %d --epochs %d" % (images, epochs)
+        for key, title, caption, drawing, timed in KINDS:
+            shown = proven if timed else some
+            if shown:
+                title = "%s, %s" % (title, length)
+                svg = drawing(shown, title)
+                figures.append(Drawn("%s-%d" % (key, number), title, caption, svg, command))
     return figures
-
-
-def _rate(result, seconds):
-    return result["hyperparameters"]["batch_size"] / seconds
 
 
 def divergence(committed):
