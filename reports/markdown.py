@@ -1,38 +1,58 @@
 """The tables as Markdown: reports/README.md."""
 
 import html
+import re
 
-from reports import tables
+from reports import phrases, sources, tables
 
 HEAD = """# The committed results
 
-Made by `python -m reports write` from the files in [results](results) and from the registry;
-`python -m reports show` prints the same in the terminal. Both run in `tox run -e report`'s
-environment. How each figure is made is told in the [README](../README.md).
-"""
+Made by `tox run -e report` from the files in [results](results), the registry and the modules'
+source; `tox run -e report -- show` prints the tables in the terminal. How each figure is made is
+told in the [README](../README.md)."""
+
+
+def escaped(text):
+    """``text`` as it is: nothing in it can become markup."""
+    text = re.sub(r"([\\`*_\[\]|])", r"\\\1", text.replace("\n", " "))
+    return html.escape(text, quote=False)
 
 
 def cell(content):
-    """A cell's Markdown; what came out of a file cannot become markup."""
+    """A cell's Markdown."""
     text, link = content if isinstance(content, tuple) else (content, None)
-    text = html.escape(text, quote=False).replace("|", "\\|").replace("\n", " ")
     if not link:
-        return text
-    return "[%s](%s)" % (text, link if link.startswith("results/") else "../" + link)
+        return escaped(text)
+    return "[%s](%s)" % (escaped(text), link if link.startswith("results/") else "../" + link)
 
 
 def table(content):
     """A table of ``tables`` in Markdown's pipes."""
     lines = ["## " + content.title, ""]
     if content.note:
-        lines += [content.note, ""]
-    heads = [column.strip() for column in content.columns]
+        lines += [escaped(content.note), ""]
+    heads = [escaped(column.strip()) for column in content.columns]
     rules = ["---:" if column.endswith(" ") else "---" for column in content.columns]
     rows = [[cell(one) for one in row] for row in content.rows]
     lines += ["| %s |" % " | ".join(row) for row in [heads, rules] + rows]
     return "\n".join(lines)
 
 
+def phrase_book():
+    """The phrase book as a table: a row for each concept, a column for each module."""
+    modules = sources.modules()
+    rows = []
+    for concept, said in phrases.book(modules):
+        links = [(text, "%s#L%s" % (one.path, number)) for one, number, text in said]
+        rows.append([concept] + [link if link[0] else "-" for link in links])
+    note = "The line that says it. A dash: nothing needs to be said."
+    columns = ["concept"] + [module.title for module in modules]
+    return tables.Table("Phrase book", note, columns, rows)
+
+
 def page(committed):
     """The whole page."""
-    return "\n\n".join([HEAD.rstrip()] + [table(one) for one in tables.every(committed)]) + "\n"
+    parts = [table(one) for one in tables.every(committed)]
+    differs = "\n".join("- " + escaped(one) for one in tables.differs())
+    parts += ["What differs there:\n\n" + differs, table(phrase_book())]
+    return "\n\n".join([HEAD] + parts) + "\n"

@@ -120,3 +120,21 @@ def find(concept, module):
     if module.key in concept.absent:
         return None
     raise LookupError("%s: no line says %s" % (module.path, concept.name))
+
+
+def book(modules):
+    """[(concept, [(module, line number, text)])]; None for both where nothing needs to be said."""
+    return [(concept.name, [_said(concept, one) for one in modules]) for concept in CONCEPTS]
+
+
+def _said(concept, module):
+    """The line's number and text; a call that is opened at its end is followed to its close."""
+    number = find(concept, module)
+    if number is None:
+        return module, None, None
+    text, following = module.lines[number - 1].strip(), number
+    while text.endswith(("(", ",")) and text.count("(") > text.count(")"):
+        space = "" if text.endswith("(") else " "
+        text += space + module.lines[following].split("  #")[0].strip()
+        following += 1
+    return module, number, text

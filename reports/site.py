@@ -1,6 +1,5 @@
 """The Rosetta page: the modules side by side, the proof and the figures, as a static site."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -24,13 +23,6 @@ SUMMARIES = {
     "weights": "the weights, taken out",
     "wait": "until the device has finished",
 }
-
-
-def original():
-    """The published figures of the comparison that this began with, as a table and its remarks."""
-    content = json.loads((HERE / "original.json").read_text(encoding="utf-8"))
-    table = tables.Table("Original", "", content.pop("columns"), content.pop("rows"))
-    return dict(content, **table._asdict())
 
 
 def machine(runs, name):
@@ -58,21 +50,18 @@ def render(folder=SITE, results=committed.RESULTS):
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    found = [
-        (concept.name, [_phrase(concept, module) for module in modules])
-        for concept in phrases.CONCEPTS
-    ]
     pages = {
         "index.html": environment.get_template("index.html.j2").render(
             up="",
             modules=modules,
             code=code,
             parts=list(SUMMARIES.items()),
-            phrases=found,
+            phrases=phrases.book(modules),
             certificates=tables.certificates(runs),
             divergence=figures.divergence(tables.latest(runs)),
             machines=[machine(runs, name) for name in sorted({run.machine for run in runs})],
-            original=original(),
+            original=tables.original(),
+            differs=tables.differs(),
             left_out=left_out,
         )
     }
@@ -90,17 +79,3 @@ def render(folder=SITE, results=committed.RESULTS):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _phrase(concept, module):
-    """The line's number and text; a call that is opened at its end is followed to its close."""
-    number = phrases.find(concept, module)
-    if number is None:
-        return module, None, None
-    text, following = module.lines[number - 1].strip(), number
-    while text.endswith(("(", ",")) and text.count("(") > text.count(")"):
-        text += ("" if text.endswith("(") else " ") + module.lines[following].split("  #")[
-            0
-        ].strip()
-        following += 1
-    return module, number, text

@@ -1,9 +1,13 @@
 """The tables, made of the committed results and of the registry: cells are plain text."""
 
+import json
 from collections import namedtuple
+from pathlib import Path
 
 import frameworks
 from common.rungs import RUNGS
+
+ORIGINAL = Path(__file__).parent / "original.json"
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -111,8 +115,20 @@ def results(committed, machine):
     return Table("Results: %s" % machine, "", columns, rows)
 
 
+def original():
+    """The published figures of the comparison that this began with."""
+    content = json.loads(ORIGINAL.read_text(encoding="utf-8"))
+    note = "%s Source: %s." % (content["what"], content["source"])
+    return Table("Beside the original", note, content["columns"], content["rows"])
+
+
+def differs():
+    """What differs between that comparison and this one, as sentences."""
+    return json.loads(ORIGINAL.read_text(encoding="utf-8"))["differs"]
+
+
 def every(committed):
     """All tables, in the order in which they are read."""
     machines = sorted({one.machine for one in committed})
     tables = [environments(), certificates(committed)]
-    return tables + [results(committed, machine) for machine in machines]
+    return tables + [results(committed, machine) for machine in machines] + [original()]
