@@ -5,10 +5,11 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from common import machine
 
-def announce(framework, version, lane, settings, machine, dataset, recipe, epochs):
+
+def announce(framework, version, lane, settings, facts, dataset, recipe, epochs):
     """Say on what, with what and how far a run will go."""
-    gpus = "".join(", " + gpu["name"] for gpu in machine["gpus"])
     off = settings["not_in_force"]
     switches = ", ".join(
         "%s=%s%s" % (name, value, " (not in force)" if name in off else "")
@@ -16,7 +17,7 @@ def announce(framework, version, lane, settings, machine, dataset, recipe, epoch
         if name != "not_in_force"
     )
     print("%s %s" % (framework.title, version))
-    print("machine    %s, %d cores%s" % (machine["cpu"], machine["cores"], gpus))
+    print("machine    %s" % machine.described(facts))
     print("settings   lane %s: %s" % (lane, switches))
     print("data       %s" % dataset.name)
     images = len(dataset.train_labels)

@@ -81,6 +81,12 @@ def facts():
     }
 
 
+def described(facts):
+    """The machine for people, on one line."""
+    gpus = "".join(", " + gpu["name"] for gpu in facts["gpus"])
+    return "%s, %d cores%s" % (facts["cpu"], facts["cores"], gpus)
+
+
 def folder_name(facts):
     """A name for this kind of machine that can be a folder: its GPU, or its CPU, and the cores."""
     name = facts["gpus"][0]["name"] if facts["gpus"] else facts["cpu"]

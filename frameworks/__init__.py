@@ -101,6 +101,11 @@ def find(name):
     return FRAMEWORKS[name]
 
 
+def path(framework):
+    """The file of ``framework``'s module, from the project's root on."""
+    return framework.module.replace(".", "/") + ".py"
+
+
 def missing(system):
     """Those Debian packages of ``system``, as a framework has it, that this machine lacks."""
 

@@ -40,7 +40,7 @@ def command(arguments):
     else:
         with atomic_write(str(committed.HERE / "README.md")) as file:
             file.write(markdown.page(found).encode())
-        size = site.render()
+        size = site.render(found, left_out)
         print("%s: %.2f MB" % (site.SITE / "index.html", size / 1e6))
     return 0
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import jsonschema
 
+from common.results import SCHEMA_VERSION
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 SCHEMA = HERE / "result.schema.json"
@@ -31,8 +33,8 @@ def read(folder=RESULTS):
             left_out[name] = "not JSON (%s)" % error
             continue
         version = result.get("schema") if isinstance(result, dict) else None
-        if version != 1:
-            left_out[name] = "of schema version %r, not 1" % (version,)
+        if version != SCHEMA_VERSION:
+            left_out[name] = "of schema version %r, not %d" % (version, SCHEMA_VERSION)
             continue
         problem = jsonschema.exceptions.best_match(check.iter_errors(result))
         if problem:

@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from reports.tables import kind, ordered
+from reports.tables import kind, latest, ordered
 
 Drawn = namedtuple("Drawn", "key title caption svg command")
 Drawn.__doc__ = """A figure.
@@ -19,9 +19,9 @@ svg: the drawing.
 command: what reproduces the runs in it, NAME standing for an environment.
 """
 
-# Two colours of Okabe and Ito's palette, which the colour-blind tell apart, and two shapes.
-LANES = {"same": ("#0072B2", "o"), "best": ("#D55E00", "s")}
-WIDTHS = {"same": 2.2, "best": 0.9}  # where both lanes agree, both are seen
+# Two colours of Okabe and Ito's palette, which the colour-blind tell apart, two shapes, and two
+# widths of line, so that both lanes are seen where they agree.
+LANES = {"same": ("#0072B2", "o", 2.2), "best": ("#D55E00", "s", 0.9)}
 YARDSTICK = "#808080"
 TEXT, LINES = "#010101", "#020202"  # replaced by the page's own colours
 
@@ -51,7 +51,7 @@ def _svg(figure, title):
     for axes in figure.axes:
         axes.patch.set_alpha(0)
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    with matplotlib.rc_context({"svg.hashsalt": title, "svg.fonttype": "none"}):
+    with matplotlib.rc_context({"svg.hashsalt": title}):
         figure.savefig(out, format="svg", bbox_inches="tight", metadata=metadata)
     text = out.getvalue()
     text = text[text.index("<svg") :]
@@ -62,13 +62,17 @@ def _svg(figure, title):
     return text.replace("<svg ", '<svg role="img" aria-label="%s" ' % title, 1)
 
 
+def _frameworks(runs):
+    return list(dict.fromkeys(run.result["framework"] for run in runs))
+
+
 def _dots(runs, title, label, value, spread=None, log=False, from_zero=True):
     """A row for each framework, a dot for each lane; with ``spread`` its (low, high) as a bar."""
-    names = list(dict.fromkeys(run.result["framework"] for run in runs))
+    names = _frameworks(runs)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(7, 0.9 + 0.3 * len(names)))
         axes = figure.add_subplot()
-        for lane, (colour, marker) in LANES.items():
+        for lane, (colour, marker, _) in LANES.items():
             chosen = [run.result for run in runs if run.result["lane"] == lane]
             offset = 0.13 if lane == "best" else -0.13
             rows = [names.index(result["framework"]) + offset for result in chosen]
@@ -93,7 +97,7 @@ def _dots(runs, title, label, value, spread=None, log=False, from_zero=True):
 
 def _panels(runs, title, xlabel, ylabel, draw, log=False):
     """A small panel for each framework, all with the same axes; ``draw`` fills it."""
-    names = list(dict.fromkeys(run.result["framework"] for run in runs))
+    names = _frameworks(runs)
     columns = 4
     rows = -(-len(names) // columns)
     with matplotlib.rc_context(STYLE):
@@ -103,33 +107,36 @@ def _panels(runs, title, xlabel, ylabel, draw, log=False):
             axes.set_title(name, fontsize=9)
             for run in runs:
                 if run.result["framework"] == name:
-                    draw(axes, run.result, LANES[run.result["lane"]][0])
+                    draw(axes, run.result)
             if log:
                 axes.set_yscale("log")
         for axes in grid[len(names) :]:
             axes.set_axis_off()
-        handles, labels = [], []
+        keys = {}
         for axes in grid[: len(names)]:
             for handle, label in zip(*axes.get_legend_handles_labels()):
-                if label not in labels:
-                    handles.append(handle)
-                    labels.append(label)
-        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+                keys.setdefault(label, handle)
+        figure.legend(keys.values(), keys, loc="outside upper right", ncols=3)
         figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         return _svg(figure, title)
 
 
-def _learning(axes, result, colour):
+def _line(axes, result, steps, values):
+    lane = result["lane"]
+    colour, _, width = LANES[lane]
+    axes.plot(steps, values, color=colour, linewidth=width, label="lane " + lane)
+
+
+def _learning(axes, result):
     losses = np.array(result["losses"])
     width = max(1, len(losses) // 40)
     smooth = np.convolve(losses, np.ones(width) / width, "valid")
     steps = np.arange(width, len(losses) + 1)
-    lane = result["lane"]
-    axes.plot(steps, smooth, color=colour, linewidth=WIDTHS[lane], label="lane " + lane)
+    _line(axes, result, steps, smooth)
 
 
-def _divergence(axes, result, colour):
+def _divergence(axes, result):
     losses = result["certificate"]["losses"]
     exact = np.array(losses["reference"])
     steps = np.arange(1, len(exact) + 1)
@@ -139,8 +146,7 @@ def _divergence(axes, result, colour):
         style = {"color": YARDSTICK, "linewidth": 4, "alpha": 0.5}
         axes.plot(steps, np.maximum(rounded, 1e-8), label="NumPy in float32", **style)
     off = np.maximum(np.abs(ours[: len(exact)] - exact), 1e-8)
-    lane = result["lane"]
-    axes.plot(steps, off, color=colour, linewidth=WIDTHS[lane], label="lane " + lane)
+    _line(axes, result, steps, off)
 
 
 def _rate(result, seconds):
@@ -254,7 +260,7 @@ def divergence(committed):
     """How far each framework's losses are from float64, of the latest certificates."""
     title = "Distance from the float64 reference"
     svg = _panels(
-        ordered(committed),
+        latest(committed),
         title,
         "step",
         "difference of the loss (logarithmic)",

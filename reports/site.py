@@ -1,14 +1,14 @@
 """The Rosetta page: the modules side by side, the proof and the figures, as a static site."""
 
 import shutil
-from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
-from reports import committed, figures, phrases, sources, tables
+from common.machine import described
+from reports import figures, phrases, sources, tables
+from reports.committed import HERE
 
-HERE = Path(__file__).parent
 SITE = HERE / "site"
 
 SUMMARIES = {
@@ -28,19 +28,16 @@ SUMMARIES = {
 def machine(runs, name):
     """What the page shows of one machine."""
     facts = next(run.result["machine"] for run in runs if run.machine == name)
-    gpus = "".join(", " + gpu["name"] for gpu in facts["gpus"])
-    memory = facts["memory_bytes"] / 2**30
     return {
         "name": name,
-        "what": "%s, %d cores, %.0f GiB%s" % (facts["cpu"], facts["cores"], memory, gpus),
+        "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
         "table": tables.results(runs, name),
         "figures": figures.draw(runs, name),
     }
 
 
-def render(folder=SITE, results=committed.RESULTS):
-    """Write the site into ``folder``, anew; return its size in bytes."""
-    runs, left_out = committed.read(results)
+def render(runs, left_out, folder=SITE):
+    """Write the site of what ``committed.read`` gave into ``folder``, anew; its size in bytes."""
     modules = sources.modules()
     code = {one.path: [Markup(line) for line in sources.highlighted(one)] for one in modules}
     environment = jinja2.Environment(
@@ -58,8 +55,8 @@ def render(folder=SITE, results=committed.RESULTS):
             parts=list(SUMMARIES.items()),
             phrases=phrases.book(modules),
             certificates=tables.certificates(runs),
-            divergence=figures.divergence(tables.latest(runs)),
-            machines=[machine(runs, name) for name in sorted({run.machine for run in runs})],
+            divergence=figures.divergence(runs),
+            machines=[machine(runs, name) for name in tables.machines(runs)],
             original=tables.original(),
             differs=tables.differs(),
             left_out=left_out,

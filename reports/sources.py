@@ -11,16 +11,14 @@ from pygments.lexers import PythonLexer
 
 import frameworks
 from common import contract
+from common.files import ROOT
 
-ROOT = Path(frameworks.__file__).parent.parent
-
-Module = namedtuple("Module", "key title path names lines parts")
+Module = namedtuple("Module", "key title path lines parts")
 Module.__doc__ = """A module of the Rosetta Stone, as text.
 
 key: what names it in an address.
 title: for people.
 path: its file, from the project's root on.
-names: the environments that it runs in.
 lines: its lines.
 parts: {name: (first, last)}, numbered from 1: ``head`` and every function of the contract.
 """
@@ -30,15 +28,14 @@ def modules():
     """Every module once, in the registry's order, under its first environment's name."""
     found = {}
     for framework in frameworks.FRAMEWORKS.values():
-        path = framework.module.replace(".", "/") + ".py"
+        path = frameworks.path(framework)
         if path in found:
-            found[path].names.append(framework.name)
             continue
-        text = (ROOT / path).read_text(encoding="utf-8")
+        text = Path(ROOT, path).read_text(encoding="utf-8")
         # Of Keras the title without its backend: they share the file.
         title = re.sub(r"^(Keras \d) on .*", r"\1", framework.title)
-        lines, names = text.splitlines(), [framework.name]
-        found[path] = Module(framework.name, title, path, names, lines, parts(text, lines))
+        lines = text.splitlines()
+        found[path] = Module(framework.name, title, path, lines, parts(text, lines))
     return list(found.values())
 
 

@@ -2,12 +2,13 @@
 
 import json
 from collections import namedtuple
-from pathlib import Path
 
 import frameworks
+from common.contract import LANES
 from common.rungs import RUNGS
+from reports.committed import HERE
 
-ORIGINAL = Path(__file__).parent / "original.json"
+ORIGINAL = HERE / "original.json"
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -22,7 +23,7 @@ def environments():
     """What is in the repository: a row for each environment."""
     rows = []
     for framework in frameworks.FRAMEWORKS.values():
-        path = framework.module.replace(".", "/") + ".py"
+        path = frameworks.path(framework)
         system = ", ".join(framework.system) or "-"
         rows.append([framework.name, framework.title, framework.python, system, (path, path)])
     columns = ["environment", "framework", "Python", "Debian packages", "read"]
@@ -41,11 +42,16 @@ def _order(committed):
     name = result["framework"]
     position = names.index(name) if name in names else len(names)
     length = result["dataset"]["train_images"] * result["hyperparameters"]["epochs"]
-    return -length, position, ("same", "best").index(result["lane"]), committed.path
+    return -length, position, LANES.index(result["lane"]), committed.path
 
 
 def _label(result):
     return "%s, %s" % (result["framework"], result["lane"])
+
+
+def machines(committed):
+    """The names of the machines that there are results of."""
+    return sorted({one.machine for one in committed})
 
 
 def ordered(committed):
@@ -129,6 +135,5 @@ def differs():
 
 def every(committed):
     """All tables, in the order in which they are read."""
-    machines = sorted({one.machine for one in committed})
-    tables = [environments(), certificates(committed)]
-    return tables + [results(committed, machine) for machine in machines] + [original()]
+    measured = [results(committed, machine) for machine in machines(committed)]
+    return [environments(), certificates(committed)] + measured + [original()]

@@ -63,7 +63,7 @@ def test_missing_system_packages_are_found_by_their_program_or_library():
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
 def test_module_stands_in_its_folder(framework):
-    assert os.path.isfile(os.path.join(ROOT, framework.module.replace(".", os.sep) + ".py"))
+    assert os.path.isfile(os.path.join(ROOT, frameworks.path(framework)))
 
 
 def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):

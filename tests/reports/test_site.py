@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     result["machine"]["cpu"] = "<img src=x onerror=alert(1)>"
     (other / "marked.json").write_text(json.dumps(result))
     (other / "cut.json").write_text(good.read_text()[:500])
-    site.render(root / "site", results)
+    site.render(*committed.read(results), root / "site")
     return root / "site"
 
 
@@ -183,7 +183,7 @@ def test_every_link_within_the_site_leads_somewhere(folder):
 
 
 def test_the_site_is_small(tmp_path):
-    assert site.render(tmp_path / "site") < 5 * MEGABYTE
+    assert site.render(*committed.read(), tmp_path / "site") < 5 * MEGABYTE
 
 
 @pytest.mark.parametrize("concept", phrases.CONCEPTS, ids=lambda concept: concept.name)
