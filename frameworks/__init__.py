@@ -1,23 +1,21 @@
 """The Rosetta Stone: one folder per framework, and here the facts about each.
 
-This module never imports a framework; ``load_module`` imports the one it is asked for.
+This file imports no framework and nothing of the project; ``common/host/modules.py`` imports the
+module that it is asked for.
 """
 
 import ctypes
-import importlib
 import os
 import shutil
-import sys
 from collections import OrderedDict, namedtuple
 
-from common.errors import InputError
-
-Framework = namedtuple("Framework", "name title module package python system environ")
+Framework = namedtuple("Framework", "name title folder variant package python system environ")
 Framework.__doc__ = """What is known of a framework before it is imported.
 
 name: the name on the command line and of the tox environment.
 title: the name its makers use.
-module: the Python module with the six steps.
+folder: where its modules stand, a file for each model: ``frameworks/FOLDER/MODEL.py``.
+variant: what follows MODEL in the file's name, where a folder holds two idioms of one framework.
 package: the import name of the library, whose ``__version__`` is reported.
 python: the interpreter that it is run on, as ``tox.ini`` has it.
 system: what it needs beyond pip: Debian packages, each with the program or library it is for.
@@ -25,9 +23,12 @@ environ: environment variables that must be set before it is imported.
 """
 
 
-def _framework(name, title, package, python="3.11", module=None, system=None, environ=None):
-    module = module or "frameworks.%s.cnn" % name
-    return name, Framework(name, title, module, package, python, system or {}, environ or {})
+def _framework(
+    name, title, package, python="3.11", folder=None, variant="", system=None, environ=None
+):
+    folder = folder or name
+    system, environ = system or {}, environ or {}
+    return name, Framework(name, title, folder, variant, package, python, system, environ)
 
 
 MPI = {"libopenmpi3": "libmpi.so.40"}
@@ -40,7 +41,7 @@ FRAMEWORKS = OrderedDict(
             "cupy",
             "CuPy, from scratch",
             "cupy",
-            module="frameworks.numpy.cnn",
+            folder="numpy",
             environ={"ARRAY_MODULE": "cupy"},
         ),
         _framework("pytorch", "PyTorch", "torch"),
@@ -56,14 +57,14 @@ FRAMEWORKS = OrderedDict(
             "keras-jax",
             "Keras 3 on JAX",
             "keras",
-            module="frameworks.keras.cnn",
+            folder="keras",
             environ={"KERAS_BACKEND": "jax"},
         ),
         _framework(
             "keras-torch",
             "Keras 3 on PyTorch",
             "keras",
-            module="frameworks.keras.cnn",
+            folder="keras",
             environ={"KERAS_BACKEND": "torch"},
         ),
         _framework(
@@ -71,7 +72,7 @@ FRAMEWORKS = OrderedDict(
             "Keras 2 on CNTK",
             "keras",
             python="3.6",
-            module="frameworks.keras2.cnn",
+            folder="keras2",
             system=MPI,
             environ={"KERAS_BACKEND": "cntk"},
         ),
@@ -80,12 +81,12 @@ FRAMEWORKS = OrderedDict(
             "Keras 2 on Theano",
             "keras",
             python="3.8",
-            module="frameworks.keras2.cnn",
+            folder="keras2",
             system=COMPILER_AND_BLAS,
             environ={"KERAS_BACKEND": "theano"},
         ),
         _framework("mxnet", "MXNet, Gluon", "mxnet"),
-        _framework("mxnet-module", "MXNet, Module", "mxnet", module="frameworks.mxnet.cnn_module"),
+        _framework("mxnet-module", "MXNet, Module", "mxnet", folder="mxnet", variant="_module"),
         _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI),
         _framework("caffe2", "Caffe2", "torch", python="3.9"),
         _framework("chainer", "Chainer", "chainer", python="3.9"),
@@ -94,16 +95,9 @@ FRAMEWORKS = OrderedDict(
 )
 
 
-def find(name):
-    """The facts of the framework called ``name``; InputError lists the known ones."""
-    if name not in FRAMEWORKS:
-        raise InputError("unknown framework %r; known: %s" % (name, ", ".join(FRAMEWORKS)))
-    return FRAMEWORKS[name]
-
-
-def path(framework):
-    """The file of ``framework``'s module, from the project's root on."""
-    return framework.module.replace(".", "/") + ".py"
+def path(framework, model="cnn"):
+    """The file of ``framework``'s module for a model, from the project's root on."""
+    return "frameworks/%s/%s%s.py" % (framework.folder, model, framework.variant)
 
 
 def missing(system):
@@ -116,19 +110,3 @@ def missing(system):
             return False
 
     return [package for package, file in system.items() if not found(file)]
-
-
-def load_module(name):
-    """Import and return the module with the six steps of ``name``."""
-    framework = find(name)
-    if any(os.environ.get(name) != value for name, value in framework.environ.items()):
-        # Read when the module is imported, so one imported for another framework will not do.
-        os.environ.update(framework.environ)
-        sys.modules.pop(framework.module, None)
-    try:
-        return importlib.import_module(framework.module)
-    except ImportError as error:
-        raise InputError(
-            "%s cannot be imported here (%s); run it with: tox run -e %s"
-            % (framework.title, error, name)
-        )

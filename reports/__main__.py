@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from common import commands
-from common.files import atomic_write
+from common.host import commands
+from common.host.files import atomic_write
 from reports import committed, markdown, site, tables
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 
-from common.results import SCHEMA_VERSION
+from common.run.results import SCHEMA_VERSION
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

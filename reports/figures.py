@@ -271,5 +271,5 @@ def divergence(committed):
         "The loss of each of the 20 steps of the trajectory rung, dropout off: its difference from "
         "the NumPy reference in float64. Grey: what the same reference makes of it in float32."
     )
-    command = "tox exec -e NAME -- python -m common.certificate NAME --lane LANE"
+    command = "tox exec -e NAME -- python -m common.proof NAME --lane LANE"
     return Drawn("divergence", title, caption, svg, command)

@@ -5,7 +5,7 @@ import shutil
 import jinja2
 from markupsafe import Markup
 
-from common.machine import described
+from common.host.machine import described
 from reports import figures, phrases, sources, tables
 from reports.committed import HERE
 

@@ -10,8 +10,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 import frameworks
-from common import contract
-from common.files import ROOT
+from common.host.files import ROOT
+from common.proof import contract
 
 Module = namedtuple("Module", "key title path lines parts")
 Module.__doc__ = """A module of the Rosetta Stone, as text.

@@ -4,8 +4,8 @@ import json
 from collections import namedtuple
 
 import frameworks
-from common.contract import LANES
-from common.rungs import RUNGS
+from common.proof.contract import LANES
+from common.proof.rungs import RUNGS
 from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"

@@ -2,9 +2,8 @@
 
 import pytest
 
-import frameworks
-from common import machine
-from common.rungs import Certifier
+from common.host import machine, modules
+from common.proof.rungs import Certifier
 
 
 def pytest_addoption(parser):
@@ -27,7 +26,7 @@ def threads():
 @pytest.fixture(scope="session")
 def module(name, threads):
     """The framework's module with the six steps."""
-    return frameworks.load_module(name)
+    return modules.load(name)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ import threading
 import numpy as np
 import pytest
 
-from common import batches, data, download, synthetic
-from common.errors import InputError
+from common.given import batches, data, download, synthetic
+from common.host.errors import InputError
 
 BATCH_FILES = ["data_batch_%d" % i for i in range(1, 6)] + ["test_batch"]
 

@@ -6,9 +6,9 @@ import os
 import numpy as np
 import pytest
 
-from common import initializers, weights
-from common.errors import InputError
-from common.files import atomic_write, check_writable
+from common.given import initializers, weights
+from common.host.errors import InputError
+from common.host.files import atomic_write, check_writable
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from common import contract
-from common.hyperparameters import CIFAR10, NO_DROPOUT
-from common.initializers import xavier_uniform
+from common.given.hyperparameters import CIFAR10, NO_DROPOUT
+from common.given.initializers import xavier_uniform
+from common.proof import contract
 from frameworks.numpy import cnn
 
 HP = CIFAR10._replace(dropout=NO_DROPOUT)

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 import frameworks
-from common.errors import InputError
-from common.files import ROOT
+from common.host import modules
+from common.host.errors import InputError
+from common.host.files import ROOT
 
 FRAMEWORKS = list(frameworks.FRAMEWORKS.values())
 
@@ -73,7 +74,7 @@ def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):
 
 def test_unknown_framework_is_refused_with_the_known_ones():
     with pytest.raises(InputError, match="unknown framework 'caffe'; known: numpy, cupy"):
-        frameworks.load_module("caffe")
+        modules.load("caffe")
 
 
 def test_a_framework_that_is_not_installed_says_how_it_is_run(monkeypatch):
@@ -81,11 +82,11 @@ def test_a_framework_that_is_not_installed_says_how_it_is_run(monkeypatch):
     monkeypatch.setitem(sys.modules, "frameworks.numpy.cnn", None)
     monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
     with pytest.raises(InputError, match="run it with: tox run -e cupy"):
-        frameworks.load_module("cupy")
+        modules.load("cupy")
 
 
 def test_neither_registry_nor_common_imports_a_framework():
-    code = "import sys, common.run; print(' '.join(sys.modules))"
+    code = "import sys, common.run.runner; print(' '.join(sys.modules))"
     environ = dict(os.environ, PYTHONPATH=ROOT)
     names = subprocess.check_output([sys.executable, "-c", code], env=environ).decode().split()
     packages = {framework.package for framework in FRAMEWORKS} - {"numpy"}

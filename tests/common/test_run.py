@@ -12,10 +12,12 @@ import jsonschema
 import numpy as np
 import pytest
 
-import frameworks
-from common import certificate, commands, data, initializers, machine, results, run, rungs, timing
-from common import weights as canonical
-from common.files import ROOT
+from common.given import data, initializers
+from common.given import weights as canonical
+from common.host import commands, machine, modules
+from common.host.files import ROOT
+from common.proof import certificate, rungs
+from common.run import clocks, results, runner
 
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
 TINY = "--data synthetic --train-images 192 --epochs 2 --test-images 70 --threads 1".split()
@@ -51,7 +53,7 @@ def quick_proof(monkeypatch):
 
 def main(arguments):
     """The command line's exit code."""
-    return commands.guarded(run.command, arguments)
+    return commands.guarded(runner.command, arguments)
 
 
 @pytest.fixture
@@ -130,7 +132,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_pa
 
 def test_scores_that_are_not_finite_stop_the_run_too(out, schema, tmp_path, monkeypatch):
     """The last update can spoil weights after its loss was still a number."""
-    module = frameworks.load_module("numpy")
+    module = modules.load("numpy")
     monkeypatch.setattr(module, "predict", lambda model, x: np.full((len(x), 10), np.nan))
     saved = str(tmp_path / "weights.npz")
     assert main(["numpy", "--out", out, "--save-weights", saved] + TINY) == 1
@@ -144,11 +146,11 @@ def test_only_the_recipe_itself_writes_the_recipes_result():
     facts = {"gpus": [], "cpu": "Intel(R) Xeon(R) Processor @ 2.10GHz", "cores": 2}
     paths = set()
     for arguments in ([], ["--seed", "1"], ["--dropout", "off"], ["--test-images", "70"]):
-        options = run.parse(["numpy"] + arguments)
+        options = runner.parse(["numpy"] + arguments)
         options.threads = 2
-        run.recipe(options, "cpu")
+        runner.recipe(options, "cpu")
         for dataset in ("cifar10", "synthetic"):
-            path = run.result_path(options, data.Dataset(dataset, *[None] * 5), facts)
+            path = runner.result_path(options, data.Dataset(dataset, *[None] * 5), facts)
             assert os.path.basename(os.path.dirname(path)) == "intel-xeon-2-cores"
             paths.add(os.path.basename(path))
     assert len(paths) == 8 and "numpy-same-10000x3.json" in paths
@@ -164,7 +166,7 @@ def test_best_lane_starts_anew_with_its_allocator(tmp_path):
 
 RESTART = """
 import os
-from common import machine
+from common.host import machine
 
 os.environ["PYTHONPATH"] += os.pathsep + os.getcwd()
 with open("show.py", "w") as file:
@@ -187,8 +189,8 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         ("cpu", ["--epochs", "2"], 50000, 2, "as asked for"),
         ("cpu", ["--train-images", "640"], 640, 10, "as asked for"),
     ]:
-        options = run.parse(["numpy"] + arguments)
-        assert word in run.recipe(options, device)
+        options = runner.parse(["numpy"] + arguments)
+        assert word in runner.recipe(options, device)
         assert (options.train_images, options.epochs) == (images, epochs)
 
 
@@ -259,17 +261,17 @@ class SlowModule:
 def test_first_step_is_timed_apart_and_blocks_cover_every_step():
     seen = []
     module, losses = SlowModule([1.0] * 20), []
-    one = timing.timed_pass(module, None, None, losses, lambda part, _: seen.extend(part))
+    one = clocks.timed_pass(module, None, None, losses, lambda part, _: seen.extend(part))
     assert [steps for steps, _ in one.blocks] == [1, 8, 8, 3]
     assert one.losses == losses == seen == [1.0] * 20 and module.waited
-    again = timing.timed_pass(module, None, None, losses)
+    again = clocks.timed_pass(module, None, None, losses)
     assert len(again.losses) == 20 and len(losses) == 40
     assert [steps for steps, _ in again.blocks] == [8, 8, 4]
-    summary = timing.summary([one, again], 64)
+    summary = clocks.summary([one, again], 64)
     assert summary["step"]["n"] == 6 and len(summary["epochs"]) == 2
 
 
 def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
-    with pytest.raises(timing.NotFinite, match="step 46") as caught:
-        timing.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, [2.0] * 40)
+    with pytest.raises(clocks.NotFinite, match="step 46") as caught:
+        clocks.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, [2.0] * 40)
     assert caught.value.losses == [2.0] * 40 + [1.0] * 5

@@ -11,8 +11,8 @@ import types
 import numpy as np
 import pytest
 
-from common import contract
-from common.rungs import RUNGS
+from common.proof import contract
+from common.proof.rungs import RUNGS
 
 
 def replaced(module, **functions):

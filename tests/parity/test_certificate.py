@@ -2,7 +2,7 @@
 
 import pytest
 
-from common import certificate, contract, rungs
+from common.proof import certificate, contract, rungs
 
 
 @pytest.fixture(scope="module", params=contract.LANES)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from common import contract
-from common.hyperparameters import CIFAR10, NO_DROPOUT
+from common.given.hyperparameters import CIFAR10, NO_DROPOUT
+from common.proof import contract
 
 
 def test_functions_are_those_of_the_contract_in_its_order(module):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from common import machine
+from common.host import machine
 
 
 def announce(framework, version, lane, settings, facts, dataset, recipe, epochs):

@@ -9,7 +9,7 @@ import zlib
 import pooch
 import requests
 
-from common.errors import InputError
+from common.host.errors import InputError
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 # Of the archive whose MD5 its page (https://www.cs.toronto.edu/~kriz/cifar.html) gives as

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.errors import InputError
+from common.host.errors import InputError
 
 
 def as_float(images):

@@ -8,10 +8,10 @@ import sys
 from collections import namedtuple
 
 import numpy as np
-import pooch
 
-from common import download, synthetic
-from common.errors import InputError
+from common.given import download, synthetic
+from common.host.errors import InputError
+from common.host.files import cache_folder
 
 Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
 Dataset.__doc__ = """Images (n, 3, 32, 32) uint8 and labels (n,) int64 in 0..9.
@@ -104,11 +104,6 @@ def take(dataset, train_images=None, test_images=None):
         test_images=dataset.test_images[:test],
         test_labels=dataset.test_labels[:test],
     )
-
-
-def cache_folder():
-    """Where downloads are kept: $ROSETTA_CACHE, else the user's cache folder for this project."""
-    return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
 
 
 def _synthetic(name):

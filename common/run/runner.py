@@ -13,22 +13,13 @@ from datetime import datetime, timezone
 import numpy as np
 
 import frameworks
-from common import (
-    batches,
-    certificate,
-    commands,
-    console,
-    contract,
-    data,
-    files,
-    initializers,
-    machine,
-    results,
-    timing,
-)
-from common import weights as canonical
-from common.errors import InputError
-from common.hyperparameters import CIFAR10, NO_DROPOUT
+from common.given import batches, data, initializers
+from common.given import weights as canonical
+from common.given.hyperparameters import CIFAR10, NO_DROPOUT
+from common.host import commands, files, machine, modules
+from common.host.errors import InputError
+from common.proof import certificate, contract
+from common.run import clocks, console, results
 
 # The whole recipe, and what a CPU can do while somebody waits for it.
 WHOLE = {"train_images": 50000, "epochs": 10}
@@ -104,13 +95,13 @@ def run(options):
     for path in (options.out, options.save_weights, options.save_scores):
         if path:
             files.check_writable(path)
-    framework = frameworks.find(options.name)
+    framework = modules.find(options.name)
     if options.weights:
         weights = canonical.load(options.weights)
     else:
         weights = initializers.xavier_uniform(options.seed)
     machine.limit_threads(options.threads)
-    module = frameworks.load_module(options.name)
+    module = modules.load(options.name)
     settings = module.configure(options.lane, options.threads, options.seed)
     kind = recipe(options, settings["device"])
     hp = CIFAR10 if options.dropout == "on" else CIFAR10._replace(dropout=NO_DROPOUT)
@@ -148,7 +139,7 @@ def run(options):
     )
     try:
         model, scores = six_steps(module, settings, hp, weights, dataset, options, result)
-    except timing.NotFinite as error:
+    except clocks.NotFinite as error:
         result.update(status="stopped", error=str(error), losses=error.losses)
         results.write(path, result)
         raise
@@ -183,10 +174,10 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
     scores = np.asarray(module.predict(model, x_test), np.float32)
     predicted = clock()
     if not np.isfinite(scores).all():  # the last update may have spoilt what its loss did not show
-        raise timing.NotFinite("a score in prediction", losses)
+        raise clocks.NotFinite("a score in prediction", losses)
     accuracy = float(module.evaluate(scores, dataset.test_labels))
 
-    times = timing.summary(passes, hp.batch_size)
+    times = clocks.summary(passes, hp.batch_size)
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if settings["device"] == "cpu":
         operations = times["images_per_second"] * TRAINING_OPERATIONS
@@ -202,13 +193,13 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
 
 
 def train(module, model, x, y, options, hp):
-    """All epochs, each a ``timing.Pass``, with a progress bar."""
+    """All epochs, each a ``clocks.Pass``, with a progress bar."""
     steps, passes, losses = len(x) // hp.batch_size, [], []
     for epoch in range(options.epochs):
         label = "epoch %d/%d" % (epoch + 1, options.epochs)
         with console.progress(label, steps, hp.batch_size) as report:
             shared = batches.batches(x, y, hp.batch_size, options.seed, epoch)
-            passes.append(timing.timed_pass(module, model, shared, losses, report))
+            passes.append(clocks.timed_pass(module, model, shared, losses, report))
     return passes
 
 
@@ -222,7 +213,7 @@ def command(arguments):
     """Exit code 0 after a run that is proven, 1 if it is not or had to stop."""
     try:
         result = run(parse(arguments))
-    except timing.NotFinite as error:
+    except clocks.NotFinite as error:
         print("error: %s" % error, file=sys.stderr)
         return 1
     return 0 if result["certificate"]["passed"] else 1
@@ -233,7 +224,3 @@ def main(arguments):
     if parse(arguments).lane == "best":
         machine.restart_with(machine.KEEP_FREED_MEMORY, "common.run", arguments)
     return command(arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(commands.guarded(main, sys.argv[1:]))

@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from common import machine
-from common.errors import InputError
+from common.host import machine
+from common.host.errors import InputError
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.weights import SHAPES
+from common.given.weights import SHAPES
 
 
 def xavier_uniform(seed):

@@ -4,9 +4,16 @@ import os
 import tempfile
 from contextlib import contextmanager
 
-from common.errors import InputError
+import pooch
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of the project
+from common.host.errors import InputError
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # the project's
+
+
+def cache_folder():
+    """What is kept between runs: $ROSETTA_CACHE, else the user's cache folder for this project."""
+    return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
 
 
 def check_writable(path):

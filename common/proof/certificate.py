@@ -1,8 +1,9 @@
 """The parity certificate of a framework: made in a process of its own, kept, found again.
 
-python -m common.certificate NAME [--lane same|best] [--threads N]
+python -m common.proof NAME [--lane same|best] [--threads N]
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -10,10 +11,11 @@ import subprocess
 import sys
 
 import frameworks
-from common import commands, contract, data, machine
-from common.errors import InputError
-from common.files import ROOT, atomic_write
-from common.rungs import SEED, Certifier
+from common.host import commands, machine, modules
+from common.host.errors import InputError
+from common.host.files import ROOT, atomic_write, cache_folder
+from common.proof import contract
+from common.proof.rungs import SEED, Certifier
 
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
@@ -24,15 +26,17 @@ def identity(name, module, lane, settings):
     A certificate is valid for a run whose identity is the same, whatever the run's seed.
     """
     digest = hashlib.sha256()
-    own = os.path.dirname(os.path.relpath(module.__file__, ROOT))
-    for folder in ("common", "frameworks/numpy", own):
-        for file in sorted(os.listdir(os.path.join(ROOT, folder))):
-            if file.endswith(".py"):
-                with open(os.path.join(ROOT, folder, file), "rb") as source:
-                    digest.update(source.read())
+    for folder in (
+        "common",
+        "frameworks/numpy",
+        os.path.dirname(os.path.relpath(module.__file__, ROOT)),
+    ):
+        for file in sorted(glob.glob(os.path.join(ROOT, folder, "**", "*.py"), recursive=True)):
+            with open(file, "rb") as source:
+                digest.update(source.read())
     facts = machine.facts()
     switches = {key: value for key, value in settings.items() if key != "seed"}
-    versions = machine.versions(frameworks.find(name).package)
+    versions = machine.versions(modules.find(name).package)
     rests_on = [name, lane, versions, switches, facts["cpu"], facts["gpus"]]
     digest.update(json.dumps(rests_on, sort_keys=True).encode())
     return digest.hexdigest()
@@ -51,7 +55,7 @@ def make(certifier, name, module, lane):
 
 def _path(name, lane, known_as):
     file = "%s-%s-%s.json" % (name, lane, known_as[:16])
-    return os.path.join(data.cache_folder(), "certificates", file)
+    return os.path.join(cache_folder(), "certificates", file)
 
 
 def _kept(name, lane, known_as):
@@ -73,7 +77,7 @@ def obtain(name, module, lane, settings):
     certificate = _kept(name, lane, known_as)
     if certificate is None or not certificate["passed"]:
         print("proving    about a minute; the certificate is kept for later runs", flush=True)
-        command = [sys.executable, "-m", "common.certificate", name, "--lane", lane]
+        command = [sys.executable, "-m", "common.proof", name, "--lane", lane]
         code = subprocess.call(command + ["--threads", str(settings["threads"])])
         certificate = _kept(name, lane, known_as)
         if code not in (0, FAILED) or certificate is None:
@@ -96,18 +100,14 @@ def table(certificate):
 
 def command(arguments):
     """Certify one framework in one lane; exit code 3 if a rung failed."""
-    parser = commands.OneLineParser(prog="python -m common.certificate")
+    parser = commands.OneLineParser(prog="python -m common.proof")
     parser.add_argument("name", help="the framework: " + ", ".join(frameworks.FRAMEWORKS))
     parser.add_argument("--lane", choices=contract.LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     options = parser.parse_args(arguments)
-    frameworks.find(options.name)
+    modules.find(options.name)
     machine.limit_threads(options.threads)
-    module = frameworks.load_module(options.name)
+    module = modules.load(options.name)
     certificate = make(Certifier(options.threads), options.name, module, options.lane)
     print("\n".join(table(certificate)), flush=True)
     return 0 if certificate["passed"] else FAILED
-
-
-if __name__ == "__main__":
-    sys.exit(commands.guarded(command, sys.argv[1:]))

@@ -8,7 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.weights import SHAPES
+from common.given.weights import SHAPES
 
 CLASSES = 10
 

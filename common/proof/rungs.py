@@ -11,10 +11,11 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common import batches, initializers, probes, synthetic
-from common import weights as canonical
-from common.hyperparameters import CIFAR10, NO_DROPOUT
-from common.reference import MULTIPLE, Reference, distance, unit
+from common.given import batches, initializers, synthetic
+from common.given import weights as canonical
+from common.given.hyperparameters import CIFAR10, NO_DROPOUT
+from common.proof import probes
+from common.proof.reference import MULTIPLE, Reference, distance, unit
 
 RUNGS = (
     "data",

@@ -4,8 +4,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.errors import InputError
-from common.files import atomic_write
+from common.host.errors import InputError
+from common.host.files import atomic_write
 
 # Convolutions are (out, in, height, width) for cross-correlation; dense weights are (out, in), and
 # the first dense layer's inputs are the flattened channels, height, width in that order.
