@@ -1,0 +1,9 @@
+"""Does a framework really have the settings that a module reports?
+
+Each file ``FOLDER.py`` here belongs to ``frameworks/FOLDER`` and defines
+
+    in_force(module, settings, model) -> {setting: value}
+
+which is called after one training step, in a process in which nothing else ran. It must not repeat
+what ``configure`` returned: it asks the framework itself, or shows the switch's effect.
+"""

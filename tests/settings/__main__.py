@@ -1,0 +1,40 @@
+"""python -m tests.settings NAME LANE: print, as JSON, the settings and what is in force.
+
+Some switches are read once in a process, so each lane has a process of its own.
+"""
+
+import importlib
+import json
+import sys
+
+import numpy as np
+
+from common.given import models
+from common.host import machine, modules
+
+THREADS = 1  # no framework's default where there are more cores
+SEED = 3
+BATCH = 4
+
+
+def main(name, lane):
+    folder = modules.find(name).folder
+    machine.limit_threads(THREADS)
+    module = modules.load(name)
+    asked = importlib.import_module("tests.settings." + folder)
+    settings = module.configure(lane, THREADS, SEED)
+    hp = models.CNN.hp._replace(batch_size=BATCH)
+    weights = models.CNN.initialize(models.CNN.shapes, SEED)
+    random = np.random.RandomState(SEED)
+    images = random.uniform(size=(BATCH,) + models.CNN.image).astype(np.float32)
+    labels = np.arange(BATCH)
+    x, y = module.load(images, labels, settings)
+    model = module.loss(module.symbol(settings, hp), settings, hp, weights)
+    for step_loss in module.train(model, [(x, y)]):
+        float(step_loss)
+    module.wait(model)
+    found = asked.in_force(module, settings, model)
+    print("\n" + json.dumps({"settings": settings, "in_force": found}))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,31 @@
+"""Every setting that a module reports is in force, or is listed in ``not_in_force``."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import pytest
+
+from common.host import modules
+from common.host.files import ROOT
+from common.proof import contract
+
+# The certificate shows these: what ``load`` returned, where it ran, which masks were drawn, and
+# who gets the gradient of a tie.
+SHOWN_ELSEWHERE = {"device", "layout", "seed", "ties", "not_in_force"}
+
+
+@pytest.mark.parametrize("lane", contract.LANES)
+def test_settings_are_in_force(name, lane):
+    file = "tests.settings." + modules.find(name).folder
+    if importlib.util.find_spec(file) is None:
+        pytest.fail("%s.py is missing; tests/settings/__init__.py says what it is for" % file)
+    command = [sys.executable, "-m", "tests.settings", name, lane]
+    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True)
+    assert process.returncode == 0, "%s broke down (see above)" % " ".join(command[1:])
+    shown = json.loads(process.stdout.splitlines()[-1])
+    excused = SHOWN_ELSEWHERE.union(shown["settings"]["not_in_force"])
+    reported = {key: shown["settings"][key] for key in shown["settings"] if key not in excused}
+    in_force = {key: shown["in_force"].get(key, "not told") for key in reported}
+    assert in_force == reported
