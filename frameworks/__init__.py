@@ -33,6 +33,8 @@ def _framework(
 
 MPI = {"libopenmpi3": "libmpi.so.40"}
 COMPILER_AND_BLAS = {"g++": "g++", "libopenblas-dev": "libopenblas.so"}
+# On a CPU without VNNI, BF16 or AMX TensorFlow leaves it off, and has then no NCHW convolution.
+ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
 FRAMEWORKS = OrderedDict(
     [
@@ -45,13 +47,13 @@ FRAMEWORKS = OrderedDict(
             environ={"ARRAY_MODULE": "cupy"},
         ),
         _framework("pytorch", "PyTorch", "torch"),
-        _framework("tensorflow", "TensorFlow", "tensorflow"),
+        _framework("tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN),
         _framework("tensorflow1", "TensorFlow 1", "tensorflow", python="3.7"),
         _framework(
             "keras",
             "Keras 3 on TensorFlow",
             "keras",
-            environ={"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"},
+            environ=dict(ONEDNN, KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="2"),
         ),
         _framework(
             "keras-jax",
