@@ -1,54 +1,53 @@
 """The CNN in TensorFlow 2, below Keras.
 
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
-    Python runs once, to record a graph, and never again.
-Layout: NCHW; the best lane takes NHWC on a CPU, and leaves cuDNN the NCHW that it prefers.
+    Python runs once, to record a graph.
+Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
-Surprise: without Keras there is no optimiser: the two lines of the update are written out.
+Surprise: without Keras there is no optimiser, so the update's two lines are written out.
 """
 
 import os
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.util._pywrap_util_port import IsMklEnabled  # it has no public name
 
+LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to TensorFlow's (y, x, in, out)
 
 
 def configure(lane, threads, seed):
     """Set threads, seed, precision and autotune; return the settings in force."""
-    best = lane == "best"
+    best, onednn = lane == "best", IsMklEnabled()  # TF_ENABLE_ONEDNN_OPTS, read by the import
     gpus = tf.config.list_physical_devices("GPU")
     for gpu in gpus:
-        tf.config.experimental.set_memory_growth(gpu, True)  # or all of its memory is taken at once
+        tf.config.experimental.set_memory_growth(gpu, True)  # not all of it at once
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)  # the layers are a chain
-    tf.get_logger().setLevel("ERROR")  # or a second model is taken for a first that is retraced
+    tf.get_logger().setLevel("ERROR")  # it takes a second model for the first, retraced
     tf.random.set_seed(seed)
-    tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default: not float32
+    tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
-    # Winograd's convolutions; on by default today, to be asked for when this was first compared.
-    os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] = "1" if best else "0"
     return {
         "device": "cuda" if gpus else "cpu",
-        "layout": "NHWC" if best and not gpus else "NCHW",  # cuDNN's own is NCHW, and faster there
+        "layout": "NCHW" if gpus or onednn and not best else "NHWC",
         "precision": "float32",
         "threads": tf.config.threading.get_intra_op_parallelism_threads(),
         "threads_between_operations": tf.config.threading.get_inter_op_parallelism_threads(),
         "seed": seed,
         "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
         "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
-        "winograd": os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] == "1",
-        "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") == "1",
+        "onednn": onednn,
         "graph": True,
-        "jit": bool(best and gpus),  # XLA; on a CPU it is slower than oneDNN's kernels
-        "not_in_force": [] if gpus else ["tf32", "autotune", "winograd"],
+        "jit": bool(best and gpus),  # XLA, whose own convolutions are slow on a CPU
+        "not_in_force": [] if gpus else ["tf32", "autotune"],
     }
 
 
 def load(images, labels, settings):
     """Float32 images in the settings' layout, and int64 class numbers (n,) as they are."""
-    if settings["layout"] == "NHWC":  # each axis by name: to swap 1 and 3 turns the images, too
+    if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would transpose the images, too
         images = np.ascontiguousarray(images.transpose(0, 2, 3, 1))  # (n, 32, 32, 3)
     return images, labels
 
@@ -77,10 +76,9 @@ class Network(tf.Module):
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
     def __call__(self, x, training):
-        # The fraction dropped; TensorFlow 1 took the fraction kept. In prediction none is.
-        drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)
+        drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)  # the fraction dropped
         x = tf.nn.relu(self.convolution(x, self.conv1))  # (N, 50, 32, 32), or channels last
-        # ReLU after the pool, not before: the result is the same, from a quarter of the numbers.
+        # ReLU after the pool: the same numbers, a quarter of the work.
         x = tf.nn.relu(self.pool(self.convolution(x, self.conv2)))  # (N, 50, 16, 16)
         x = tf.nn.dropout(x, drop1)
         x = tf.nn.relu(self.convolution(x, self.conv3))  # (N, 100, 16, 16)
@@ -97,13 +95,13 @@ class Network(tf.Module):
 
 
 def symbol(settings, hp):
-    """The network as a module that owns its variables."""
+    """The network, without an activation on its last layer."""
     return Network(settings["layout"], hp.dropout)
 
 
 def loss(network, settings, hp, weights):
-    """Cross-entropy, SGD with momentum, and the shared initial weights put in place."""
-    variables = network.trainable_variables  # by name: conv1 to conv4, dense1, dense2
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    variables = network.trainable_variables  # sorted by name, which is the order of LAYERS
     for variable, w in zip(variables, weights.values()):
         variable.assign(w.transpose(AXES[w.ndim]))
     velocities = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
@@ -113,8 +111,8 @@ def loss(network, settings, hp, weights):
             scores = network(x, training=True)
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)  # (N,)
             step_loss = tf.reduce_mean(losses)
-        # Of the variables alone: none is computed for x.
-        for w, v, g in zip(variables, velocities, tape.gradient(step_loss, variables)):
+        gradients = tape.gradient(step_loss, variables)  # not for x
+        for w, v, g in zip(variables, velocities, gradients):
             v.assign(hp.momentum * v + g)
             w.assign_sub(hp.learning_rate * v)
         return step_loss
@@ -130,7 +128,7 @@ def loss(network, settings, hp, weights):
 def train(model, batches):
     """One pass over the batches; yields the loss of each step, left on the device."""
     step = model[1]
-    for x, y in batches:  # shuffled as a whole; a tf.data shuffle buffer mixes neighbours only
+    for x, y in batches:  # a tf.data shuffle buffer would mix neighbours only
         yield step(x, y)
 
 
@@ -148,11 +146,7 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name and in its canonical layout."""
-    names = [
-        layer + kind
-        for layer in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-        for kind in (".weight", ".bias")
-    ]
+    names = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
     arrays = [variable.numpy() for variable in model[0].trainable_variables]
     return {n: a.transpose(np.argsort(AXES[a.ndim])).copy() for n, a in zip(names, arrays)}
 

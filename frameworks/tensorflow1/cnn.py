@@ -1,11 +1,11 @@
-"""The CNN in TensorFlow 1: a graph and a session, for reading beside ``frameworks/tensorflow``.
+"""The CNN in TensorFlow 1: a graph and a session.
 
-Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; a graph is built whole, with
-    placeholders for what comes later, and then run by a ``Session``.
-Layout: NCHW on a GPU; on a CPU NHWC in both lanes, because it has no other convolution.
+Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; the whole graph is built first,
+    with placeholders for its inputs, and then run by a ``Session``.
+Layout: NCHW on a GPU; NHWC on a CPU in both lanes, because this wheel has no NCHW convolution there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 that
-    position is the fraction to drop. Both have ``rate=`` by name.
+    position is the fraction to drop. ``rate=`` is the fraction to drop in both.
 """
 
 import os
@@ -13,46 +13,48 @@ import os
 import numpy as np
 import tensorflow as tf
 
+LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to TensorFlow's (y, x, in, out)
 
 
 def configure(lane, threads, seed):
-    """Set autotune, and choose what each graph and session will be given; return the settings."""
+    """Set threads and autotune; return the settings, of which ``loss`` applies seed and JIT."""
     best = lane == "best"
     gpus = tf.config.experimental.list_physical_devices("GPU")
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
-    # Winograd's convolutions; on by default today, to be asked for when this was first compared.
-    os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] = "1" if best else "0"
+    # The first session of a process makes the thread pools for all that follow, whatever their
+    # ``ConfigProto`` says; so do these variables, which are read once.
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(threads))
+    os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")  # the layers are a chain
     return {
         "device": "cuda" if gpus else "cpu",
-        "layout": "NCHW" if gpus else "NHWC",  # NCHW is cuDNN's own, and the faster one there
+        "layout": "NCHW" if gpus else "NHWC",
         "precision": "float32",
-        "threads": threads,
-        "threads_between_operations": 1,  # the layers are a chain
+        "threads": int(os.environ["TF_NUM_INTRAOP_THREADS"]),
+        "threads_between_operations": int(os.environ["TF_NUM_INTEROP_THREADS"]),
         "seed": seed,
         "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
-        "winograd": os.environ["TF_ENABLE_WINOGRAD_NONFUSED"] == "1",
         "graph": True,
-        "jit": bool(best and gpus),  # XLA; its CPU code is not used unless a flag asks for it
-        "not_in_force": [] if gpus else ["autotune", "winograd"],
+        "jit": bool(best and gpus),  # XLA; a CPU also needs it in TF_XLA_FLAGS
+        "not_in_force": [] if gpus else ["autotune"],
     }
 
 
 def load(images, labels, settings):
     """Float32 images in the settings' layout, and int64 class numbers (n,) as they are."""
-    if settings["layout"] == "NHWC":  # each axis by name: to swap 1 and 3 turns the images, too
+    if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would transpose the images, too
         images = np.ascontiguousarray(images.transpose(0, 2, 3, 1))  # (n, 32, 32, 3)
     return images, labels
 
 
 class Network:
-    """The graph's nodes, from images to scores; a second call shares the first one's variables."""
+    """The nodes from images to scores; a second call shares the first one's variables."""
 
     def __init__(self, layout, dropout):
         self.layout, self.dropout = layout, dropout
 
     def variables(self, name, *shape):
-        """A kernel and a bias by name: made when first asked for, the same ones afterwards."""
+        """A kernel and a bias by name, made when first asked for."""
         with tf.variable_scope(name, reuse=tf.AUTO_REUSE):
             return tf.get_variable("weight", shape), tf.get_variable("bias", shape[-1:])
 
@@ -67,10 +69,9 @@ class Network:
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
     def __call__(self, x, training):
-        # The fraction dropped, by name, not the fraction kept. In prediction none is dropped.
-        drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)
+        drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)  # the fraction dropped
         x = tf.nn.relu(self.convolution(x, "conv1", 3, 50))  # (N, 50, 32, 32), or channels last
-        # ReLU after the pool, not before: the result is the same, from a quarter of the numbers.
+        # ReLU after the pool: the same numbers, a quarter of the work.
         x = tf.nn.relu(self.pool(self.convolution(x, "conv2", 50, 50)))  # (N, 50, 16, 16)
         x = tf.nn.dropout(x, rate=drop1)
         x = tf.nn.relu(self.convolution(x, "conv3", 50, 100))  # (N, 100, 16, 16)
@@ -87,18 +88,15 @@ class Network:
 
 
 def symbol(settings, hp):
-    """The network as a function that adds its nodes to a graph."""
+    """The network, without an activation on its last layer; ``loss`` adds it to a graph."""
     return Network(settings["layout"], hp.dropout)
 
 
 def loss(network, settings, hp, weights):
-    """Cross-entropy, SGD with momentum, and the shared initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights put in place."""
     image = {"NCHW": (3, 32, 32), "NHWC": (32, 32, 3)}[settings["layout"]]
-    config = tf.ConfigProto(
-        intra_op_parallelism_threads=settings["threads"],
-        inter_op_parallelism_threads=settings["threads_between_operations"],
-    )
-    config.gpu_options.allow_growth = True  # or all of the GPU's memory is taken at once
+    config = tf.ConfigProto()
+    config.gpu_options.allow_growth = True  # not all of its memory at once
     if settings["jit"]:
         config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
     with tf.Graph().as_default() as graph:
@@ -109,22 +107,22 @@ def loss(network, settings, hp, weights):
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=scores)  # (N,)
         step_loss = tf.reduce_mean(losses)
         optimizer = tf.train.MomentumOptimizer(hp.learning_rate, hp.momentum)
-        update = optimizer.minimize(step_loss)  # of the variables alone: none is computed for x
+        update = optimizer.minimize(step_loss)
         rows = tf.placeholder(tf.float32, (None,) + image)  # (n, ...)
         forward = network(rows, training=False)
         session = tf.Session(graph=graph, config=config)
         session.run(tf.global_variables_initializer())
-        # The default is Glorot uniform as well, but from TensorFlow's own random numbers.
+        # The default initialiser is Glorot uniform, too, but with TensorFlow's random numbers.
         for variable, w in zip(tf.trainable_variables(), weights.values()):
             variable.load(w.transpose(AXES[w.ndim]), session)
-    graph.finalize()  # a node added to it in a loop would be an error, not a leak
+    graph.finalize()  # a node added later, in a loop, is now an error and not a leak
     return session, (x, y, step_loss, update), (rows, forward)
 
 
 def train(model, batches):
     """One pass over the batches; yields the loss of each step."""
     session, (x, y, step_loss, update), _ = model
-    for images, labels in batches:  # shuffled as a whole, not by a queue of neighbours
+    for images, labels in batches:
         yield session.run([step_loss, update], {x: images, y: labels})[0]
 
 
@@ -142,11 +140,7 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name and in its canonical layout."""
-    names = [
-        layer + kind
-        for layer in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-        for kind in (".weight", ".bias")
-    ]
+    names = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
     session = model[0]
     arrays = session.run(session.graph.get_collection(tf.GraphKeys.TRAINABLE_VARIABLES))
     return {n: a.transpose(np.argsort(AXES[a.ndim])).copy() for n, a in zip(names, arrays)}
