@@ -2,17 +2,26 @@
 
 import pytest
 
+from common.given import models
 from common.host import machine, modules
+from common.proof.kept import Kept
 from common.proof.rungs import Certifier
 
 
 def pytest_addoption(parser):
     parser.addoption("--framework", default="numpy", help="the framework under test")
+    parser.addoption("--model", default="cnn", help="the model under test")
 
 
 @pytest.fixture(scope="session")
 def name(request):
     return request.config.getoption("--framework")
+
+
+@pytest.fixture(scope="session")
+def model(request):
+    """The description of the model."""
+    return models.find(request.config.getoption("--model"))
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +33,14 @@ def threads():
 
 
 @pytest.fixture(scope="session")
-def module(name, threads):
+def module(name, model, threads):
     """The framework's module with the six steps."""
-    return modules.load(name)
+    return modules.load(name, model.name)
 
 
 @pytest.fixture(scope="session")
-def certifier(threads):
-    """One for all tests, so that the reference computes everything once."""
-    return Certifier(threads)
+def certifier(model, threads):
+    """One for all tests, with what the reference computed before, and kept for later ones."""
+    kept = Kept(model, threads)
+    yield Certifier(model, threads, kept)
+    kept.save()

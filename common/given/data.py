@@ -14,7 +14,7 @@ from common.host.errors import InputError
 from common.host.files import cache_folder
 
 Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
-Dataset.__doc__ = """Images (n, 3, 32, 32) uint8 and labels (n,) int64 in 0..9.
+Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
 
 name: what a result calls it; "cifar10" only if every file has its published checksum.
 sha256: of the pixels of the whole set, training then test, whatever part of it is taken.
@@ -108,10 +108,11 @@ def take(dataset, train_images=None, test_images=None):
 
 def _synthetic(name):
     arrays = synthetic.make()
-    return Dataset(name, _sha256(arrays[0], arrays[2]), *arrays)
+    return Dataset(name, sha256_of(arrays[0], arrays[2]), *arrays)
 
 
-def _sha256(train_images, test_images):
+def sha256_of(train_images, test_images):
+    """sha256 of the pixels of a whole set, training then test."""
     digest = hashlib.sha256(np.ascontiguousarray(train_images))
     digest.update(np.ascontiguousarray(test_images))
     return digest.hexdigest()
@@ -156,7 +157,7 @@ def _read(layout):
         images[rows] = batch_images.reshape(BATCH, 3, 32, 32)
         labels[rows] = batch_labels
     test = 5 * BATCH
-    sha256 = _sha256(images[:test], images[test:])
+    sha256 = sha256_of(images[:test], images[test:])
     name = OFFICIAL if official else "cifar10 (unofficial pixels, sha256 %s)" % sha256[:12]
     return Dataset(name, sha256, images[:test], labels[:test], images[test:], labels[test:])
 

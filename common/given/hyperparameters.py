@@ -1,18 +1,43 @@
-"""The hyperparameters that every framework trains with."""
+"""What a model is trained with, besides data, weights and the number of epochs."""
 
 from collections import namedtuple
 
-Hyperparameters = namedtuple("Hyperparameters", "batch_size learning_rate momentum dropout")
-Hyperparameters.__doc__ = """What defines a training run besides data, weights and epochs.
+Momentum = namedtuple("Momentum", "batch_size learning_rate momentum dropout")
+Momentum.__doc__ = """Gradient descent with classical momentum.
 
 batch_size: observations per step.
-learning_rate: SGD step size; the update is v <- momentum v - learning_rate g, w <- w + v.
-momentum: classical (Polyak) momentum, never Nesterov's, never scaled by 1 - momentum.
-dropout: fraction *dropped* after the first pool, the second pool and the first dense layer.
+learning_rate: the step size; the update is v <- momentum v - learning_rate g, w <- w + v.
+momentum: Polyak's, never Nesterov's, never scaled by 1 - momentum.
+dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
-CIFAR10 = Hyperparameters(
-    batch_size=64, learning_rate=0.01, momentum=0.9, dropout=(0.25, 0.25, 0.5)
-)
+Adam = namedtuple("Adam", "batch_size learning_rate beta1 beta2 epsilon dropout")
+Adam.__doc__ = """Adam (Kingma & Ba, 2015), both moments corrected for their bias.
 
-NO_DROPOUT = (0.0, 0.0, 0.0)
+batch_size: observations per step.
+learning_rate: the step size; the update is w <- w - learning_rate m / (sqrt(v) + epsilon).
+beta1, beta2: how much of the mean m and of the mean square v is kept in each step.
+epsilon: added beside the root of the corrected v, not below it.
+dropout: the fraction *dropped* by each dropout layer, in order.
+"""
+
+
+def without_dropout(hp):
+    """``hp`` with the same layers, none of which drops anything."""
+    return hp._replace(dropout=(0.0,) * len(hp.dropout))
+
+
+def plain(hp, batch_size):
+    """The optimiser of ``hp`` set so that one step shows the gradient, and no state is left."""
+    hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=1.0)
+    if isinstance(hp, Adam):
+        return hp._replace(beta1=0.0, epsilon=1.0)
+    return hp._replace(momentum=0.0)
+
+
+def other(hp, batch_size):
+    """Values that differ from those of ``hp`` in every place: a constant in a module shows."""
+    hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=hp.learning_rate * 4)
+    if isinstance(hp, Adam):
+        return hp._replace(beta1=0.7, beta2=0.9, epsilon=1e-4)
+    return hp._replace(momentum=0.7)

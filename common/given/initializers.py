@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from common.given.weights import SHAPES
 
-
-def xavier_uniform(seed):
-    """Xavier (Glorot) uniform weights and zero biases, as a dict of canonical float32 arrays.
+def xavier_uniform(shapes, seed):
+    """Xavier (Glorot) uniform weights and zero biases: {name: float32 array} of these ``shapes``.
 
     A weight is uniform in +-sqrt(6 / (fan_in + fan_out)), where a convolution's fans count its
     kernel's positions (Glorot & Bengio, 2010). ``RandomState`` because its streams are frozen:
@@ -14,7 +12,7 @@ def xavier_uniform(seed):
     """
     random = np.random.RandomState(seed)
     weights = {}
-    for name, shape in SHAPES.items():
+    for name, shape in shapes.items():
         if name.endswith(".bias"):
             weights[name] = np.zeros(shape, np.float32)
         else:

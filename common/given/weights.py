@@ -1,4 +1,4 @@
-"""The canonical weights: names, layouts, and the file that any framework saves and loads."""
+"""The canonical weights of a model, and the file that any framework saves and loads."""
 
 from collections import OrderedDict
 
@@ -7,39 +7,18 @@ import numpy as np
 from common.host.errors import InputError
 from common.host.files import atomic_write
 
-# Convolutions are (out, in, height, width) for cross-correlation; dense weights are (out, in), and
-# the first dense layer's inputs are the flattened channels, height, width in that order.
-SHAPES = OrderedDict(
-    [
-        ("conv1.weight", (50, 3, 3, 3)),
-        ("conv1.bias", (50,)),
-        ("conv2.weight", (50, 50, 3, 3)),
-        ("conv2.bias", (50,)),
-        ("conv3.weight", (100, 50, 3, 3)),
-        ("conv3.bias", (100,)),
-        ("conv4.weight", (100, 100, 3, 3)),
-        ("conv4.bias", (100,)),
-        ("dense1.weight", (512, 6400)),
-        ("dense1.bias", (512,)),
-        ("dense2.weight", (10, 512)),
-        ("dense2.bias", (10,)),
-    ]
-)
 
-PARAMETERS = sum(int(np.prod(shape)) for shape in SHAPES.values())
-
-
-def check(weights, source="the weights"):
-    """Return ``weights`` as contiguous float32 arrays in canonical order.
+def check(model, weights, source="the weights"):
+    """Return ``weights`` as contiguous float32 arrays in the order of ``model.shapes``.
 
     Raises InputError, naming ``source`` and the tensor, where one is missing, not known, misshapen,
     not float32 or not finite.
     """
     for name in weights:
-        if name not in SHAPES:
-            raise InputError("%s: tensor %r is not one of the model's" % (source, name))
+        if name not in model.shapes:
+            raise InputError("%s: tensor %r is not one of the %s's" % (source, name, model.name))
     checked = OrderedDict()
-    for name, shape in SHAPES.items():
+    for name, shape in model.shapes.items():
         if name not in weights:
             raise InputError("%s: tensor %r is missing" % (source, name))
         array = np.asarray(weights[name])
@@ -55,8 +34,8 @@ def check(weights, source="the weights"):
     return checked
 
 
-def load(path):
-    """Read canonical weights from an ``.npz``; InputError names the file and what is wrong."""
+def load(model, path):
+    """Canonical weights of ``model`` from an ``.npz``; InputError names the file and the fault."""
     try:
         # Opened here: NumPy before 1.20 leaves a file open that is no zip.
         with open(path, "rb") as file:
@@ -68,10 +47,10 @@ def load(path):
         raise InputError("%s: %s" % (path, error.strerror))
     except Exception:  # bytes that are no honest zip of arrays can raise almost anything
         raise InputError("%s: not a weights file (.npz)" % path)
-    return check(weights, path)
+    return check(model, weights, path)
 
 
-def save(path, weights):
-    """Write canonical weights to an ``.npz`` that any framework here can load, atomically."""
+def save(model, path, weights):
+    """Write canonical weights of ``model`` to an ``.npz``, whole or not at all."""
     with atomic_write(path) as file:
-        np.savez(file, **check(weights))
+        np.savez(file, **check(model, weights))

@@ -47,7 +47,8 @@ def restart_with(environ, module, arguments):
         os.execve(sys.executable, command, dict(os.environ, **environ))
 
 
-def _cpu():
+def cpu():
+    """The processor's name."""
     try:
         with open("/proc/cpuinfo") as file:
             return re.search(r"model name\s*: (.*)", file.read()).group(1)
@@ -69,7 +70,7 @@ def _gpus():
 def facts():
     """The machine, as a dict of JSON values."""
     return {
-        "cpu": _cpu(),
+        "cpu": cpu(),
         "cores": usable_cores(),
         "physical_cores": psutil.cpu_count(logical=False),
         "memory_bytes": psutil.virtual_memory().total,

@@ -1,7 +1,4 @@
-"""The parity certificate of a framework: made in a process of its own, kept, found again.
-
-python -m common.proof NAME [--lane same|best] [--threads N]
-"""
+"""The parity certificate of a framework: made in a process of its own, kept, found again."""
 
 import glob
 import hashlib
@@ -10,104 +7,95 @@ import os
 import subprocess
 import sys
 
-import frameworks
+from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
 from common.host.files import ROOT, atomic_write, cache_folder
-from common.proof import contract
+from common.proof import contract, progress
+from common.proof.kept import Kept
 from common.proof.rungs import SEED, Certifier
 
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
 
-def identity(name, module, lane, settings):
+def identity(model, name, module, lane, settings):
     """A sha256 of all that a certificate rests on: sources, versions, settings, the machine.
 
     A certificate is valid for a run whose identity is the same, whatever the run's seed.
     """
     digest = hashlib.sha256()
-    for folder in (
-        "common",
-        "frameworks/numpy",
-        os.path.dirname(os.path.relpath(module.__file__, ROOT)),
-    ):
+    own = os.path.dirname(os.path.relpath(module.__file__, ROOT))
+    for folder in ("common", "frameworks/numpy", own):
         for file in sorted(glob.glob(os.path.join(ROOT, folder, "**", "*.py"), recursive=True)):
             with open(file, "rb") as source:
                 digest.update(source.read())
     facts = machine.facts()
     switches = {key: value for key, value in settings.items() if key != "seed"}
     versions = machine.versions(modules.find(name).package)
-    rests_on = [name, lane, versions, switches, facts["cpu"], facts["gpus"]]
+    rests_on = [model.name, name, lane, versions, switches, facts["cpu"], facts["gpus"]]
     digest.update(json.dumps(rests_on, sort_keys=True).encode())
     return digest.hexdigest()
 
 
-def make(certifier, name, module, lane):
-    """Climb the rungs and keep what came of it; the certificate, a dict of JSON values."""
-    settings = module.configure(lane, certifier.threads, SEED)
-    known_as = identity(name, module, lane, settings)  # of the sources before the climb
-    certificate = certifier.certify(name, module, lane)
+def make(model, name, module, lane, threads):
+    """Climb the rungs, tell each as it falls, and keep what came of it: a dict of JSON values."""
+    settings = module.configure(lane, threads, SEED)
+    known_as = identity(model, name, module, lane, settings)  # of the sources before the climb
+    kept = Kept(model, threads)
+    certifier = Certifier(model, threads, kept)
+    with progress.told(certifier.rungs) as report:
+        certificate = certifier.certify(name, module, lane, report)
+    kept.save()
     certificate["identity"] = known_as
-    with atomic_write(_path(name, lane, known_as)) as file:
+    with atomic_write(_path(model, name, lane, known_as)) as file:
         file.write(json.dumps(certificate, indent=1).encode())
     return certificate
 
 
-def _path(name, lane, known_as):
-    file = "%s-%s-%s.json" % (name, lane, known_as[:16])
+def _path(model, name, lane, known_as):
+    file = "%s-%s-%s-%s.json" % (name, model.name, lane, known_as[:16])
     return os.path.join(cache_folder(), "certificates", file)
 
 
-def _kept(name, lane, known_as):
+def _kept(model, name, lane, known_as):
     try:
-        with open(_path(name, lane, known_as)) as file:
+        with open(_path(model, name, lane, known_as)) as file:
             certificate = json.load(file)
     except (OSError, ValueError):
         return None
     return certificate if certificate.get("identity") == known_as else None
 
 
-def obtain(name, module, lane, settings):
+def obtain(model, name, module, lane, settings):
     """A certificate that is valid for a run: one kept that passed, or a new one.
 
     A new one is made in a process of its own, so that the memory and the caches that proving takes
     are not counted as the run's. InputError if that process breaks down.
     """
-    known_as = identity(name, module, lane, settings)
-    certificate = _kept(name, lane, known_as)
+    known_as = identity(model, name, module, lane, settings)
+    certificate = _kept(model, name, lane, known_as)
     if certificate is None or not certificate["passed"]:
-        print("proving    about a minute; the certificate is kept for later runs", flush=True)
-        command = [sys.executable, "-m", "common.proof", name, "--lane", lane]
-        code = subprocess.call(command + ["--threads", str(settings["threads"])])
-        certificate = _kept(name, lane, known_as)
+        print("proving    once; the certificate is kept for later runs", flush=True)
+        command = [sys.executable, "-m", "common.proof", name]
+        command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
+        code = subprocess.call(command)
+        certificate = _kept(model, name, lane, known_as)
         if code not in (0, FAILED) or certificate is None:
             raise InputError("%s: the certificate could not be made (see above)" % name)
     return certificate
 
 
-def table(certificate):
-    """The certificate as lines of text, a rung a line."""
-    lines = []
-    for rung in certificate["rungs"]:
-        error = "-" if rung["error"] is None else "%.2e" % rung["error"]
-        word = "passed" if rung["passed"] else "FAILED"
-        row = (rung["rung"], word, error, rung["tolerance"], rung["what"])
-        lines.append("%-11s %s  error %8s  tolerance %.2e  %s" % row)
-        if rung["detail"]:
-            lines.append("            " + rung["detail"])
-    return lines
-
-
 def command(arguments):
     """Certify one framework in one lane; exit code 3 if a rung failed."""
     parser = commands.OneLineParser(prog="python -m common.proof")
-    parser.add_argument("name", help="the framework: " + ", ".join(frameworks.FRAMEWORKS))
+    parser.add_argument("name", help="the framework")
+    parser.add_argument("--model", choices=list(models.MODELS), default="cnn")
     parser.add_argument("--lane", choices=contract.LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     options = parser.parse_args(arguments)
-    modules.find(options.name)
+    model = models.find(options.model)
+    modules.find(options.name, model.name)
     machine.limit_threads(options.threads)
-    module = modules.load(options.name)
-    certificate = make(Certifier(options.threads), options.name, module, options.lane)
-    print("\n".join(table(certificate)), flush=True)
+    module = modules.load(options.name, model.name)
+    certificate = make(model, options.name, module, options.lane, options.threads)
     return 0 if certificate["passed"] else FAILED

@@ -1,142 +1,119 @@
-"""Hand-made weights, images and labels that make one property of a network visible.
+"""Weights, images and labels that make one property of a model visible.
 
 They need nothing of a framework but that weights can be put in, trained for a step and taken out,
 so the same probe serves every framework, alive or dead.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
-from common.given.weights import SHAPES
+from common.given import batches, synthetic
 
-CLASSES = 10
-
-Observation = namedtuple("Observation", "layer kept scale alike samples")
-Observation.__doc__ = """What a dropout layer was seen to do in one training step.
-
-layer: which of the three, 1 to 3.
-kept: fraction of the values that were not zeroed.
-scale: what the others were multiplied by.
-alike: fraction of the values that met the same fate as their twin in the next observation, or as
-    their neighbour in the same one, whichever is more: 1 where a mask is shared.
-samples: how many values ``kept`` and ``alike`` were counted over.
-"""
+CERTAIN = 200.0  # the last bias of class 0 that leaves nothing to the other classes
 
 
-def zeros():
+def zeros(model):
     """All-zero canonical weights."""
-    return {name: np.zeros(shape, np.float32) for name, shape in SHAPES.items()}
+    return {name: np.zeros(shape, np.float32) for name, shape in model.shapes.items()}
 
 
-def pass_through():
-    """Weights under which every layer hands its input on, as far as its shape lets it.
+def layers(model):
+    """The names of the layers that have weights, in order."""
+    return [name[: -len(".weight")] for name in model.shapes if name.endswith(".weight")]
 
-    Convolutions copy channel c to channels c, c + inputs, ...; the first dense layer picks 512 of
-    the 6400 features, spread so that every channel, row and column occurs; the second sums the
-    hidden units by their number modulo 10. Scores then tell which feature stood where.
+
+def images(model, n, seed):
+    """Images (n, channels, height, width) in [0, 1] with a flat patch in each, and labels (n,).
+
+    Photographs have such patches: sky, and black or white ground. In a patch whole pooling windows
+    are equal; a quarter of the patches is black, where a convolution without bias gives exactly 0.
     """
-    weights = zeros()
-    for layer in ("conv1", "conv2", "conv3", "conv4"):
-        kernel = weights[layer + ".weight"]
-        for out in range(kernel.shape[0]):
-            kernel[out, out % kernel.shape[1], 1, 1] = 1
-    for unit in range(512):
-        # 1741 is coprime to 6400 and to 64, so the picks wander over channels and positions.
-        weights["dense1.weight"][unit, unit * 1741 % 6400] = 1
-        weights["dense2.weight"][unit % CLASSES, unit] = (1 + unit % 7) / 64.0
+    drawn, labels, _, _ = synthetic.make(n, 0)
+    channels, height, width = model.image
+    random = np.random.RandomState([seed, n])
+    order = random.permutation(n)
+    drawn, labels = batches.as_float(drawn[order, :channels, :height, :width]), labels[order]
+    for image in drawn:
+        size = random.randint(6, 15)
+        row, column = random.randint(0, height - size + 1), random.randint(0, width - size + 1)
+        colour = random.uniform(0, 1, (channels, 1, 1)) * (random.randint(4) > 0)
+        image[:, row : row + size, column : column + size] = colour
+    return drawn, labels
+
+
+def biased(model, seed):
+    """The model's initial weights, with biases as training leaves them; every fifth one stays 0."""
+    random = np.random.RandomState(seed)
+    weights = model.initialize(model.shapes, seed)
+    for w in weights.values():
+        if w.ndim == 1:
+            w[:] = random.uniform(-0.1, 0.1, w.shape)
+            w[::5] = 0
     return weights
 
 
-def up_to(layer, weights):
+def pass_through(model):
+    """Weights under which every layer hands its input on, as far as its shape lets it.
+
+    A convolution copies channel c to channels c, c + inputs, ...; a dense layer picks some of its
+    inputs, spread over all of them; the last one sums the hidden units by their number modulo the
+    classes. Scores then tell which feature stood where.
+    """
+    weights = zeros(model)
+    for layer in layers(model):
+        w = weights[layer + ".weight"]
+        outputs, inputs = w.shape[:2]
+        if w.ndim == 4:
+            for out in range(outputs):
+                w[out, out % inputs, w.shape[2] // 2, w.shape[3] // 2] = 1
+        elif outputs == model.classes:
+            for feature in range(inputs):
+                w[feature % outputs, feature] = (1 + feature % 7) / 64.0
+        else:
+            for out in range(outputs):
+                # 1741 is a prime, so the picks wander over all channels and positions.
+                w[out, out * 1741 % inputs] = 1
+    return weights
+
+
+def up_to(model, layer, weights):
     """``weights`` as far as ``layer`` inclusive, ``pass_through`` behind it; None: nowhere."""
-    mixed = pass_through()
-    for name in SHAPES if layer is not None else ():
+    mixed = pass_through(model)
+    for name in model.shapes if layer is not None else ():
         mixed[name] = weights[name]
         if name == layer + ".bias":
             break
     return mixed
 
 
-def batch_order(batch_size):
-    """Weights and ten batches whose losses fall from each batch to the next, for order's sake.
+def certain(model):
+    """Weights whose scores say class 0 whatever the image: ``CERTAIN`` against 0."""
+    weights = zeros(model)
+    weights[layers(model)[-1] + ".bias"][0] = CERTAIN
+    return weights
 
-    The scores are the last layer's biases 0..9 whatever the image, and every label of batch k is
-    k, so the loss of a batch tells its number, and a batch of mixed labels lies between.
+
+def counted(model, batch_size, count):
+    """A batch for a model that is certain of class 0, of which ``count`` labels are not 0.
+
+    Each of these has a loss of about ``CERTAIN``, all others none: the loss of a step tells which
+    batch it was.
     """
-    weights = zeros()
-    weights["dense2.bias"][:] = np.arange(CLASSES)
-    images = np.zeros((batch_size, 3, 32, 32), np.float32)
-    pairs = [(images, np.full(batch_size, k, np.int64)) for k in range(CLASSES)]
-    return weights, pairs
-
-
-def dropout_batch(batch_size):
-    """(weights, images, labels) of one training step that shows all three dropout masks.
-
-    The last layer's bias makes the network certain of class 0, so an observation labelled 0 gets
-    no gradient, and one labelled k = 1..9 gets exactly -1 at score k. There is one of each. Hidden
-    unit u is 1 before dropout and feeds only score 1 + u % 9, so its gradient comes from that one
-    observation, and what its weights receive is that observation's features after dropout.
-    Of these features channels 50..99 are 1 before dropout 2; channels 0..49 went through dropout 1
-    too, where each pooling window of the second pool holds a single lit value, so that its mask
-    is seen and not the maximum of four.
-    """
-    weights = zeros()
-    for layer in ("conv1", "conv2"):
-        weights[layer + ".weight"][:, 0, 1, 1] = 1  # every channel shows the first
-    for layer in ("conv3", "conv4"):
-        kernel = weights[layer + ".weight"]
-        for channel in range(50):
-            kernel[channel, channel, 1, 1] = 1
-    weights["conv4.bias"][50:] = 1
-    weights["dense1.bias"][:] = 1
-    for hidden in range(512):
-        weights["dense2.weight"][1 + hidden % 9, hidden] = 1 / 16.0
-    weights["dense2.bias"][0] = 100
-    images = np.zeros((batch_size, 3, 32, 32), np.float32)
-    for row in (0, 1):
-        for column in (0, 1):
-            images[:, :, row::4, column::4] = 1
     labels = np.zeros(batch_size, np.int64)
-    labels[1:10] = np.arange(1, 10)
-    return weights, images, labels
+    labels[:count] = 1 + np.arange(count) % (model.classes - 1)
+    return np.zeros((batch_size,) + model.image, np.float32), labels
 
 
-def observe_dropout(before, after):
-    """Read the three dropout layers' masks off the weights before and after ``dropout_batch``.
+def graded(classes):
+    """Scores (n, classes), labels (n,), and how many of the rows are right.
 
-    Raises ValueError where nothing came through a layer at all.
+    Made so that half of the rows, labels off by one, and a label among the two highest each give
+    another number.
     """
-    step = {name: (before[name] - after[name]).astype(np.float64) for name in SHAPES}
-    batch_gradient = -step["dense2.bias"][1:]  # of the nine observations: learning rate / batch
-    mask3 = -step["dense2.weight"][1:] / batch_gradient[:, None]  # (9, 512)
-    features = []
-    for observation in range(9):
-        fed = np.arange(observation, 512, 9)
-        seen = fed[np.abs(step["dense1.bias"][fed]) > 0]
-        if not len(seen):
-            raise ValueError("no hidden unit of observation %d was kept" % (observation + 1))
-        ratios = step["dense1.weight"][seen] / step["dense1.bias"][seen][:, None]
-        features.append(ratios.mean(0).reshape(100, 64))
-    features = np.array(features)  # (9, 100, 64)
-    mask2 = features[:, 50:].reshape(9, -1)
-    mask1 = features[:, :50].reshape(9, -1)  # of those that dropout 2 kept, too
-    second = _observation(2, mask2)
-    both = _observation(1, mask1)
-    first = both._replace(kept=both.kept / second.kept, scale=both.scale / second.scale)
-    return [first, second, _observation(3, mask3)]
-
-
-def _observation(layer, mask):
-    """Count a (9, features) mask of zeros and scales."""
-    kept = np.abs(mask) > 1e-3
-    if not kept.any():
-        raise ValueError("dropout %d dropped everything" % layer)
-    return Observation(
-        layer=layer,
-        kept=float(kept.mean()),
-        scale=float(np.median(mask[kept])),
-        alike=float(max((kept[1:] == kept[:-1]).mean(), (kept[:, 1:] == kept[:, :-1]).mean())),
-        samples=kept.size,
-    )
+    random = np.random.RandomState(3)
+    n = 301
+    scores = random.permutation(n * classes).reshape(n, classes).astype(np.float32)
+    ranked = scores.argsort(1)
+    labels = ranked[:, 0].astype(np.int64)  # the least likely class: wrong
+    labels[:97] = ranked[:97, -1]  # right
+    labels[97:190] = ranked[97:190, -2]  # right only if two are counted
+    return scores, labels, 97

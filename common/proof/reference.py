@@ -1,59 +1,75 @@
 """The NumPy reference as an oracle: what a step must give in float64, and how far float32 strays.
 
 Every tolerance is made here: the error that the same NumPy code makes in float32 is the unit, and
-a framework may be ``MULTIPLE`` units off. A framework sums in another order than NumPy does, so
+a framework may differ by ``MULTIPLE`` units. A framework sums in another order than NumPy does, so
 its rounding errors are of that size, not equal; the mistakes worth finding are hundreds of units.
 """
 
 import importlib.util
 import os
+import sys
 
 import numpy as np
 
-import frameworks
+from common.host.files import ROOT
 
 MULTIPLE = 16
 
+EXACT, ROUNDED = "float64", "float32"
 
-def _numpy_module():
-    """The reference's own instance of the NumPy module, on NumPy even where CuPy is under test."""
-    path = os.path.join(os.path.dirname(frameworks.__file__), "numpy", "cnn.py")
-    spec = importlib.util.spec_from_file_location("common.reference_cnn", path)
+
+def _numpy_module(model):
+    """The reference's own instance of a NumPy module, on NumPy even where CuPy is under test."""
+    path = os.path.join(ROOT, "frameworks", "numpy", model.name + ".py")
+    spec = importlib.util.spec_from_file_location("common.proof.reference_" + model.name, path)
     module = importlib.util.module_from_spec(spec)
+    own = [name for name in sys.modules if name.startswith("frameworks.numpy.")]
+    aside = {name: sys.modules.pop(name) for name in own}
     chosen = os.environ.pop("ARRAY_MODULE", None)
     try:
         spec.loader.exec_module(module)
     finally:
+        for name in [name for name in sys.modules if name.startswith("frameworks.numpy.")]:
+            del sys.modules[name]
+        sys.modules.update(aside)
         if chosen is not None:
             os.environ["ARRAY_MODULE"] = chosen
     return module
 
 
 class Reference:
-    """The reference at one precision ("float64" or "float32")."""
+    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``.
 
-    def __init__(self, precision, threads, seed=0):
-        self.module = _numpy_module()
-        settings = self.module.configure("same", threads, seed)
-        self.settings = dict(settings, precision=precision)
+    ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
+    """
 
-    def model(self, hp, weights):
-        """A model with ``weights`` put in place."""
-        network = self.module.symbol(self.settings, hp)
-        return self.module.loss(network, self.settings, hp, weights)
+    def __init__(self, model, precision, threads, ties="one"):
+        self.module = _numpy_module(model)
+        settings = self.module.configure("same", threads, 0)
+        self.settings = dict(settings, precision=precision, ties=ties)
+
+    def model(self, hp, weights, before=None):
+        """A model with ``weights`` put in place.
+
+        With ``before``, the weights a step ago, its velocity is the way that they have come since.
+        """
+        network, _ = model = self.module.loss(
+            self.module.symbol(self.settings, hp), self.settings, hp, weights
+        )
+        if before is not None:
+            moved = {name: np.subtract(w, before[name], dtype=float) for name, w in weights.items()}
+            others = self.module.loss(
+                self.module.symbol(self.settings, hp), self.settings, hp, moved
+            )
+            for layer, other in zip(network, others[0]):
+                layer.slots["velocity"] = other.parameters
+        return model
 
     def scores(self, hp, weights, images):
-        """Scores (n, 10) of ``images`` (n, 3, 32, 32)."""
+        """Scores (n, classes) of ``images``."""
         labels = np.zeros(len(images), np.int64)
         x, _ = self.module.load(images, labels, self.settings)
         return self.module.predict(self.model(hp, weights), x)
-
-    def steps(self, hp, weights, pairs):
-        """Train on ``pairs`` of (images, labels); yield (loss, weights) after each step."""
-        model = self.model(hp, weights)
-        batches = (self.module.load(images, labels, self.settings) for images, labels in pairs)
-        for loss in self.module.train(model, batches):
-            yield float(loss), self.module.weights(model)
 
 
 def distance(ours, theirs):

@@ -13,9 +13,9 @@ from datetime import datetime, timezone
 import numpy as np
 
 import frameworks
-from common.given import batches, data, initializers
+from common.given import batches, data, models
 from common.given import weights as canonical
-from common.given.hyperparameters import CIFAR10, NO_DROPOUT
+from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
 from common.proof import certificate, contract
@@ -24,13 +24,6 @@ from common.run import clocks, console, results
 # The whole recipe, and what a CPU can do while somebody waits for it.
 WHOLE = {"train_images": 50000, "epochs": 10}
 QUICK = {"train_images": 10000, "epochs": 3}
-
-# Multiply-adds of one image's forward pass, from the shapes; twice for the two operations, and
-# three times for forward, gradient of the inputs and gradient of the weights.
-MULTIPLY_ADDS = (
-    1024 * 50 * 27 + 1024 * 50 * 450 + 256 * 100 * 450 + 256 * 100 * 900 + 512 * 6400 + 10 * 512
-)
-TRAINING_OPERATIONS = 2 * 3 * MULTIPLY_ADDS - 2 * 1024 * 50 * 27  # no gradient of the image
 
 
 def parse(arguments):
@@ -44,7 +37,8 @@ def parse(arguments):
     number, known = commands.whole_number, ", ".join(frameworks.FRAMEWORKS)
     cores = machine.usable_cores()
     parser.add_argument("name", help="the framework: " + known)
-    parser.add_argument("--data", default="auto", metavar="auto|synthetic|PATH", help="CIFAR-10")
+    parser.add_argument("--model", choices=list(models.MODELS), default="cnn", help="the network")
+    parser.add_argument("--data", default="auto", metavar="auto|synthetic|PATH", help="its images")
     parser.add_argument("--epochs", type=number, metavar="N", help="passes over the images")
     parser.add_argument("--lane", choices=contract.LANES, default="same", help="the settings")
     parser.add_argument("--seed", type=int, default=0, help="of weights, batches and dropout")
@@ -78,7 +72,8 @@ def recipe(options, device):
 
 def result_path(options, dataset, facts):
     """Where a result goes without ``--out``: a folder per machine, a file per kind of run."""
-    parts = [options.name, options.lane, "%dx%d" % (options.train_images, options.epochs)]
+    parts = [options.name] + ([options.model] if options.model != "cnn" else [])
+    parts += [options.lane, "%dx%d" % (options.train_images, options.epochs)]
     parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
     # What makes a run another than the recipe's must not overwrite the recipe's result.
     parts += ["seed%d" % options.seed] if options.seed else []
@@ -95,17 +90,18 @@ def run(options):
     for path in (options.out, options.save_weights, options.save_scores):
         if path:
             files.check_writable(path)
-    framework = modules.find(options.name)
+    description = models.find(options.model)
+    framework = modules.find(options.name, options.model)
     if options.weights:
-        weights = canonical.load(options.weights)
+        weights = canonical.load(description, options.weights)
     else:
-        weights = initializers.xavier_uniform(options.seed)
+        weights = description.initialize(description.shapes, options.seed)
     machine.limit_threads(options.threads)
-    module = modules.load(options.name)
+    module = modules.load(options.name, options.model)
     settings = module.configure(options.lane, options.threads, options.seed)
     kind = recipe(options, settings["device"])
-    hp = CIFAR10 if options.dropout == "on" else CIFAR10._replace(dropout=NO_DROPOUT)
-    dataset = data.take(data.load(options.data), options.train_images, options.test_images)
+    hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
+    dataset = data.take(description.data(options.data), options.train_images, options.test_images)
     batches.order(options.train_images, hp.batch_size, options.seed, 0)  # enough for a batch?
     facts, versions = machine.facts(), machine.versions(framework.package)
     path = options.out or result_path(options, dataset, facts)
@@ -119,6 +115,7 @@ def run(options):
         schema=results.SCHEMA_VERSION,
         status="finished",
         framework=options.name,
+        model=options.model,
         title=framework.title,
         lane=options.lane,
         made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -133,9 +130,11 @@ def run(options):
             "test_images": len(dataset.test_labels),
         },
         hyperparameters=dict(hp._asdict(), epochs=options.epochs, seed=options.seed),
-        weights=os.path.basename(options.weights) if options.weights else "xavier uniform",
+        weights=os.path.basename(options.weights)
+        if options.weights
+        else description.initialize.__name__.replace("_", " "),
         source_sha256=source_sha256(module),
-        certificate=certificate.obtain(options.name, module, options.lane, settings),
+        certificate=certificate.obtain(description, options.name, module, options.lane, settings),
     )
     try:
         model, scores = six_steps(module, settings, hp, weights, dataset, options, result)
@@ -145,7 +144,7 @@ def run(options):
         raise
     results.write(path, result)
     if options.save_weights:
-        canonical.save(options.save_weights, module.weights(model))
+        canonical.save(description, options.save_weights, module.weights(model))
     if options.save_scores:
         with files.atomic_write(options.save_scores) as file:
             np.savez(file, scores=scores)
@@ -180,7 +179,8 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
     times = clocks.summary(passes, hp.batch_size)
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if settings["device"] == "cpu":
-        operations = times["images_per_second"] * TRAINING_OPERATIONS
+        forward, first = models.find(options.model).multiply_adds
+        operations = times["images_per_second"] * 2 * (3 * forward - first)
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
     interval = results.wilson_interval(accuracy, len(scores))
     result.update(

@@ -6,22 +6,23 @@ import os
 import numpy as np
 import pytest
 
-from common.given import initializers, weights
+from common.given import weights
+from common.given.models import CNN
 from common.host.errors import InputError
 from common.host.files import atomic_write, check_writable
 
 
 @pytest.fixture
 def xavier():
-    return initializers.xavier_uniform(0)
+    return CNN.initialize(CNN.shapes, 0)
 
 
 def test_the_model_has_3441592_parameters():
-    assert weights.PARAMETERS == 3441592
+    assert sum(np.prod(shape) for shape in CNN.shapes.values()) == 3441592
 
 
 def test_xavier_weights_have_the_stated_bounds_and_zero_biases(xavier):
-    for name, shape in weights.SHAPES.items():
+    for name, shape in CNN.shapes.items():
         assert xavier[name].shape == shape and xavier[name].dtype == np.float32
     assert not any(xavier[name].any() for name in xavier if name.endswith("bias"))
     bound = np.sqrt(6 / (3 * 9 + 50 * 9))
@@ -32,15 +33,15 @@ def test_xavier_weights_have_the_stated_bounds_and_zero_biases(xavier):
 
 def test_xavier_weights_are_the_same_bits_everywhere(xavier):
     """A known answer: RandomState's streams are frozen."""
-    digest = hashlib.sha256(b"".join(xavier[name].tobytes() for name in weights.SHAPES))
+    digest = hashlib.sha256(b"".join(xavier[name].tobytes() for name in CNN.shapes))
     assert digest.hexdigest() == "43b834c93e92852e28be2a25086dccaef38dab6f511c720fbb911360284df78b"
 
 
 def test_weights_come_back_from_a_file_bit_for_bit(xavier, tmp_path):
     path = str(tmp_path / "weights.npz")
-    weights.save(path, xavier)
-    loaded = weights.load(path)
-    assert list(loaded) == list(weights.SHAPES)
+    weights.save(CNN, path, xavier)
+    loaded = weights.load(CNN, path)
+    assert list(loaded) == list(CNN.shapes)
     assert all(np.array_equal(loaded[name], xavier[name]) for name in xavier)
 
 
@@ -52,7 +53,7 @@ def without(weights, name):
     "change, words",
     [
         (lambda w: without(w, "conv3.bias"), "'conv3.bias' is missing"),
-        (lambda w: dict(w, extra=np.zeros(1, "f")), "'extra' is not one of the model's"),
+        (lambda w: dict(w, extra=np.zeros(1, "f")), "'extra' is not one of the cnn's"),
         (
             lambda w: dict(w, **{"dense1.weight": w["dense1.weight"].T}),
             r"'dense1.weight' has shape \(6400, 512\), not \(512, 6400\)",
@@ -68,40 +69,40 @@ def test_weights_that_do_not_fit_are_refused_by_name(xavier, tmp_path, change, w
     path = str(tmp_path / "weights.npz")
     np.savez(path, **change(xavier))
     with pytest.raises(InputError, match="weights.npz.*" + words):
-        weights.load(path)
+        weights.load(CNN, path)
 
 
 def test_files_that_are_no_weights_are_refused(xavier, tmp_path):
     path = tmp_path / "weights.npz"
     with pytest.raises(InputError, match="No such file"):
-        weights.load(str(path))
+        weights.load(CNN, str(path))
     with pytest.raises(InputError, match="Is a directory"):
-        weights.load(str(tmp_path))
+        weights.load(CNN, str(tmp_path))
     path.write_bytes(b"not a zip")
     with pytest.raises(InputError, match="not a weights file"):
-        weights.load(str(path))
+        weights.load(CNN, str(path))
     path.write_bytes(b"")
     with pytest.raises(InputError, match="not a weights file"):
-        weights.load(str(path))
+        weights.load(CNN, str(path))
     with open(str(path), "wb") as file:
         np.save(file, np.zeros(3))
     with pytest.raises(InputError, match="not a weights file"):
-        weights.load(str(path))
-    weights.save(str(path), xavier)
+        weights.load(CNN, str(path))
+    weights.save(CNN, str(path), xavier)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="not a weights file"):
-        weights.load(str(path))
+        weights.load(CNN, str(path))
     path.write_bytes(whole[:100000] + b"damage" + whole[100006:])
     with pytest.raises(InputError, match="not a weights file"):
-        weights.load(str(path))
+        weights.load(CNN, str(path))
 
 
 def test_pickles_in_a_weights_file_are_refused(xavier, tmp_path):
     path = str(tmp_path / "weights.npz")
     np.savez(path, **dict(xavier, **{"conv1.bias": np.array([object()] * 50)}))
     with pytest.raises(InputError, match="not a weights file"):
-        weights.load(path)
+        weights.load(CNN, path)
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path):

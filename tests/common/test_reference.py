@@ -3,21 +3,22 @@
 import numpy as np
 import pytest
 
-from common.given.hyperparameters import CIFAR10, NO_DROPOUT
-from common.given.initializers import xavier_uniform
+from common.given.hyperparameters import without_dropout
+from common.given.models import CNN
 from common.proof import contract
 from frameworks.numpy import cnn
+from frameworks.numpy import layers as blocks
 
-HP = CIFAR10._replace(dropout=NO_DROPOUT)
+HP = without_dropout(CNN.hp)
 DOUBLE = dict(cnn.configure("same", 2, 7), precision="float64", chunk_images=2)
 
-pytestmark = pytest.mark.skipif(cnn.xp is not np, reason="ARRAY_MODULE is not NumPy")
+pytestmark = pytest.mark.skipif(blocks.xp is not np, reason="ARRAY_MODULE is not NumPy")
 
 
 def random_weights(seed=3):
     """Xavier weights, asymmetric as random ones are, and biases that are not zero."""
     random = np.random.RandomState(seed)
-    weights = xavier_uniform(seed)
+    weights = CNN.initialize(CNN.shapes, seed)
     for name, w in weights.items():
         if name.endswith(".bias"):
             w[:] = random.uniform(-0.1, 0.1, w.shape)
@@ -39,19 +40,19 @@ def new_model(settings, hp=HP, weights=None):
 def small_network():
     """The layers of the network in its order, fewer and smaller, in float64; with weights."""
     network = [
-        cnn.ToStrip(DOUBLE),
-        cnn.Convolution(DOUBLE, "conv1", 3, 4, side=8),
-        cnn.Convolution(DOUBLE, "conv2", 4, 3, side=8, pool=True),
-        cnn.Convolution(DOUBLE, "conv3", 3, 5, side=4),
-        cnn.Convolution(DOUBLE, "conv4", 5, 4, side=4, pool=True),
-        cnn.Flatten(DOUBLE, side=2),
-        cnn.Dense(DOUBLE, "dense1"),
-        cnn.ReLU(DOUBLE),
-        cnn.Dense(DOUBLE, "dense2"),
+        blocks.ToStrip(DOUBLE),
+        blocks.Convolution(DOUBLE, "conv1", 3, 4, side=8),
+        blocks.Convolution(DOUBLE, "conv2", 4, 3, side=8, pool=True),
+        blocks.Convolution(DOUBLE, "conv3", 3, 5, side=4),
+        blocks.Convolution(DOUBLE, "conv4", 5, 4, side=4, pool=True),
+        blocks.Flatten(DOUBLE, side=2),
+        blocks.Dense(DOUBLE, "dense1"),
+        blocks.ReLU(DOUBLE),
+        blocks.Dense(DOUBLE, "dense2"),
     ]
     random = np.random.RandomState(0)
     for layer in network:
-        if isinstance(layer, cnn.Convolution):
+        if isinstance(layer, blocks.Convolution):
             shape = (layer.outputs, layer.inputs, 3, 3)
         elif layer.name:
             shape = {"dense1": (12, 16), "dense2": (10, 12)}[layer.name]
@@ -67,7 +68,7 @@ def forward(layers, x, y):
     x = x.copy()  # some layers work in place
     for layer in layers:
         x = layer.forward(x, training=True)
-    return cnn.cross_entropy(x, y)
+    return blocks.cross_entropy(x, y)
 
 
 def loss_and_gradients(layers, x, y):
@@ -82,10 +83,12 @@ def sides_taken(layers):
     """On which side of its kink each ReLU and each maximum was, in the last forward pass."""
     found = []
     for layer in layers:
-        if isinstance(layer, (cnn.Convolution, cnn.ReLU)):
+        if isinstance(layer, (blocks.Convolution, blocks.ReLU)):
             found.append((layer.out > 0).tobytes())
-        if isinstance(layer, cnn.Convolution) and layer.pool:
-            found.append(np.argmax(cnn.quarters(cnn.pictures(layer.y, layer.side)), 0).tobytes())
+        if isinstance(layer, blocks.Convolution) and layer.pool:
+            found.append(
+                np.argmax(blocks.quarters(blocks.pictures(layer.y, layer.side)), 0).tobytes()
+            )
     return found
 
 
@@ -110,18 +113,18 @@ def gradient_errors(layers, x, y, array, gradient, indices, step):
 def to_strip(layer, x):
     """NCHW images as a strip, in a buffer of ``layer``."""
     strip = layer.strip("test", len(x), x.shape[2], x.shape[1])
-    cnn.pictures(strip, x.shape[2])[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
+    blocks.pictures(strip, x.shape[2])[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
     return strip
 
 
 def from_strip(strip, side):
-    return cnn.pictures(strip, side)[:, :-1, :-1].transpose(0, 3, 1, 2).copy()
+    return blocks.pictures(strip, side)[:, :-1, :-1].transpose(0, 3, 1, 2).copy()
 
 
 def convolution(inputs, outputs, side, seed=5, **options):
     """A convolution with random weights, and those."""
     random = np.random.RandomState(seed)
-    layer = cnn.Convolution(DOUBLE, "conv", inputs, outputs, side, **options)
+    layer = blocks.Convolution(DOUBLE, "conv", inputs, outputs, side, **options)
     weight, bias = random.normal(size=(outputs, inputs, 3, 3)), random.normal(size=outputs)
     layer.put(weight, bias)
     return layer, weight, bias
@@ -211,7 +214,7 @@ def test_gradient_of_every_layers_input_is_the_numerical_one(number):
     g, pixels = g.copy(), x
     if number <= 5:  # a strip; what stands in its borders is no pixel and has no gradient
         side = network[number].side
-        g, pixels = (cnn.pictures(a, side)[:, :-1, :-1] for a in (g, pixels))
+        g, pixels = (blocks.pictures(a, side)[:, :-1, :-1] for a in (g, pixels))
     assert g.any()
     indices = [np.unravel_index(i, g.shape) for i in random.permutation(g.size)[:60]]
     errors = list(gradient_errors(network[number:], x, y, pixels, g, indices, 1e-4))
@@ -254,7 +257,7 @@ def test_convolution_gradients_are_the_numerical_ones_everywhere(pool):
         return ((naive_pool(out) if pool else out) * upper).sum()
 
     layer.forward(to_strip(layer, x), True)
-    holder = cnn.Layer(DOUBLE)
+    holder = blocks.Layer(DOUBLE)
     dx = from_strip(layer.backward(to_strip(holder, upper)), 4)
     dw = layer.gradients[0].reshape(3, 3, 2, 2).T
     for array, gradient in ((weight, dw), (bias, layer.gradients[1]), (x, dx)):
@@ -269,7 +272,7 @@ def test_the_kernel_is_not_flipped_nor_transposed():
     for row, column in np.ndindex(3, 3):
         weight = np.zeros((1, 1, 3, 3))
         weight[0, 0, row, column] = 1
-        layer = cnn.Convolution(DOUBLE, "conv", 1, 1, 4)
+        layer = blocks.Convolution(DOUBLE, "conv", 1, 1, 4)
         layer.put(weight, np.zeros(1))
         padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), "constant")
         out = from_strip(layer.forward(to_strip(layer, x), True), 4)
@@ -291,26 +294,26 @@ def test_of_equal_maxima_the_first_gets_all_of_the_gradient():
         y, dy = np.zeros((1, 3, 3, 1)), np.full((1, 3, 3, 1), 9.0)
         y[0, :2, :2, 0] = np.reshape(values, (2, 2))
         g = np.full((1, 2, 2, 1), 7.0)
-        cnn.unpool(g, y, dy)
+        blocks.unpool(g, y, dy, "one")
         expected = [7.0 if k == first else 0.0 for k in range(4)]
         assert dy[0, :2, :2, 0].ravel().tolist() == expected
 
 
 def test_a_tie_at_zero_has_no_gradient_through_relu_whatever_pooling_says():
-    layer = cnn.Convolution(DOUBLE, "conv", 1, 1, 4, pool=True)
+    layer = blocks.Convolution(DOUBLE, "conv", 1, 1, 4, pool=True)
     layer.put(np.zeros((1, 1, 3, 3)), np.zeros(1))
     layer.forward(to_strip(layer, np.ones((1, 1, 4, 4))), True)
-    dx = layer.backward(to_strip(cnn.Layer(DOUBLE), np.ones((1, 1, 2, 2))))
+    dx = layer.backward(to_strip(blocks.Layer(DOUBLE), np.ones((1, 1, 2, 2))))
     assert not layer.gradients[0].any() and not layer.gradients[1].any() and not dx.any()
 
 
 def test_cross_entropy_is_the_definition_and_does_not_overflow():
     scores, labels = np.random.RandomState(2).normal(size=(5, 10)), np.array([0, 9, 3, 3, 7])
-    value, g = cnn.cross_entropy(scores, labels)
+    value, g = blocks.cross_entropy(scores, labels)
     probabilities = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
     assert value == pytest.approx(-np.log(probabilities[range(5), labels]).mean(), rel=1e-14)
     np.testing.assert_allclose(g, (probabilities - np.eye(10)[labels]) / 5, atol=1e-16)
-    value, g = cnn.cross_entropy(scores + 1e4 * np.eye(10)[labels], labels)
+    value, g = blocks.cross_entropy(scores + 1e4 * np.eye(10)[labels], labels)
     assert value == 0 and np.isfinite(g).all()
 
 
@@ -348,16 +351,16 @@ def test_predict_scores_every_row_the_last_partial_batch_too():
 def test_predict_drops_nothing_and_leaves_training_alone():
     x, y = random_batch(4)
     batch = [(x.astype(np.float64), y)]
-    dropping, not_dropping = new_model(DOUBLE, CIFAR10), new_model(DOUBLE)
+    dropping, not_dropping = new_model(DOUBLE, CNN.hp), new_model(DOUBLE)
     assert np.array_equal(cnn.predict(dropping, x), cnn.predict(not_dropping, x))
-    again = new_model(DOUBLE, CIFAR10)
+    again = new_model(DOUBLE, CNN.hp)
     first, second = next(cnn.train(dropping, batch)), next(cnn.train(again, batch))
     assert first == second  # the seed alone decides the masks
 
 
 @pytest.mark.parametrize("rate", [0.25, 0.5])
 def test_dropout_keeps_its_fraction_and_its_mean(rate):
-    layer = cnn.Dropout(DOUBLE, rate, np.random.RandomState(0))
+    layer = blocks.Dropout(DOUBLE, rate, np.random.RandomState(0))
     out = layer.forward(np.ones((400, 500)), training=True)
     kept = out != 0
     assert abs(kept.mean() - (1 - rate)) < 5 * np.sqrt(rate * (1 - rate) / out.size)
@@ -369,7 +372,7 @@ def test_dropout_keeps_its_fraction_and_its_mean(rate):
 
 def test_dropout_of_rate_zero_draws_nothing():
     random = np.random.RandomState(0)
-    layer = cnn.Dropout(DOUBLE, 0.0, random)
+    layer = blocks.Dropout(DOUBLE, 0.0, random)
     assert np.array_equal(layer.forward(np.ones((3, 3)), training=True), np.ones((3, 3)))
     assert random.random_sample() == np.random.RandomState(0).random_sample()
 
@@ -388,7 +391,7 @@ def test_weights_come_out_as_they_went_in():
 def test_a_model_does_not_write_into_the_weights_or_images_it_was_given():
     initial, (x, y) = random_weights(), random_batch(2)
     settings = cnn.configure("same", 2, 0)
-    model = new_model(settings, CIFAR10, initial)
+    model = new_model(settings, CNN.hp, initial)
     images = x.copy()
     list(cnn.train(model, [(x, y)]))
     assert np.array_equal(x, images)

@@ -12,8 +12,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from common.given import data, initializers
+from common.given import data
 from common.given import weights as canonical
+from common.given.models import CNN
 from common.host import commands, machine, modules
 from common.host.files import ROOT
 from common.proof import certificate, rungs
@@ -36,7 +37,7 @@ def quick_proof(monkeypatch):
     settings = {"device": "cpu", "layout": "NCHW", "precision": "float32"}
     settings.update(threads=1, not_in_force=[])
 
-    def obtain(name, module, lane, settings):
+    def obtain(model, name, module, lane, settings):
         return {
             "framework": name,
             "lane": lane,
@@ -81,7 +82,7 @@ def test_a_run_writes_a_result_that_keeps_the_schema(out, schema, capsys):
 
 
 def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys):
-    proof = certificate.obtain("numpy", None, "same", 1)
+    proof = certificate.obtain(CNN, "numpy", None, "same", 1)
     proof["passed"] = proof["rungs"][3]["passed"] = False
     monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
     assert main(["numpy", "--out", out] + TINY) == 1
@@ -112,11 +113,11 @@ def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_path, capsys):
-    huge = initializers.xavier_uniform(0)
+    huge = CNN.initialize(CNN.shapes, 0)
     huge["dense2.weight"] *= np.float32(1e30)
     huge["dense1.weight"] *= np.float32(1e10)
     path = str(tmp_path / "huge.npz")
-    canonical.save(path, huge)
+    canonical.save(CNN, path, huge)
     scores = str(tmp_path / "scores.npz")
     options = ["numpy", "--out", out, "--weights", path, "--save-scores", scores] + TINY
     with np.errstate(all="ignore"):

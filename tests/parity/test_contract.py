@@ -1,9 +1,9 @@
-"""The module keeps the contract."""
+"""The module keeps the contract: what is seen at once, before a certificate."""
 
 import pytest
 
-from common.given.hyperparameters import CIFAR10, NO_DROPOUT
-from common.proof import contract
+from common.given.hyperparameters import without_dropout
+from common.proof import contract, probes
 
 
 def test_functions_are_those_of_the_contract_in_its_order(module):
@@ -17,15 +17,17 @@ def test_settings_are_complete(module, threads, lane):
     assert settings["precision"] == "float32"
 
 
-def test_predict_gives_a_row_of_scores_for_every_image(module, threads, certifier):
+def test_predict_gives_a_row_of_scores_for_every_image(module, model, threads):
     """The last partial batch too, whatever is left over."""
     settings = module.configure("same", threads, 0)
-    hp = CIFAR10._replace(dropout=NO_DROPOUT)
-    model = module.loss(module.symbol(settings, hp), settings, hp, certifier.weights)
+    hp = without_dropout(model.hp)._replace(batch_size=16)
+    weights = model.initialize(model.shapes, 0)
+    trained = module.loss(module.symbol(settings, hp), settings, hp, weights)
+    images, labels = probes.images(model, 65, 0)
     for n in (1, 65):
-        x, y = module.load(certifier.test_images[:n], certifier.test_labels[:n], settings)
-        scores = module.predict(model, x)
-        assert scores.shape == (n, 10)
+        x, _ = module.load(images[:n], labels[:n], settings)
+        scores = module.predict(trained, x)
+        assert scores.shape == (n, model.classes)
         assert str(scores.dtype) == "float32"
-    accuracy = module.evaluate(scores, certifier.test_labels[:n])
-    assert float(accuracy) == pytest.approx((scores.argmax(1) == certifier.test_labels[:n]).mean())
+    accuracy = module.evaluate(scores, labels)
+    assert float(accuracy) == pytest.approx((scores.argmax(1) == labels).mean())

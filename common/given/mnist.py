@@ -1,0 +1,102 @@
+"""MNIST: found on this machine and read; or its synthetic stand-in."""
+
+import gzip
+import hashlib
+import os
+import struct
+import sys
+import zlib
+
+import numpy as np
+
+from common.given import synthetic
+from common.given.data import SYNTHETIC, Dataset, sha256_of
+from common.host.errors import InputError
+from common.host.files import cache_folder
+
+FALLBACK = "synthetic (no MNIST found)"
+
+# MD5 of each of the four files, as torchvision publishes them (torchvision/datasets/mnist.py).
+FILES = (
+    ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+    ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
+    ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
+    ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
+)
+
+
+def load(where="auto"):
+    """The data set at ``where``: "synthetic", a folder with the four gzipped files, or "auto".
+
+    "auto" looks in $ROSETTA_DATA and the cache folder, and falls back to "synthetic", which it says
+    on stderr. Images are (n, 1, 28, 28) uint8. InputError if a folder or a file cannot be used.
+    """
+    if where == "synthetic":
+        return _synthetic(SYNTHETIC)
+    if where != "auto":
+        folder = _folder(where)
+        if folder is None:
+            cause = "not an MNIST folder" if os.path.exists(where) else "no such folder"
+            raise InputError("%s: %s" % (where, cause))
+        return _read(folder)
+    for place in (os.environ.get("ROSETTA_DATA"), cache_folder()):
+        folder = place and _folder(place)
+        if folder:
+            return _read(folder)
+    print(
+        "No MNIST was found: going on with SYNTHETIC images. Results are not MNIST results.\n"
+        "Set ROSETTA_DATA to a folder with MNIST's four files to use the real images.",
+        file=sys.stderr,
+    )
+    return _synthetic(FALLBACK)
+
+
+def _synthetic(name):
+    train, train_labels, test, test_labels = synthetic.make(60000, 10000)
+    # Grey, and cut to MNIST's size.
+    train, test = (np.ascontiguousarray(images[:, :1, :28, :28]) for images in (train, test))
+    return Dataset(name, sha256_of(train, test), train, train_labels, test, test_labels)
+
+
+def _folder(place):
+    """``place`` or a folder ``mnist`` in it, whichever holds the first file; None if neither."""
+    for folder in (place, os.path.join(place, "mnist"), os.path.join(place, "MNIST", "raw")):
+        if os.path.isfile(os.path.join(folder, FILES[0][0])):
+            return folder
+    return None
+
+
+def _read(folder):
+    arrays, official = [], True
+    for name, md5 in FILES:
+        path = os.path.join(folder, name)
+        try:
+            with open(path, "rb") as file:
+                content = file.read()
+            official = official and hashlib.md5(content).hexdigest() == md5
+            arrays.append(_array(path, gzip.decompress(content)))
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError("%s: cannot be read: %s" % (path, error))
+    train, train_labels, test, test_labels = arrays
+    if len(train) != len(train_labels) or len(test) != len(test_labels):
+        raise InputError("%s: not as many labels as images" % folder)
+    if max(train_labels.max(), test_labels.max()) > 9:
+        raise InputError("%s: a label is more than 9" % folder)
+    sha256 = sha256_of(train, test)
+    name = "mnist" if official else "mnist (unofficial, sha256 %s)" % sha256[:12]
+    return Dataset(name, sha256, train, train_labels, test, test_labels)
+
+
+def _array(path, content):
+    """The array of an idx file: images (n, 1, 28, 28) uint8 or labels (n,) int64."""
+    dimensions = {b"\0\0\x08\x03": 3, b"\0\0\x08\x01": 1}.get(content[:4])
+    header = 4 + 4 * (dimensions or 0)
+    if dimensions is None or len(content) < header:
+        raise InputError("%s: not an idx file of bytes" % path)
+    shape = struct.unpack(">%dI" % dimensions, content[4:header])
+    values = np.frombuffer(content, np.uint8, offset=header)
+    if values.size != np.prod(shape) or not shape[0] or shape[1:] not in ((), (28, 28)):
+        raise InputError("%s: holds %d values, not those of shape %s" % (path, values.size, shape))
+    if dimensions == 1:
+        return values.astype(np.int64)
+    return values.reshape(-1, 1, 28, 28)

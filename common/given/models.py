@@ -1,0 +1,92 @@
+"""The models: what is to be built, trained and proven, as descriptions.
+
+A model is a file ``MODEL.py`` in each framework's folder. All that the shared code must know of it
+stands here; nothing else in ``common/`` names a layer or a shape.
+"""
+
+from collections import OrderedDict, namedtuple
+
+from common.given import data, mnist
+from common.given.hyperparameters import Adam, Momentum
+from common.given.initializers import xavier_uniform
+from common.host.errors import InputError
+
+Model = namedtuple(
+    "Model", "name title data image classes shapes initialize hp multiply_adds traits"
+)
+Model.__doc__ = """A network, its data and its training.
+
+name: on the command line, and of the file in each framework's folder.
+title: for people.
+data: reads the data set that it is trained on, from "auto", "synthetic" or a folder.
+image: shape (channels, height, width) of one image.
+classes: how many there are.
+shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
+    (out, in, height, width) for cross-correlation; dense weights are (out, in), and a dense layer
+    behind images takes them flattened in the order channels, height, width.
+initialize: makes the initial weights of (shapes, seed).
+hp: the hyperparameters of its recipe.
+multiply_adds: (forward pass, first layer) for one image; a training step costs two operations for
+    each, three times, but for the first layer's gradient of the image, which nobody needs.
+traits: which parts of the certificate apply: "dropout", "pool".
+"""
+
+
+def _shapes(**layers):
+    """{name.weight, name.bias: shape} of layers whose weights have these shapes."""
+    shapes = OrderedDict()
+    for layer, shape in layers.items():
+        shapes[layer + ".weight"] = shape
+        shapes[layer + ".bias"] = shape[:1]
+    return shapes
+
+
+CNN = Model(
+    name="cnn",
+    title="CNN on CIFAR-10",
+    data=data.load,
+    image=(3, 32, 32),
+    classes=10,
+    shapes=_shapes(
+        conv1=(50, 3, 3, 3),
+        conv2=(50, 50, 3, 3),
+        conv3=(100, 50, 3, 3),
+        conv4=(100, 100, 3, 3),
+        dense1=(512, 6400),
+        dense2=(10, 512),
+    ),
+    initialize=xavier_uniform,
+    hp=Momentum(batch_size=64, learning_rate=0.01, momentum=0.9, dropout=(0.25, 0.25, 0.5)),
+    multiply_adds=(
+        1024 * 50 * 27
+        + 1024 * 50 * 450
+        + 256 * 100 * 450
+        + 256 * 100 * 900
+        + 512 * 6400
+        + 10 * 512,
+        1024 * 50 * 27,
+    ),
+    traits=frozenset(["dropout", "pool"]),
+)
+
+MLP = Model(
+    name="mlp",
+    title="MLP on MNIST",
+    data=mnist.load,
+    image=(1, 28, 28),
+    classes=10,
+    shapes=_shapes(dense1=(1000, 784), dense2=(1000, 1000), dense3=(10, 1000)),
+    initialize=xavier_uniform,
+    hp=Adam(batch_size=100, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
+    multiply_adds=(784 * 1000 + 1000 * 1000 + 10 * 1000, 784 * 1000),
+    traits=frozenset(),
+)
+
+MODELS = OrderedDict((model.name, model) for model in (CNN, MLP))
+
+
+def find(name):
+    """The model called ``name``; InputError lists the known ones."""
+    if name not in MODELS:
+        raise InputError("unknown model %r; known: %s" % (name, ", ".join(MODELS)))
+    return MODELS[name]

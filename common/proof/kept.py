@@ -1,0 +1,46 @@
+"""What the reference computed, kept on disk: it does not depend on the framework under test."""
+
+import glob
+import hashlib
+import json
+import os
+
+import numpy as np
+
+from common.host import machine
+from common.host.files import ROOT, atomic_write, cache_folder
+
+
+def fingerprint(model, threads):
+    """A sha256 of what the reference rests on: sources, NumPy and its BLAS, threads, the CPU."""
+    digest = hashlib.sha256()
+    for place in ("common/given", "common/proof", "frameworks/numpy"):
+        for file in sorted(glob.glob(os.path.join(ROOT, place, "*.py"))):
+            with open(file, "rb") as source:
+                digest.update(source.read())
+    facts = machine.versions("numpy")
+    rests_on = [model.name, threads, facts["numpy"], facts.get("blas"), machine.cpu()]
+    digest.update(json.dumps(rests_on).encode())
+    return digest.hexdigest()
+
+
+class Kept(dict):
+    """A dict of arrays, found in the cache folder and written back by ``save``."""
+
+    def __init__(self, model, threads):
+        name = "%s-%s.npz" % (model.name, fingerprint(model, threads)[:16])
+        self.path = os.path.join(cache_folder(), "references", name)
+        try:
+            with open(self.path, "rb") as file:
+                archive = np.load(file, allow_pickle=False)
+                super().__init__((key, archive[key]) for key in archive.files)
+        except Exception:  # none yet, or one that is spoilt: it is made anew
+            super().__init__()
+        self.found = set(self)
+
+    def save(self):
+        """Write it, if there is more than was found; of two at once the last one is kept."""
+        if set(self) - self.found:
+            with atomic_write(self.path) as file:
+                np.savez(file, **self)
+            self.found = set(self)

@@ -1,0 +1,180 @@
+"""What the reference gives for the rungs: batches that stand on no edge, steps, losses, scores.
+
+None of it depends on the module that climbs. What takes long is small, and is kept (``Kept``);
+whole weights are large, and a few steps on small batches make them anew in a second.
+"""
+
+import numpy as np
+
+from common.given import batches, hyperparameters
+from common.proof import edges, probes
+from common.proof.reference import EXACT, ROUNDED, Reference, unit
+
+SEED = 0  # of weights, batches and images
+STEPS = 20  # of the recipe model
+IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
+PLAIN = np.float32(1)
+BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
+SATURATED = np.float32(4096)  # makes scores so large that softmax leaves no gradient
+GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
+
+
+class Step:
+    """A step of the reference: the loss, the exact weights after it, the unit of each tensor."""
+
+    def __init__(self, losses, weights):
+        self.loss, self.loss_unit = losses[0], unit(*losses)
+        self.exact = weights[0]
+        self.units = {name: unit(w, weights[1][name]) for name, w in self.exact.items()}
+
+
+class Training:
+    """The reference in both precisions, trained side by side."""
+
+    def __init__(self, references, hp, weights, before=None):
+        """``before``: the weights a step ago, from which the velocity follows."""
+        self.references = references
+        self.models = [one.model(hp, weights, before) for one in references]
+
+    def step(self, images, labels):
+        """Train on one batch; the ``Step``."""
+        losses, weights = [], []
+        for reference, model in zip(self.references, self.models):
+            batch = reference.module.load(images, labels, reference.settings)
+            losses += [float(loss) for loss in reference.module.train(model, [batch])]
+            weights.append(reference.module.weights(model))
+        return Step(losses, weights)
+
+
+class Oracle:
+    """The reference of one model. ``kept``: a dict of arrays that outlives it, or an empty one."""
+
+    def __init__(self, model, threads, kept):
+        self.model, self.threads, self.kept = model, threads, kept
+        self.gradient_hp = hyperparameters.plain(model.hp, GRADIENT_BATCH)
+        self.momentum_hp = hyperparameters.other(model.hp, MOMENTUM_BATCH)
+        self.recipe_hp = hyperparameters.without_dropout(model.hp)
+        self.weights = model.initialize(model.shapes, SEED)
+        self.biased = probes.biased(model, SEED)
+        size = model.hp.batch_size
+        self.images, self.labels = probes.images(model, STEPS * size, SEED)
+        self.test_images, self.test_labels = probes.images(model, IMAGES, SEED + 1)
+        self.pairs = list(batches.batches(self.images, self.labels, size, SEED, 0))
+        self._references, self._steps = {}, {}
+
+    def references(self, ties="one"):
+        """The reference in float64 and in float32."""
+        if ties not in self._references:
+            self._references[ties] = [
+                Reference(self.model, precision, self.threads, ties)
+                for precision in (EXACT, ROUNDED)
+            ]
+        return self._references[ties]
+
+    def _keep(self, key, compute):
+        if key not in self.kept:
+            self.kept[key] = compute()
+        return self.kept[key]
+
+    def clear(self, key, count, hp, weights, scale=PLAIN):
+        """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
+
+        Not kept if ``key`` is None, because the weights are a module's own.
+        """
+
+        def search():
+            found, first, size = [], 0, 16
+            while len(found) < count and first < len(self.images):
+                part = scale * self.images[first : first + size]
+                found += list(
+                    first + np.flatnonzero(edges.clear(self.references(), hp, weights, part))
+                )
+                first += size
+            return np.array(found[:count])
+
+        chosen = search() if key is None else self._keep(key, search)
+        # Repeated where too few stand clear: the mean over a batch stays what it is.
+        chosen = np.resize(chosen, count) if len(chosen) else np.arange(count)
+        return scale * self.images[chosen], self.labels[chosen]
+
+    def scores(self, key, weights, images):
+        """(exact scores, their unit) of ``images``; kept as ``key`` unless it is None."""
+
+        def compute():
+            both = [one.scores(self.recipe_hp, weights, images) for one in self.references()]
+            return np.append(both[0], unit(*both))
+
+        found = compute() if key is None else self._keep(key, compute)
+        return found[:-1].reshape(len(images), -1), float(found[-1])
+
+    def silent(self):
+        """Images with labels that leave no gradient: their softmax is exactly 1 and 0."""
+
+        def search():
+            images = SATURATED * self.images[:64]
+            scores = self.references()[0].scores(self.gradient_hp, self.biased, images)
+            ranked = np.sort(scores, 1)
+            lead = ranked[:, -1] - ranked[:, -2]
+            chosen = np.argsort(-lead)[:GRADIENT_BATCH]
+            assert lead[chosen].min() > 110, "exp(-104) is the first that float32 takes for 0"
+            return np.array([chosen, scores[chosen].argmax(1)])
+
+        chosen, labels = self._keep("silent", search).astype(np.int64)
+        return SATURATED * self.images[chosen], labels
+
+    def gradient_steps(self, ties):
+        """[(images, labels, ``Step``)] of the gradient model's two steps with a gradient."""
+
+        def compute():
+            training = Training(self.references(ties), self.gradient_hp, self.biased)
+            pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
+            first = training.step(*pair)
+            key = "bright, ties " + ties
+            bright = self.clear(key, GRADIENT_BATCH, self.gradient_hp, first.exact, BRIGHT)
+            return [pair + (first,), bright + (training.step(*bright),)]
+
+        return self._once(("gradient", ties), compute)
+
+    def momentum_steps(self, ties):
+        """[(images, labels, ``Step``)] of the momentum model's first three steps."""
+
+        def compute():
+            training = Training(self.references(ties), self.momentum_hp, self.biased)
+            found, weights = [], self.biased
+            for number in range(3):
+                key = "momentum %d, ties %s" % (number, ties)
+                pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, weights)
+                found.append(pair + (training.step(*pair),))
+                weights = found[-1][2].exact
+            return found
+
+        return self._once(("momentum", ties), compute)
+
+    def _once(self, key, compute):
+        if key not in self._steps:
+            self._steps[key] = compute()
+        return self._steps[key]
+
+    def next_step(self, hp, before, weights, images, labels, ties):
+        """The ``Step`` that must follow when the last one led from ``before`` to ``weights``.
+
+        Only for gradient descent with momentum, whose whole state is in these two.
+        """
+        return Training(self.references(ties), hp, weights, before).step(images, labels)
+
+    def trajectory(self, ties):
+        """(exact losses, float32 ones, exact scores of the test images afterwards, their unit)."""
+
+        def compute():
+            losses, scores = [], []
+            for one in self.references(ties):
+                model = one.model(self.recipe_hp, self.weights)
+                loaded = (one.module.load(x, y, one.settings) for x, y in self.pairs)
+                losses += [float(loss) for loss in one.module.train(model, loaded)]
+                x, _ = one.module.load(self.test_images, self.test_labels, one.settings)
+                scores.append(one.module.predict(model, x))
+            return np.concatenate([losses, scores[0].ravel(), [unit(*scores)]])
+
+        found = self._keep("trajectory, ties " + ties, compute)
+        scores = found[2 * STEPS : -1].reshape(IMAGES, -1)
+        return found[:STEPS], found[STEPS : 2 * STEPS], scores, float(found[-1])

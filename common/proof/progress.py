@@ -1,0 +1,31 @@
+"""What is seen of a certificate while it is made: a bar, and each rung's verdict as it falls."""
+
+from contextlib import contextmanager
+
+from tqdm import tqdm
+
+
+@contextmanager
+def told(rungs):
+    """Yield the function that takes the result of each of ``rungs`` in turn."""
+    with tqdm(total=len(rungs), desc=rungs[0], unit="rung", leave=False) as bar:
+
+        def report(result):
+            for line in lines(result):
+                tqdm.write(line)
+            bar.update()
+            if bar.n < len(rungs):
+                bar.set_description(rungs[bar.n])
+
+        yield report
+
+
+def lines(result):
+    """One rung as lines of text: the verdict, and what the first failed check has to say."""
+    error = "-" if result["error"] is None else "%.2e" % result["error"]
+    word = "passed" if result["passed"] else "FAILED"
+    row = (result["rung"], word, error, result["tolerance"], result["what"])
+    told = ["%-11s %s  error %8s  tolerance %.2e  %s" % row]
+    if result["detail"]:
+        told.append("            " + result["detail"])
+    return told
