@@ -1,8 +1,8 @@
 """The CNN in TensorFlow 1: a graph and a session.
 
-Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; the whole graph is built first,
+Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; a whole graph is built first,
     with placeholders for its inputs, and then run by a ``Session``.
-Layout: NCHW on a GPU; NHWC on a CPU in both lanes, because this wheel has no NCHW convolution there.
+Layout: NCHW on a GPU; NHWC on a CPU in both lanes, because it has no NCHW convolution there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 that
     position is the fraction to drop. ``rate=`` is the fraction to drop in both.

@@ -23,16 +23,21 @@ def in_force(module, settings, model):
         "precision": precision.replace("torch.", ""),
         "threads": torch.get_num_threads(),
         "memory_format": stored[0],
-        "tf32": _tf32(tensors[0].device),
+        "tf32": tf32(tensors[0].device),
         "autotune": torch.backends.cudnn.benchmark,
         "fused_optimizer": "aten::_fused_sgd_" in updates,
-        "jit": bool(torch._dynamo.utils.counters["frames"]),
+        "jit": jit(),
     }
 
 
-def _tf32(device):
+def tf32(device):
     """TF32's effect: it keeps 10 bits of 1 + 2**-12, so that a product is exactly 1."""
     one = torch.full((64, 64), 1 + 2**-12, device=device)
     unit = torch.eye(64, device=device)
     image, kernel = one.reshape(1, 64, 8, 8), unit.reshape(64, 64, 1, 1)
     return bool((one @ unit == 1).any() or (nn.functional.conv2d(image, kernel) == 1).any())
+
+
+def jit():
+    """Whether ``torch.compile`` has compiled anything."""
+    return bool(torch._dynamo.utils.counters["frames"])

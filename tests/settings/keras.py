@@ -1,0 +1,64 @@
+"""Keras 3: its model, and its backend's switches, threads and kernels."""
+
+import inspect
+import os
+
+import keras
+import numpy as np
+
+from tests.settings.effects import busy_threads, threads_called
+
+
+def in_force(module, settings, model):
+    backend = keras.backend.backend()
+    shape = (64, 3, 32, 32) if settings["layout"] == "NCHW" else (64, 32, 32, 3)
+    images, labels = np.zeros(shape, np.float32), np.zeros(64, np.int64)
+    (precision,) = {variable.dtype for variable in model.trainable_variables}
+    found = {
+        "precision": precision,
+        "threads": busy_threads(lambda: model.train_on_batch(images, labels)),
+        "backend": backend,
+    }
+    found.update({"tensorflow": tensorflow, "jax": jax, "torch": torch}[backend](model, images))
+    return found
+
+
+def tensorflow(model, images):
+    import tensorflow as tf
+
+    from tests.settings.tensorflow import kernels
+
+    forward = tf.function(lambda x: model(x, training=True))
+    return {
+        "backend_version": tf.__version__,
+        "threads_between_operations": threads_called("tf_Compute"),
+        "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
+        "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
+        "onednn": any(op.startswith("_Mkl") for op in kernels(forward, tf.constant(images))),
+        "jit": threads_called("tf_XLAEigen") > 0,
+    }
+
+
+def jax(model, images):
+    import jax
+
+    compiled = inspect.getclosurevars(model.train_function).nonlocals["step_function"]
+    return {
+        "backend_version": jax.__version__,
+        "tf32": jax.config.jax_default_matmul_precision != "highest",
+        "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
+        "jit": compiled._cache_size() > 0,
+    }
+
+
+def torch(model, images):
+    import torch
+
+    from tests.settings import pytorch
+
+    return {
+        "backend_version": torch.__version__,
+        "tf32": pytorch.tf32(model.trainable_variables[0].value.device),
+        "autotune": torch.backends.cudnn.benchmark,
+        "jit": pytorch.jit(),
+    }
