@@ -3,8 +3,8 @@
 Idiom: ``cntk.layers`` in a ``Sequential``, a learner and a ``Trainer``.
 Layout: NCHW; the batch axis is not written, so an image is (3, 32, 32).
 Momentum: ``v = momentum * v + lr * g; w = w - v``, the learning rate in the velocity.
-Surprise: momentum has unit gain by default: the gradient is scaled by 1 - momentum, so that a
-    learning rate taken from elsewhere is a tenth of what it was.
+Surprise: momentum has unit gain by default, which scales the gradient by 1 - momentum: another
+    framework's learning rate is then a tenth of what it was.
 """
 
 import cntk as C
@@ -15,12 +15,12 @@ LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 
 
 def configure(lane, threads, seed):
-    """Set device, threads and seed; return the settings in force."""
+    """Set device and threads; return the settings in force."""
     best = lane == "best"
     gpu = C.device.use_default_device().type() == 1
     C.cntk_py.set_max_num_cputhreads(threads)
     if gpu and not best:
-        C.cntk_py.force_deterministic_algorithms()  # no autotune, until the process ends
+        C.cntk_py.force_deterministic_algorithms()  # no autotune; it cannot be undone
     return {
         "device": "cuda" if gpu else "cpu",
         "layout": "NCHW",
@@ -38,8 +38,8 @@ def load(images, labels, settings):
 
 
 def symbol(settings, hp):
-    """The network as a list of layers, applied to the input variable."""
-    seed = settings["seed"]
+    """The network, without an activation on its last layer."""
+    seed = 3 * settings["seed"]
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
     x = C.input_variable((3, 32, 32), name="x")  # needs_gradient is False: none is computed for x
     return Sequential(
@@ -48,21 +48,21 @@ def symbol(settings, hp):
             Convolution2D(3, 50, pad=True, name="conv2"),
             MaxPooling((2, 2), strides=2),  # (50, 16, 16)
             C.relu,  # after the pool: a quarter of the work
-            Dropout(drop1, seed=3 * seed),
+            Dropout(drop1, seed=seed),
             Convolution2D(3, 100, activation=C.relu, pad=True, name="conv3"),  # (100, 16, 16)
             Convolution2D(3, 100, pad=True, name="conv4"),
             MaxPooling((2, 2), strides=2),  # (100, 8, 8)
             C.relu,
-            Dropout(drop2, seed=3 * seed + 1),
+            Dropout(drop2, seed=seed + 1),
             Dense(512, activation=C.relu, name="dense1"),  # (512,), from all three axes
-            Dropout(drop3, seed=3 * seed + 2),
+            Dropout(drop3, seed=seed + 2),
             Dense(10, name="dense2"),  # (10,), no softmax: the loss applies it
         ]
     )(x)
 
 
 def loss(network, settings, hp, weights):
-    """Cross-entropy, SGD with momentum, and the shared initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights put in place."""
     for layer in LAYERS:
         block = getattr(network, layer)
         w, b = weights[layer + ".weight"], weights[layer + ".bias"]
@@ -74,7 +74,7 @@ def loss(network, settings, hp, weights):
         network.parameters,
         lr=C.learning_parameter_schedule(hp.learning_rate),  # for the mean gradient of a batch
         momentum=C.momentum_schedule(hp.momentum),
-        unit_gain=False,  # by default gradients are scaled by 1 - momentum, and learning is slow
+        unit_gain=False,
     )
     return network, network.arguments[0], y, C.Trainer(network, criterion, learner)
 
@@ -83,7 +83,7 @@ def train(model, batches):
     """One pass over the batches; yields the loss of each step."""
     _, x_variable, y_variable, trainer = model
     for x, y in batches:
-        # The trainer turns dropout on, nothing else does.
+        # The trainer turns dropout on; ``eval`` leaves it off.
         trainer.train_minibatch({x_variable: x, y_variable: y})  # (N, 3, 32, 32), (N, 10)
         yield trainer.previous_minibatch_loss_average
 

@@ -1,30 +1,31 @@
 """The CNN in Keras 2, from when Keras ran on other libraries: here on CNTK or on Theano.
 
-Idiom: ``Sequential``, ``compile``, ``train_on_batch``; KERAS_BACKEND chooses what computes.
+Idiom: ``Sequential``, ``compile``, ``train_on_batch``; KERAS_BACKEND chooses the library.
 Layout: NCHW, Keras's channels_first.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
 Surprise: with channels_first, ``Flatten`` moves the channels last unless told that they are there.
-    And on Theano kernels are turned by half a turn: the same weights are another network.
+    And Theano rotates the kernels by 180 degrees: the same weights are another network.
 """
 
 import os
 
 import numpy as np
 from keras import backend as K
-from keras.layers import Activation, Conv2D, Dense, Dropout, Flatten, MaxPooling2D
+from keras.layers import Activation, Conv2D, Dense, Dropout, Flatten, Lambda
 from keras.models import Sequential
 from keras.optimizers import SGD
 
-NAMES = [
-    layer + kind
-    for layer in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-    for kind in (".weight", ".bias")
-]
+if K.backend() == "theano":
+    import theano
+else:
+    import cntk
+
+LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
+NAMES = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
 
 
 def configure(lane, threads, seed):
     """Set layout and precision, and the backend's own switches; return those in force."""
-    best = lane == "best"
     K.set_image_data_format("channels_first")  # the backends' own; else each layer transposes
     K.set_floatx("float32")
     settings = {
@@ -37,23 +38,18 @@ def configure(lane, threads, seed):
         "not_in_force": [],
     }
     if K.backend() == "theano":
-        import theano
-
-        settings["backend_version"] = theano.__version__
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(threads)  # read when the first compiled function is loaded
-        theano.config.floatX = K.floatx()
-        theano.config.openmp = threads > 1
-        theano.config.allow_gc = not best  # buffers of the last step are kept for the next
-        for name in ("device", "mode", "optimizer", "openmp", "allow_gc"):
-            settings[name] = getattr(theano.config, name)
+        settings["backend_version"] = theano.__version__
+        settings["optimizer"] = "fast_run"
+        # "nogc" keeps a step's buffers for the next one.
+        settings["linker"] = "cvm_nogc" if lane == "best" else "cvm"
+        settings["openmp"] = theano.config.openmp
         settings["blas.ldflags"] = theano.config.blas.ldflags
     else:
-        import cntk
-
         settings["backend_version"] = cntk.__version__
         cntk.cntk_py.set_max_num_cputhreads(threads)
-        cntk.cntk_py.set_fixed_random_seed(1 + seed)  # Keras hands it no seed for its dropout
+        settings["threads"] = cntk.cntk_py.get_max_num_cputhreads()
         if cntk.device.use_default_device().type():
             settings["device"] = "cuda"
     return settings
@@ -64,42 +60,43 @@ def load(images, labels, settings):
     return images, np.eye(10, dtype=np.float32)[labels]
 
 
+def relu(h):
+    """ReLU without a gradient at 0, where Theano's own has half of one."""
+    return K.maximum(0, h) if K.backend() == "theano" else K.relu(h)
+
+
+def max_pool(h):
+    """Max-pool whose gradient goes to one maximum; Theano's own gives it to every tied one."""
+    if K.backend() != "theano":
+        return K.pool2d(h, (2, 2), strides=(2, 2))
+    a, b, c, d = [h[:, :, row::2, column::2] for row in (0, 1) for column in (0, 1)]
+    return K.maximum(K.maximum(a, b), K.maximum(c, d))
+
+
 def symbol(settings, hp):
-    """The network as a list of layers."""
-    seed = settings["seed"] % 2**30
+    """The network, without an activation on its last layer."""
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
+    seeds = np.random.RandomState(settings["seed"]).randint(1, 2**30, 3).tolist()
+    if K.backend() == "cntk":  # Keras does not pass it the layers' seeds
+        cntk.cntk_py.reset_random_seed(seeds[0])  # each layer takes the next number
     return Sequential(
         [
-            Conv2D(50, 3, padding="same", activation="relu", input_shape=(3, 32, 32)),
+            Conv2D(50, 3, padding="same", activation=relu, input_shape=(3, 32, 32)),
             Conv2D(50, 3, padding="same"),  # (N, 50, 32, 32)
-            MaxPooling2D(2),  # (N, 50, 16, 16)
-            Activation("relu"),  # after the pool: a quarter of the work
-            Dropout(drop1, seed=3 * seed + 1),
-            Conv2D(100, 3, padding="same", activation="relu"),  # (N, 100, 16, 16)
+            Lambda(max_pool, (50, 16, 16)),  # (N, 50, 16, 16)
+            Activation(relu),  # after the pool: a quarter of the work
+            Dropout(drop1, seed=seeds[0]),
+            Conv2D(100, 3, padding="same", activation=relu),  # (N, 100, 16, 16)
             Conv2D(100, 3, padding="same"),
-            MaxPooling2D(2),  # (N, 100, 8, 8)
-            Activation("relu"),
-            Dropout(drop2, seed=3 * seed + 2),
+            Lambda(max_pool, (100, 8, 8)),  # (N, 100, 8, 8)
+            Activation(relu),
+            Dropout(drop2, seed=seeds[1]),
             Flatten(data_format="channels_last"),  # (N, 6400), C, H, W: leaves the axes as they are
-            Dense(512, activation="relu"),  # (N, 512)
-            Dropout(drop3, seed=3 * seed + 3),
+            Dense(512, activation=relu),  # (N, 512)
+            Dropout(drop3, seed=seeds[2]),
             Dense(10),  # (N, 10), no softmax: the loss applies it
         ]
     )
-
-
-def loss(network, settings, hp, weights):
-    """Cross-entropy, SGD with momentum, and the shared initial weights put in place."""
-    network.set_weights([to_keras(weights[name]) for name in NAMES])
-
-    def crossentropy(y, scores):
-        # Keras's own clips probabilities at 1e-7, where their gradient then is zero.
-        scores -= K.stop_gradient(K.max(scores, axis=-1, keepdims=True))  # (N, 10)
-        return K.log(K.sum(K.exp(scores), axis=-1)) - K.sum(y * scores, axis=-1)  # (N,)
-
-    optimizer = SGD(lr=hp.learning_rate, momentum=hp.momentum, nesterov=False)
-    network.compile(loss=crossentropy, optimizer=optimizer)
-    return network
 
 
 def to_keras(w):
@@ -107,6 +104,23 @@ def to_keras(w):
     if w.ndim == 4 and K.backend() == "theano":
         w = w[:, :, ::-1, ::-1]  # Theano convolves, and turns the kernel back
     return np.ascontiguousarray(w.transpose(2, 3, 1, 0) if w.ndim == 4 else w.T)
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    network.set_weights([to_keras(weights[name]) for name in NAMES])
+
+    def crossentropy(y, scores):
+        if K.backend() == "theano":  # Keras's own clips probabilities there, and stops gradients
+            return K.logsumexp(scores, axis=-1) - K.sum(y * scores, axis=-1)  # (N,)
+        return K.categorical_crossentropy(y, scores, from_logits=True)
+
+    options = {}
+    if K.backend() == "theano":  # Keras hands them on to its functions
+        options["mode"] = theano.Mode(settings["linker"], settings["optimizer"])
+    optimizer = SGD(lr=hp.learning_rate, momentum=hp.momentum, nesterov=False)
+    network.compile(loss=crossentropy, optimizer=optimizer, **options)
+    return network
 
 
 def train(model, batches):
