@@ -46,7 +46,6 @@ def configure(lane, threads, seed):
         "linker": "cvm_nogc" if best else "cvm",  # nogc keeps a step's buffers for the next one
         "openmp": config.openmp,  # the images of a batch are shared out among the threads
         "blas.ldflags": config.blas.ldflags,
-        "gcc.cxxflags": config.gcc.cxxflags,
         "dnn.conv.algo_fwd": config.dnn.conv.algo_fwd,
         "dnn.conv.algo_bwd_data": config.dnn.conv.algo_bwd_data,
         "dnn.conv.algo_bwd_filter": config.dnn.conv.algo_bwd_filter,

@@ -1,0 +1,21 @@
+"""Keras 2: its weights, and what its backend tells."""
+
+from keras import backend as K
+
+
+def in_force(module, settings, model):
+    (precision,) = {w.dtype.name for w in model.get_weights()}
+    found = {"precision": precision, "backend": K.backend()}
+    if K.backend() == "theano":
+        import theano
+
+        from tests.settings.theano import compiled
+
+        found.update(compiled(model.train_function.function), backend_version=theano.__version__)
+    else:
+        import cntk
+
+        from tests.settings.cntk import threads
+
+        found.update(threads=threads(), backend_version=cntk.__version__)
+    return found
