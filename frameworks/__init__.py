@@ -5,11 +5,10 @@ module that it is asked for.
 """
 
 import ctypes
-import os
 import shutil
 from collections import OrderedDict, namedtuple
 
-Framework = namedtuple("Framework", "name title folder variant package python system environ")
+Framework = namedtuple("Framework", "name title folder variant package python system environ gpu")
 Framework.__doc__ = """What is known of a framework before it is imported.
 
 name: the name on the command line and of the tox environment.
@@ -20,21 +19,31 @@ package: the import name of the library, whose ``__version__`` is reported.
 python: the interpreter that it is run on, as ``tox.ini`` has it.
 system: what it needs beyond pip: Debian packages, each with the program or library it is for.
 environ: environment variables that must be set before it is imported.
+gpu: whether it is asked for by name on a machine with a GPU, and left out everywhere else.
 """
 
 
 def _framework(
-    name, title, package, python="3.11", folder=None, variant="", system=None, environ=None
+    name,
+    title,
+    package,
+    python="3.11",
+    folder=None,
+    variant="",
+    system=None,
+    environ=None,
+    gpu=False,
 ):
     folder = folder or name
     system, environ = system or {}, environ or {}
-    return name, Framework(name, title, folder, variant, package, python, system, environ)
+    return name, Framework(name, title, folder, variant, package, python, system, environ, gpu)
 
 
 MPI = {"libopenmpi3": "libmpi.so.40"}
 COMPILER_AND_BLAS = {"g++": "g++", "libopenblas-dev": "libopenblas.so"}
-# On a CPU without VNNI, BF16 or AMX TensorFlow leaves it off, and has then no NCHW convolution.
-ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
+
+# Read when Keras is imported. The other is TensorFlow's: errors, and none of its notes.
+KERAS_TENSORFLOW = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 FRAMEWORKS = OrderedDict(
     [
@@ -45,15 +54,20 @@ FRAMEWORKS = OrderedDict(
             "cupy",
             folder="numpy",
             environ={"ARRAY_MODULE": "cupy"},
+            gpu=True,
         ),
         _framework("pytorch", "PyTorch", "torch"),
-        _framework("tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN),
+        _framework("tensorflow", "TensorFlow", "tensorflow"),
+        _framework("tensorflow-cuda", "TensorFlow", "tensorflow", folder="tensorflow", gpu=True),
         _framework("tensorflow1", "TensorFlow 1", "tensorflow", python="3.7"),
+        _framework("keras", "Keras 3 on TensorFlow", "keras", environ=KERAS_TENSORFLOW),
         _framework(
-            "keras",
+            "keras-cuda",
             "Keras 3 on TensorFlow",
             "keras",
-            environ=dict(ONEDNN, KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="2"),
+            folder="keras",
+            environ=KERAS_TENSORFLOW,
+            gpu=True,
         ),
         _framework(
             "keras-jax",
@@ -61,6 +75,14 @@ FRAMEWORKS = OrderedDict(
             "keras",
             folder="keras",
             environ={"KERAS_BACKEND": "jax"},
+        ),
+        _framework(
+            "keras-jax-cuda",
+            "Keras 3 on JAX",
+            "keras",
+            folder="keras",
+            environ={"KERAS_BACKEND": "jax"},
+            gpu=True,
         ),
         _framework(
             "keras-torch",
@@ -88,13 +110,21 @@ FRAMEWORKS = OrderedDict(
             environ={"KERAS_BACKEND": "theano"},
         ),
         _framework("mxnet", "MXNet, Gluon", "mxnet"),
+        _framework("mxnet-cuda", "MXNet, Gluon", "mxnet", folder="mxnet", gpu=True),
         _framework("mxnet-module", "MXNet, Module", "mxnet", folder="mxnet", variant="_module"),
         _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI),
         _framework("caffe2", "Caffe2", "torch", python="3.9"),
         _framework("chainer", "Chainer", "chainer", python="3.9"),
+        _framework("chainer-cuda", "Chainer", "chainer", python="3.9", folder="chainer", gpu=True),
         _framework("theano", "Theano", "theano", python="3.9", system=COMPILER_AND_BLAS),
     ]
 )
+
+
+def for_gpu(name):
+    """The name of the environment that runs ``name``'s module on a GPU; None if there is none."""
+    variant = "cupy" if name == "numpy" else name + "-cuda"
+    return variant if variant in FRAMEWORKS else None
 
 
 def path(framework, model="cnn"):

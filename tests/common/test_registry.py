@@ -27,7 +27,7 @@ def requirements(framework, tox_ini):
     """The requirements file of the framework's own, which its environment must name."""
     section = "testenv:" + framework.name
     deps = tox_ini.get(section, "deps", fallback=tox_ini.get("testenv", "deps"))
-    files = re.findall(r"-r (\S+)", deps.replace("{env_name}", framework.name))
+    files = re.findall(r"-r (\S+)", deps.replace("{framework}", framework.name))
     assert len(files) == 2 and files[0] == "common/requirements.txt"
     return files[1]
 
@@ -45,7 +45,7 @@ def test_requirements_are_exact_pins(framework, tox_ini):
     with open(os.path.join(ROOT, requirements(framework, tox_ini))) as file:
         lines = [line.split("#")[0].strip() for line in file]
     pins = [line for line in lines if line]
-    assert pins and all(re.match(r"[\w.-]+(\[\w+\])?==[\w.]+(;.*)?$", pin) for pin in pins)
+    assert pins and all(re.match(r"[\w.-]+(\[[\w-]+\])?==[\w.]+(;.*)?$", pin) for pin in pins)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
@@ -68,8 +68,30 @@ def test_module_stands_in_its_folder(framework):
 
 
 def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):
-    listed = re.split(r"[,\s]+", tox_ini.get("tox", "env_list"))
-    assert set(frameworks.FRAMEWORKS) - set(listed) == {"cupy"}
+    listed = tox_ini.get("tox", "env_list")
+    groups = re.findall(r"^test-\{(.*)\}$", listed, re.MULTILINE)
+    tested = [name.strip() for group in groups for name in group.split(",")]
+    assert sorted(tested) == sorted(one.name for one in FRAMEWORKS if not one.gpu)
+
+
+@pytest.mark.parametrize("name", [one.name for one in FRAMEWORKS if one.gpu])
+def test_a_gpu_variant_runs_the_same_module_with_pins_of_its_own(name, tox_ini):
+    """What ``for_gpu`` says to a user whose GPU is not used leads there."""
+    (plain,) = [one for one in FRAMEWORKS if frameworks.for_gpu(one.name) == name]
+    variant = frameworks.FRAMEWORKS[name]
+    assert not plain.gpu and frameworks.path(plain) == frameworks.path(variant)
+    assert requirements(plain, tox_ini) != requirements(variant, tox_ini)
+
+
+def test_readme_lists_every_environment():
+    """A row of its table names the environment, its interpreter and its module."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        rows = [line for line in file if line.startswith("| `")]
+    for framework in FRAMEWORKS:
+        found = [row for row in rows if "`%s`" % framework.name in row.split("|")[1]]
+        assert len(found) == 1, "README.md: no row, or two, for `%s`" % framework.name
+        assert framework.python in found[0].split("|")[3], framework.name
+        assert frameworks.path(framework) in found[0].split("|")[4], framework.name
 
 
 def test_unknown_framework_is_refused_with_the_known_ones():
