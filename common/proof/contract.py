@@ -1,4 +1,4 @@
-"""The contract: what every ``frameworks/NAME/cnn.py`` defines, in this order.
+"""The contract: what every ``frameworks/NAME/MODEL.py`` defines, in this order.
 
 The six steps are what a reader compares; the other three functions tell the shared runner what it
 may not guess. A module is plain functions and knows nothing of the runner.
@@ -18,9 +18,10 @@ wait        model                               return when the device has finis
 ==========  ==================================  ===================================================
 
 Shapes and units
-    images: (n, 3, 32, 32) float32 in [0, 1].  labels: (n,) int64 in 0..9.
-    hp: ``common.hyperparameters.Hyperparameters``.
-    weights: dict of float32 arrays, names and layouts as in ``common.weights``.
+    images: (n, channels, height, width) float32, in [0, 1] but for probes.
+    labels: (n,) int64, class numbers from 0.
+    hp: one of ``common.given.hyperparameters``, with the model's kind of optimiser.
+    weights: dict of float32 arrays, names and shapes as in the model's description.
     batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.
     The losses that ``train`` yields are anything that ``float()`` reads. A framework that runs
     asynchronously yields them unread, so that reading is not timed as training; the step that a
@@ -30,9 +31,10 @@ Shapes and units
 Settings
     A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW" or "NHWC",
     of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always
-    there; the rest are switches in the framework's own terms, read back from it where it can
-    tell. ``not_in_force`` lists those that were asked for but cannot act on this machine, such as
-    cuDNN's autotune without a GPU.
+    there; ``ties`` is "all" where a pool gives the gradient to each of several equal maxima. The
+    rest are switches in the framework's own terms, read back from it where it can tell.
+    ``not_in_force`` lists those that were asked for but cannot act on this machine, such as cuDNN's
+    autotune without a GPU.
 """
 
 import inspect
@@ -66,7 +68,12 @@ def problems(module):
             found.append("%s() should take (%s)" % (name, ", ".join(arguments)))
         if not function.__doc__:
             found.append("%s() has no docstring" % name)
-    own = [name for name in SIGNATURES if name in vars(module)]
+    # A further model imports the steps that do not differ from its framework's first.
+    own = [
+        name
+        for name in SIGNATURES
+        if getattr(vars(module).get(name), "__module__", None) == module.__name__
+    ]
     lines = [inspect.getsourcelines(getattr(module, name))[1] for name in own]
     if lines != sorted(lines):
         found.append("the functions do not stand in the order " + ", ".join(SIGNATURES))

@@ -127,6 +127,7 @@ class Oracle:
 
         def compute():
             training = Training(self.references(ties), self.gradient_hp, self.biased)
+            training.step(*self.silent())  # moves no weight, but counts for Adam
             pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
             first = training.step(*pair)
             key = "bright, ties " + ties

@@ -243,6 +243,17 @@ class Flatten(Layer):
         return strip
 
 
+class Flat(Layer):
+    """From images (N, C, H, W) to rows, where no convolution comes first."""
+
+    def forward(self, x, training):
+        """Put the pixels of an image in a row, in the order C, H, W."""
+        return x.reshape(len(x), -1)  # (N, C H W)
+
+    def backward(self, g):
+        """Do nothing: no one needs the gradient of the images."""
+
+
 class Dense(Layer):
     """A matrix product and a bias."""
 
