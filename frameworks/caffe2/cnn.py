@@ -4,8 +4,10 @@ Idiom: ``brew`` adds operators to the nets of a ``ModelHelper``; they work on na
     workspace. One net trains, one predicts, over the same weights.
 Layout: NCHW.
 Momentum: ``v = momentum * v + lr * g; w = w - v``, the learning rate in the velocity.
-Surprise: ``build_sgd`` takes Nesterov momentum unless told ``nesterov=False``.
+Surprise: ``build_sgd`` uses Nesterov momentum unless told ``nesterov=False``.
 """
+
+import weakref
 
 import numpy as np
 from caffe2.proto import caffe2_pb2
@@ -15,18 +17,21 @@ LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 
 
 def configure(lane, threads, seed):
-    """Set threads and switches; return the settings in force."""
+    """Set threads and autotune; return the settings in force."""
     best = lane == "best"
     cuda = workspace.has_cuda_support and workspace.NumGpuDevices() > 0
     flags = ["log_level=2", "omp_num_threads=%d" % threads, "mkl_num_threads=%d" % threads]
-    core.GlobalInit(["caffe2"] + ["--caffe2_" + flag for flag in flags])  # before any operator
+    core.GlobalInit(["caffe2"] + ["--caffe2_" + flag for flag in flags])
+    # The process's first call sets the threads; a later one has no effect.
+    first = next(flag for flag in core.GetGlobalInitArgs() if "omp_num_threads" in flag)
     return {
         "device": "cuda" if cuda else "cpu",
         "layout": "NCHW",
         "precision": "float32",
-        "threads": threads,
+        "threads": int(first.split("=")[1]),
         "seed": seed,
-        "engine": "CUDNN" if cuda else "DEFAULT",
+        "engine": "CUDNN" if cuda else "",  # "": Caffe2's own operators
+        "pool_device": "CUDA" if cuda else "IDEEP",
         "cudnn_exhaustive_search": best,  # autotune
         "net_type": "simple",
         "not_in_force": [] if cuda else ["cudnn_exhaustive_search"],
@@ -38,18 +43,47 @@ def load(images, labels, settings):
     return images, labels.astype(np.int32)
 
 
+IDEEP = core.DeviceOption(caffe2_pb2.IDEEP)  # a CPU's second device: oneDNN and its own tensors
+
+
+def copy(name, blob_in, blob_out):
+    """The operator that copies a blob to or from IDEEP; a net lacks a method for it."""
+    return core.CreateOperator(name, [blob_in], [blob_out], device_option=IDEEP)
+
+
+@core.GradientRegistry.RegisterGradient("CopyCPUToIDEEP")
+@core.GradientRegistry.RegisterGradient("CopyIDEEPToCPU")
+def copy_back(op, gradients):
+    """The gradient of a copy, which Caffe2 lacks: the opposite copy."""
+    name = "CopyIDEEPToCPU" if op.type == "CopyCPUToIDEEP" else "CopyCPUToIDEEP"
+    blob = op.input[0] + "_grad"
+    return copy(name, gradients[0], blob), [blob]
+
+
 def symbol(settings, hp):
-    """The operators of two nets over the same weights: one with dropout, one without."""
-    workspace.ResetWorkspace()  # blobs are found by name: a new model would meet the last one's
+    """The network, without an activation on its last layer.
+
+    It is two nets over the same weights: one with dropout, one without.
+    """
     kind = caffe2_pb2.CUDA if settings["device"] == "cuda" else caffe2_pb2.CPU
     cudnn = {
         "use_cudnn": settings["engine"] == "CUDNN",
         "cudnn_exhaustive_search": settings["cudnn_exhaustive_search"],
     }
 
+    def max_pool(model, blob_in, blob_out):
+        if settings["pool_device"] == "CUDA":
+            brew.max_pool(model, blob_in, blob_out, kernel=2, stride=2)
+            return
+        # The CPU's own operator gives the gradient of a tie to every maximum, IDEEP's to one.
+        x, y = blob_in + "_ideep", blob_out + "_ideep"
+        model.net.Proto().op.append(copy("CopyCPUToIDEEP", blob_in, x))
+        brew.max_pool(model, x, y, kernel=2, stride=2, device_option=IDEEP)
+        model.net.Proto().op.append(copy("CopyIDEEPToCPU", y, blob_out))
+
     def dropout(model, blob_in, blob_out, rate, layer):
-        # A seed for each: operators have generators of their own, which would start alike.
-        seed = (settings["seed"] + layer) % 2**31
+        # Each operator has a generator of its own, which needs a seed of its own.
+        seed = (3 * settings["seed"] + layer) % 2**31
         with core.DeviceScope(core.DeviceOption(kind, random_seed=seed)):
             brew.dropout(model, blob_in, blob_out, ratio=rate, is_test=not model.init_params)
 
@@ -57,30 +91,38 @@ def symbol(settings, hp):
     for name in ("train", "predict"):
         model = model_helper.ModelHelper(name, arg_scope=cudnn, init_params=name == "train")
         with core.DeviceScope(core.DeviceOption(kind)):
-            # No gradient for the image: without this argument Caffe2 computes one.
+            # Caffe2 would compute the gradient of the images too.
             brew.conv(model, "x", "conv1", 3, 50, 3, pad=1, no_gradient_to_input=1)
             brew.relu(model, "conv1", "conv1")  # in place  (N, 50, 32, 32)
             brew.conv(model, "conv1", "conv2", 50, 50, 3, pad=1)
-            brew.max_pool(model, "conv2", "pool1", kernel=2, stride=2)  # (N, 50, 16, 16)
-            # After the pool: a quarter of the work. Not in place: the pool's gradient reads it.
+            max_pool(model, "conv2", "pool1")  # (N, 50, 16, 16)
+            # After the pool: a quarter of the work. Not in place: the pool's gradient reads pool1.
             brew.relu(model, "pool1", "relu1")
-            dropout(model, "relu1", "drop1", hp.dropout[0], 1)
+            dropout(model, "relu1", "drop1", hp.dropout[0], 0)
             brew.conv(model, "drop1", "conv3", 50, 100, 3, pad=1)  # (N, 100, 16, 16)
             brew.relu(model, "conv3", "conv3")
             brew.conv(model, "conv3", "conv4", 100, 100, 3, pad=1)
-            brew.max_pool(model, "conv4", "pool2", kernel=2, stride=2)  # (N, 100, 8, 8)
+            max_pool(model, "conv4", "pool2")  # (N, 100, 8, 8)
             brew.relu(model, "pool2", "relu2")
-            dropout(model, "relu2", "drop2", hp.dropout[1], 2)
+            dropout(model, "relu2", "drop2", hp.dropout[1], 1)
             brew.fc(model, "drop2", "dense1", 6400, 512)  # flattens C, H, W; (N, 512)
             brew.relu(model, "dense1", "dense1")
-            dropout(model, "dense1", "drop3", hp.dropout[2], 3)
+            dropout(model, "dense1", "drop3", hp.dropout[2], 2)
             brew.fc(model, "drop3", "dense2", 512, 10)  # (N, 10), no softmax: the loss applies it
         models.append(model)
     return models
 
 
+def reset(name):
+    """Free the blobs of a workspace; Caffe2 cannot delete the workspace itself."""
+    current = workspace.CurrentWorkspace()
+    workspace.SwitchWorkspace(name)
+    workspace.ResetWorkspace()
+    workspace.SwitchWorkspace(current)
+
+
 def loss(network, settings, hp, weights):
-    """Cross-entropy, SGD with momentum, and the shared initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights put in place."""
     train_model, predict_model = network
     device = train_model.net.Proto().op[0].device_option
     with core.DeviceScope(device):
@@ -93,16 +135,19 @@ def loss(network, settings, hp, weights):
             momentum=hp.momentum,
             nesterov=False,
         )
+    # Blobs are found by name, so each model has a workspace of its own, named as its net.
+    workspace.SwitchWorkspace(train_model.net.Name(), True)
+    weakref.finalize(train_model.net, reset, train_model.net.Name())
     workspace.RunNetOnce(train_model.param_init_net)  # velocities too
     for layer in LAYERS:
-        # Caffe2's own XavierFill goes by fan_in alone: other widths than the shared weights have.
+        # The default, XavierFill, is uniform in a width that depends on fan_in alone.
         workspace.FeedBlob(layer + "_w", weights[layer + ".weight"], device)
         workspace.FeedBlob(layer + "_b", weights[layer + ".bias"], device)
     workspace.FeedBlob("x", np.zeros((hp.batch_size, 3, 32, 32), np.float32), device)
     workspace.FeedBlob("y", np.zeros(hp.batch_size, np.int32), device)
     for model in network:
         model.net.Proto().type = settings["net_type"]
-        workspace.CreateNet(model.net, overwrite=True)
+        workspace.CreateNet(model.net)
     return train_model.net, predict_model.net, device
 
 
@@ -110,6 +155,7 @@ def train(model, batches):
     """One pass over the batches; yields the loss of each step."""
     train_net, _, device = model  # the net with dropout
     for x, y in batches:
+        workspace.SwitchWorkspace(train_net.Name())
         workspace.FeedBlob("x", x, device)  # (N, 3, 32, 32)
         workspace.FeedBlob("y", y, device)  # (N,)
         workspace.RunNet(train_net)
@@ -118,7 +164,8 @@ def train(model, batches):
 
 def predict(model, x):
     """Scores (n, 10) of every row, the last partial batch too."""
-    _, predict_net, device = model  # the net without: dropout left on costs 5% of accuracy
+    train_net, predict_net, device = model  # predict_net has no dropout
+    workspace.SwitchWorkspace(train_net.Name())
     scores = []
     for first in range(0, len(x), 64):
         workspace.FeedBlob("x", x[first : first + 64], device)
@@ -134,6 +181,7 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name; Caffe2's layouts are the canonical ones."""
+    workspace.SwitchWorkspace(model[0].Name())
     kinds = ((".weight", "_w"), (".bias", "_b"))
     return {
         layer + kind: workspace.FetchBlob(layer + suffix)
