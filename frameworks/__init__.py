@@ -42,8 +42,10 @@ def _framework(
 MPI = {"libopenmpi3": "libmpi.so.40"}
 COMPILER_AND_BLAS = {"g++": "g++", "libopenblas-dev": "libopenblas.so"}
 
-# Read when Keras is imported. The other is TensorFlow's: errors, and none of its notes.
-KERAS_TENSORFLOW = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"}
+# On a CPU without VNNI, BF16 or AMX TensorFlow leaves oneDNN off, and has then no NCHW convolution.
+ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
+# The first is read when Keras is imported. The second is TensorFlow's: errors, none of its notes.
+KERAS_TENSORFLOW = dict(ONEDNN, KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="2")
 
 FRAMEWORKS = OrderedDict(
     [
@@ -57,8 +59,15 @@ FRAMEWORKS = OrderedDict(
             gpu=True,
         ),
         _framework("pytorch", "PyTorch", "torch"),
-        _framework("tensorflow", "TensorFlow", "tensorflow"),
-        _framework("tensorflow-cuda", "TensorFlow", "tensorflow", folder="tensorflow", gpu=True),
+        _framework("tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN),
+        _framework(
+            "tensorflow-cuda",
+            "TensorFlow",
+            "tensorflow",
+            folder="tensorflow",
+            environ=ONEDNN,
+            gpu=True,
+        ),
         _framework("tensorflow1", "TensorFlow 1", "tensorflow", python="3.7"),
         _framework("keras", "Keras 3 on TensorFlow", "keras", environ=KERAS_TENSORFLOW),
         _framework(
