@@ -323,15 +323,10 @@ class Certifier:
     def momentum(self):
         """Every weight after each of three steps with momentum, and the updates after many."""
         oracle, hp = self.oracle, self.oracle.momentum_hp
-        steps = oracle.momentum_steps(self.ties)
-        pairs = [pair[:2] for pair in steps]
-        model = self._once("momentum", lambda: self._build(hp, oracle.biased))
-        ours = list(self._train(model, pairs[:2]))
-        self._scores(model, oracle.test_images[:1])  # between the passes, as between two epochs
-        ours += self._train(model, pairs[2:])
+        model, ours = self._momentum_run()
         yield Check("steps missing", 3 - len(ours), 0, "train() gave %d losses" % len(ours))
         start = oracle.biased
-        for number, ((_, weights), (_, _, step)) in enumerate(zip(ours, steps), 1):
+        for number, (weights, (_, _, step)) in enumerate(zip(ours, self._momentum_steps()), 1):
             for check in self._updates("step %d, " % number, start, weights, step):
                 if number == 1 and not check.passed:
                     check.detail += (
@@ -341,50 +336,56 @@ class Certifier:
                 yield check
             start = step.exact
         if not hasattr(hp, "momentum"):
-            after = self.module.weights(model)
-            self._runs["after momentum"] = (model, after, after)
-            return  # a state that the weights do not show
+            return  # the weights do not show the state of another optimiser
         many = [
-            (
+            self._load(
                 oracle.images[first : first + MOMENTUM_BATCH],
                 oracle.labels[first : first + MOMENTUM_BATCH],
             )
             for first in range(0, LATE * MOMENTUM_BATCH, MOMENTUM_BATCH)
         ]
-        for loss in self.module.train(model, [self._load(x, y) for x, y in many[:-1]]):
-            float(loss)
+        done = sum(1 for _ in self.module.train(model, many[:-1]))
+        yield Check("losses missing", LATE - 1 - done, 0, "train() gave %d losses" % done)
         before = self.module.weights(model)
-        ((_, after),) = self._train(model, many[-1:])
-        for check in self._law(model, hp, before, after, 3 + LATE):
+        for _ in self.module.train(model, many[-1:]):
+            pass
+        for check in self._law(model, before, self.module.weights(model), 3 + LATE):
             yield check
 
-    def _law(self, model, hp, before, after, done, steps=3):
+    def _momentum_steps(self):
+        return self.oracle.momentum_steps(self.ties)
+
+    def _momentum_run(self):
+        """(model, weights after each of three steps, in two passes) of the momentum model."""
+
+        def run():
+            pairs = [pair[:2] for pair in self._momentum_steps()]
+            model = self._build(self.oracle.momentum_hp, self.oracle.biased)
+            ours = [weights for _, weights in self._train(model, pairs[:2])]
+            self._scores(model, self.oracle.test_images[:1])  # as between two epochs
+            ours += [weights for _, weights in self._train(model, pairs[2:])]
+            self._last_two = [self.oracle.biased] + ours
+            return model, ours
+
+        return self._once("momentum", run)
+
+    def _law(self, model, before, after, done, steps=3):
         """Each of ``steps`` more updates follows from the last one and the reference's gradient."""
+        hp = self.oracle.momentum_hp
         for number in range(done + 1, done + steps + 1):
             images, labels = self.oracle.clear(None, hp.batch_size, hp, after)
             step = self.oracle.next_step(hp, before, after, images, labels, self.ties)
             start, before = after, after
             ((_, after),) = self._train(model, [(images, labels)])
+            self._last_two = [before, after]
             for check in self._updates("step %d, " % number, start, after, step):
                 yield check
-        self._runs["after momentum"] = (model, before, after)
 
     def trajectory(self):
         """The loss of each of 20 steps, in two passes, with another model trained between them."""
         exact, rounded, _, _ = self.oracle.trajectory(self.ties)
         units = [unit(e, r) for e, r in zip(exact, rounded)]
-        model = self._once(
-            "recipe", lambda: self._build(self.oracle.recipe_hp, self.oracle.weights)
-        )
-        others = self._once("after momentum", self._not_trained)
-        half, ours = STEPS // 2, []
-        for part in (self.oracle.pairs[:half], self.oracle.pairs[half:]):
-            loaded = [self._load(images, labels) for images, labels in part]
-            ours += [float(loss) for loss in self.module.train(model, loaded)]
-            if part is self.oracle.pairs[:half] or len(ours) == half:
-                for check in self._two_models(*others):
-                    yield check
-                self._scores(model, self.oracle.test_images[:1])  # as between two epochs
+        _, ours, checks = self._recipe_run()
         finite = [loss if np.isfinite(loss) else None for loss in ours]  # JSON knows no NaN
         self.losses = OrderedDict(
             [
@@ -393,6 +394,8 @@ class Certifier:
                 ("framework", finite),
             ]
         )
+        for check in checks:
+            yield check
         missing = abs(len(exact) - len(ours))
         yield Check("losses missing", missing, 0, "train() gave %d losses" % len(ours))
         for step, (e, o) in enumerate(zip(exact, ours), 1):
@@ -401,8 +404,8 @@ class Certifier:
             tolerance = MULTIPLE * max(units[: max(step, 5)])
             what = "step %d" % step
             detail = "the loss of %s is %.7g, not %.7g" % (what, o, e)
-            if step > half:
-                detail += "; the second pass began at step %d" % (half + 1)
+            if step > STEPS // 2:
+                detail += "; the second pass began at step %d" % (STEPS // 2 + 1)
             yield Check(what, abs(o - e), tolerance, detail)
         largest = max(abs(o - e) for e, o in zip(exact, ours))
         yield Check(
@@ -413,19 +416,35 @@ class Certifier:
             "computed was not float32" % (largest, max(units)),
         )
 
-    def _two_models(self, other, before, left):
+    def _recipe_run(self):
+        """(model, losses, checks of the momentum model between the passes) of the recipe model."""
+
+        def run():
+            other, _ = self._momentum_run()
+            model = self._build(self.oracle.recipe_hp, self.oracle.weights)
+            half, losses = STEPS // 2, []
+            first = [self._load(images, labels) for images, labels in self.oracle.pairs[:half]]
+            losses += [float(loss) for loss in self.module.train(model, first)]
+            checks = list(self._two_models(other))
+            self._scores(model, self.oracle.test_images[:1])  # as between two epochs
+            second = [self._load(images, labels) for images, labels in self.oracle.pairs[half:]]
+            losses += [float(loss) for loss in self.module.train(model, second)]
+            return model, losses, checks
+
+        return self._once("recipe", run)
+
+    def _two_models(self, other):
         """A model that was not trained has not moved, and goes on where it stood."""
+        before, left = self._last_two[-2:]
         here = self.module.weights(other)
         moved = [name for name in left if not np.array_equal(left[name], here[name])]
         detail = "training one model moved another: %s" % ", ".join(moved)
         yield Check("two models", len(moved), 0, detail)
-        hp = self.oracle.momentum_hp
-        if not hasattr(hp, "momentum"):
-            return
-        for check in self._law(other, hp, before, left, LATE + 6, steps=1):
-            check.what = "two models, " + check.what
-            check.detail = "after another model was trained, " + check.detail
-            yield check
+        if hasattr(self.oracle.momentum_hp, "momentum"):
+            for check in self._law(other, before, left, 0, steps=1):
+                check.what = "two models, " + check.what
+                check.detail = "after another model was trained, " + check.detail
+                yield check
 
     def dropout(self):
         """In training each layer keeps and scales as it should; in prediction none is dropped."""
@@ -567,12 +586,8 @@ class Certifier:
         error = abs(measured - right / float(len(labels)))
         yield Check("rows counted", error, 1e-6, detail)
         _, _, exact, allowed = self.oracle.trajectory(self.ties)
-        scores = self._scores(self._once("recipe", self._not_trained), self.oracle.test_images)
+        scores = self._scores(self._recipe_run()[0], self.oracle.test_images)
         yield self._scores_check("scores after 20 steps", exact, allowed, scores)
-
-    @staticmethod
-    def _not_trained():
-        raise ValueError("the recipe model was not trained")
 
     def certify(self, name, module, lane, report=lambda rung: None):
         """Climb all rungs with ``module``; the certificate as a dict of JSON values.
@@ -598,13 +613,18 @@ class Certifier:
             ]
         )
 
-    def climb(self, rung):
-        """One rung's result: its worst check, and what the first check that failed has to say."""
+    def climb(self, rung, stop_early=False):
+        """One rung's result: its worst check, and what the first check that failed has to say.
+
+        ``stop_early``: make no check behind one that failed.
+        """
         climbing = {"weights": self.weights_kept}.get(rung) or getattr(self, rung)
         checks = []
         try:
             for check in climbing():
                 checks.append(check)
+                if stop_early and not check.passed:
+                    break
         except Exception as error:  # a port that raises has failed this rung, and is told why
             checks.append(Check("ran", np.inf, 0, "%s: %s" % (type(error).__name__, error)))
         worst = max(checks, key=lambda check: check.ratio)
