@@ -1,0 +1,534 @@
+"""Mistakes that are put into any framework's module from outside, by wrapping its functions.
+
+Each makes of a module that keeps the contract one that is wrong in one way. An update cannot be
+changed from outside; so where that is the mistake, ``weights`` tells of other updates than were
+made, as a module would whose updates were those.
+"""
+
+import types
+
+import numpy as np
+
+from common.proof import contract
+from tests.mistakes.mistake import Mistake
+
+
+def replaced(module, **functions):
+    """``module`` with some functions replaced."""
+    wrong = {name: getattr(module, name) for name in contract.SIGNATURES}
+    wrong.update(functions, __file__=module.__file__)
+    return types.SimpleNamespace(**wrong)
+
+
+def with_hp(module, change):
+    """``module`` whose symbol() and loss() see what ``change`` made of the hyperparameters."""
+    return replaced(
+        module,
+        symbol=lambda settings, hp: module.symbol(settings, change(hp)),
+        loss=lambda network, settings, hp, weights: module.loss(
+            network, settings, change(hp), weights
+        ),
+    )
+
+
+def with_weights(module, put, take=lambda weights: weights):
+    """``module`` that changes weights on the way in, and back on the way out."""
+
+    def loss(network, settings, hp, weights):
+        return module.loss(network, settings, hp, put(weights))
+
+    return replaced(module, loss=loss, weights=lambda model: take(module.weights(model)))
+
+
+def with_updates(module, change):
+    """``module`` that tells of other updates than it made.
+
+    ``change(steps, before, update, hp)`` gives what is told instead of ``update``, {name: array},
+    the change that step number ``steps`` made to the weights ``before``.
+    """
+
+    class Wrapped:
+        def __init__(self, model, hp):
+            self.model, self.hp, self.steps = model, hp, 0
+            self.true = {n: w.astype(np.float64) for n, w in module.weights(model).items()}
+            self.told = dict(self.true)
+
+    def loss(network, settings, hp, weights):
+        return Wrapped(module.loss(network, settings, hp, weights), hp)
+
+    def train(wrapped, batches):
+        for value in module.train(wrapped.model, batches):
+            wrapped.steps += 1
+            after = {n: w.astype(np.float64) for n, w in module.weights(wrapped.model).items()}
+            update = {n: after[n] - wrapped.true[n] for n in after}
+            told = change(wrapped.steps, wrapped.told, update, wrapped.hp)
+            wrapped.told = {n: wrapped.told[n] + told[n] for n in after}
+            wrapped.true = after
+            yield value
+
+    return replaced(
+        module,
+        loss=loss,
+        train=train,
+        predict=lambda wrapped, x: module.predict(wrapped.model, x),
+        weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.told.items()},
+        wait=lambda wrapped: module.wait(wrapped.model),
+    )
+
+
+# data
+
+
+def height_and_width_swapped(module):
+    """As swapping axes 1 and 3 does on the way to channels-last."""
+
+    def load(images, labels, settings):
+        return module.load(np.ascontiguousarray(images.swapaxes(2, 3)), labels, settings)
+
+    return replaced(module, load=load)
+
+
+def labels_off_by_one(module):
+    """Class numbers that begin at 1."""
+
+    def load(images, labels, settings):
+        return module.load(images, (labels + 1) % 10, settings)
+
+    return replaced(module, load=load)
+
+
+def own_batch_order(module):
+    """The framework's own loader shuffles once more."""
+
+    def train(model, batches):
+        batches = list(batches)
+        order = np.random.RandomState(1).permutation(len(batches))
+        return module.train(model, [batches[i] for i in order])
+
+    return replaced(module, train=train)
+
+
+# weights
+
+
+def biases_not_zero(module):
+    """The framework's own initial biases are left in place."""
+
+    def put(weights):
+        return {n: w + np.float32(0.01) if w.ndim == 1 else w for n, w in weights.items()}
+
+    return with_weights(module, put)
+
+
+def biases_ignored(module):
+    """Given biases are not put in; initial ones are zero anyway, but trained ones are not."""
+
+    def put(weights):
+        return dict(weights, **{"conv1.bias": np.zeros_like(weights["conv1.bias"])})
+
+    return with_weights(module, put)
+
+
+def claims_bfloat16(module):
+    """float32, called by another name."""
+
+    def configure(lane, threads, seed):
+        return dict(module.configure(lane, threads, seed), precision="bfloat16")
+
+    return replaced(module, configure=configure)
+
+
+# forward
+
+
+def biases_swapped(module):
+    """Two of a size change places on the way in, and back on the way out."""
+
+    def swap(weights):
+        first, second = weights["conv1.bias"], weights["conv2.bias"]
+        return dict(weights, **{"conv1.bias": second, "conv2.bias": first})
+
+    return with_weights(module, swap, swap)
+
+
+def kernel_flipped(module):
+    """True convolution where the others cross-correlate, as in Theano's default."""
+
+    def flip(weights):
+        return {
+            name: np.ascontiguousarray(w[:, :, ::-1, ::-1]) if w.ndim == 4 else w
+            for name, w in weights.items()
+        }
+
+    return with_weights(module, flip, flip)
+
+
+def channels_last_flatten(module):
+    """Dense weights for C, H, W put behind a flatten in the order H, W, C."""
+
+    def put(weights):
+        dense = weights["dense1.weight"].reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)
+        return dict(weights, **{"dense1.weight": dense.reshape(512, 6400).copy()})
+
+    def take(weights):
+        dense = weights["dense1.weight"].reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)
+        return dict(weights, **{"dense1.weight": dense.reshape(512, 6400).copy()})
+
+    return with_weights(module, put, take)
+
+
+def rows_of_a_prediction_out_of_order(module):
+    """The chunks that predict() works in are put together in another order."""
+
+    def predict(model, x):
+        chunks = [module.predict(model, x[i : i + 64]) for i in range(0, len(x), 64)]
+        return np.concatenate(chunks[::-1])
+
+    return replaced(module, predict=predict)
+
+
+def last_partial_batch_lost(module):
+    """The rows behind the last whole batch get no scores."""
+
+    def predict(model, x):
+        scores = module.predict(model, x)
+        return np.concatenate([scores[: len(x) // 64 * 64], 0 * scores[len(x) // 64 * 64 :]])
+
+    return replaced(module, predict=predict)
+
+
+def scores_in_half_precision(module):
+    """Scores that went through float16."""
+
+    def predict(model, x):
+        return module.predict(model, x).astype(np.float16).astype(np.float32)
+
+    return replaced(module, predict=predict)
+
+
+# gradient
+
+
+def loss_summed(module):
+    """The sum over the batch, where the others have the mean."""
+
+    def change(hp):
+        return hp._replace(learning_rate=hp.learning_rate * hp.batch_size)
+
+    return with_hp(module, change)
+
+
+def batch_size_written_in(module):
+    """The gradient is divided by the recipe's batch size, whatever the batch."""
+    return with_hp(
+        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * hp.batch_size / 64)
+    )
+
+
+def learning_rate_written_in(module):
+    """The recipe's, whatever is asked for."""
+    return with_hp(module, lambda hp: hp._replace(learning_rate=0.01))
+
+
+def weight_decay_on_kernels(module):
+    """1e-5 of every convolution's kernel."""
+
+    def change(steps, before, update, hp):
+        decay = 1e-5 * hp.learning_rate
+        return {n: u - decay * before[n] if u.ndim == 4 else u for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def bias_decay(module):
+    """1e-6 of every bias."""
+
+    def change(steps, before, update, hp):
+        decay = 1e-6 * hp.learning_rate
+        return {n: u - decay * before[n] if u.ndim == 1 else u for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def bias_lost_on_the_way_back(module):
+    """conv3's bias gets no gradient."""
+
+    def change(steps, before, update, hp):
+        return dict(update, **{"conv3.bias": 0 * update["conv3.bias"]})
+
+    return with_updates(module, change)
+
+
+def gradient_clipped(module):
+    """At a norm of 5, which only large gradients reach."""
+
+    def change(steps, before, update, hp):
+        norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
+        return {n: u * min(1, 5 / norm) if norm else u for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def convolution_backward_in_tf32(module):
+    """A convolution's gradient is off by TF32's rounding, 2**-11 of each number."""
+
+    def change(steps, before, update, hp):
+        random = np.random.RandomState(steps)
+        return {
+            n: u * (1 + 2.0**-11 * random.uniform(-1, 1, u.shape)) if n == "conv3.weight" else u
+            for n, u in update.items()
+        }
+
+    return with_updates(module, change)
+
+
+# momentum
+
+
+def nesterov(module):
+    """The weights are those ahead of the step: w + m v in place of w."""
+
+    def change(steps, before, update, hp):
+        last = change.last if steps > 1 else {n: 0 for n in update}
+        change.last = update
+        return {n: u + hp.momentum * (u - last[n]) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def scaled_gradient(module):
+    """Unit gain: v = momentum v + (1 - momentum) g, CNTK's default."""
+    return with_hp(
+        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
+    )
+
+
+def momentum_written_in(module):
+    """The recipe's, whatever is asked for, if any is."""
+    return with_hp(module, lambda hp: hp._replace(momentum=0.9 if hp.momentum else 0.0))
+
+
+def velocity_reset_each_pass(module):
+    """The optimiser's state lives no longer than a pass over the batches."""
+
+    def loss(network, settings, hp, weights):
+        return {"model": module.loss(network, settings, hp, weights), "made_of": (settings, hp)}
+
+    def train(wrapped, batches):
+        settings, hp = wrapped["made_of"]
+        if hp.momentum and wrapped.pop("trained", False):
+            weights = module.weights(wrapped["model"])
+            network = module.symbol(settings, hp)
+            wrapped["model"] = module.loss(network, settings, hp, weights)
+        wrapped["trained"] = True
+        return module.train(wrapped["model"], batches)
+
+    return replaced(
+        module,
+        loss=loss,
+        train=train,
+        predict=lambda wrapped, x: module.predict(wrapped["model"], x),
+        weights=lambda wrapped: module.weights(wrapped["model"]),
+        wait=lambda wrapped: module.wait(wrapped["model"]),
+    )
+
+
+def stops_early(module):
+    """A long pass is cut short."""
+
+    def train(model, batches):
+        return module.train(model, list(batches)[:12])
+
+    return replaced(module, train=train)
+
+
+def learning_rate_falls_late(module):
+    """By a tenth, after 60 steps."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (1 if steps <= 60 else 0.9) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def state_lost_late(module):
+    """The weights stay where they are after 60 steps."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (steps <= 60) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+# trajectory
+
+
+def models_share_state(module):
+    """A model that is built takes the place of the one before, as blobs of the same name do."""
+    last = {}
+
+    def loss(network, settings, hp, weights):
+        last["model"] = module.loss(network, settings, hp, weights)
+        return None
+
+    return replaced(
+        module,
+        loss=loss,
+        train=lambda model, batches: module.train(last["model"], batches),
+        predict=lambda model, x: module.predict(last["model"], x),
+        weights=lambda model: module.weights(last["model"]),
+        wait=lambda model: module.wait(last["model"]),
+    )
+
+
+def losses_rounded(module):
+    """The losses come through bfloat16."""
+
+    def train(model, batches):
+        for value in module.train(model, batches):
+            bits = np.array([float(value)], np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+            yield bits.view(np.float32)[0]
+
+    return replaced(module, train=train)
+
+
+# dropout
+
+
+def rate_taken_for_keep(module):
+    """TensorFlow 1 asked for the fraction to keep, TensorFlow 2 for the fraction to drop."""
+
+    def symbol(settings, hp):
+        rates = tuple(1 - rate if rate else rate for rate in hp.dropout)
+        return module.symbol(settings, hp._replace(dropout=rates))
+
+    return replaced(module, symbol=symbol)
+
+
+def rates_exchanged(module):
+    """Those of the first two layers: equal in the recipe, and so never missed."""
+
+    def symbol(settings, hp):
+        first, second, third = hp.dropout
+        return module.symbol(settings, hp._replace(dropout=(second, first, third)))
+
+    return replaced(module, symbol=symbol)
+
+
+def dropout_forgotten(module):
+    """No layer drops anything, as where the training mode is never switched on."""
+
+    def symbol(settings, hp):
+        return module.symbol(settings, hp._replace(dropout=(0.0, 0.0, 0.0)))
+
+    return replaced(module, symbol=symbol)
+
+
+def seed_ignored(module):
+    """Every run draws the same masks."""
+
+    def configure(lane, threads, seed):
+        return module.configure(lane, threads, 0)
+
+    return replaced(module, configure=configure)
+
+
+def seed_from_the_clock(module):
+    """The same seed gives two runs."""
+    drawn = iter(range(1000, 10000))
+
+    def configure(lane, threads, seed):
+        return module.configure(lane, threads, seed + next(drawn))
+
+    return replaced(module, configure=configure)
+
+
+# accuracy
+
+
+def half_of_the_rows_counted(module):
+    """Accuracy of a part of the rows."""
+
+    def evaluate(scores, labels):
+        return module.evaluate(scores[: len(scores) // 2], labels[: len(labels) // 2])
+
+    return replaced(module, evaluate=evaluate)
+
+
+def two_highest_counted(module):
+    """A label among the two highest scores is taken for right."""
+
+    def evaluate(scores, labels):
+        return float((scores.argsort(1)[:, -2:] == labels[:, None]).any(1).mean())
+
+    return replaced(module, evaluate=evaluate)
+
+
+def labels_off_in_evaluation(module):
+    """The labels that are compared with begin at 1."""
+
+    def evaluate(scores, labels):
+        return module.evaluate(scores, (labels + 1) % 10)
+
+    return replaced(module, evaluate=evaluate)
+
+
+MISTAKES = [
+    Mistake(make.__name__, rung, lambda module, folder, make=make: make(module), None)
+    for rung, makes in (
+        ("data", (height_and_width_swapped, labels_off_by_one, own_batch_order)),
+        ("weights", (biases_not_zero, biases_ignored, claims_bfloat16)),
+        (
+            "forward",
+            (
+                biases_swapped,
+                kernel_flipped,
+                channels_last_flatten,
+                rows_of_a_prediction_out_of_order,
+                last_partial_batch_lost,
+                scores_in_half_precision,
+            ),
+        ),
+        (
+            "gradient",
+            (
+                loss_summed,
+                batch_size_written_in,
+                learning_rate_written_in,
+                weight_decay_on_kernels,
+                bias_decay,
+                bias_lost_on_the_way_back,
+                gradient_clipped,
+                convolution_backward_in_tf32,
+            ),
+        ),
+        (
+            "momentum",
+            (
+                nesterov,
+                scaled_gradient,
+                momentum_written_in,
+                velocity_reset_each_pass,
+                stops_early,
+                learning_rate_falls_late,
+                state_lost_late,
+            ),
+        ),
+        ("trajectory", (models_share_state, losses_rounded)),
+        (
+            "dropout",
+            (
+                rate_taken_for_keep,
+                rates_exchanged,
+                dropout_forgotten,
+                seed_ignored,
+                seed_from_the_clock,
+            ),
+        ),
+        (
+            "accuracy",
+            (half_of_the_rows_counted, two_highest_counted, labels_off_in_evaluation),
+        ),
+    )
+    for make in makes
+]

@@ -1,0 +1,42 @@
+"""Plant every known mistake in one framework and see which rung catches it."""
+
+import importlib
+import tempfile
+from collections import OrderedDict
+
+import frameworks
+from tests.mistakes import outside
+
+
+def mistakes(name):
+    """All that are known for a framework: those from outside, then its own."""
+    framework = frameworks.FRAMEWORKS[name]
+    own = importlib.import_module(
+        "tests.mistakes.own." + framework.folder + framework.variant
+    ).MISTAKES
+    return outside.MISTAKES + [one for one in own if name in (one.only or [name])]
+
+
+def caught(certifier, module, lane, mistake):
+    """Climb the rung that names ``mistake`` with a module that makes it; (rung, what it says).
+
+    Should that one miss it, the others are climbed in order; (None, "") if nobody notices.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        certifier.take(mistake.make(module, folder), lane)
+        others = [rung for rung in certifier.rungs if rung != mistake.rung]
+        for rung in [mistake.rung] + others:
+            result = certifier.climb(rung, stop_early=True)
+            if not result["passed"]:
+                return rung, result["detail"]
+    return None, ""
+
+
+def plant(certifier, name, module, report=lambda mistake, rung, detail: None):
+    """{mistake: [rung that names it, rung that caught it]} of all, planted in lane same."""
+    found = OrderedDict()
+    for mistake in mistakes(name):
+        rung, detail = caught(certifier, module, "same", mistake)
+        report(mistake, rung, detail)
+        found[mistake.name] = [mistake.rung, rung]
+    return found
