@@ -21,7 +21,7 @@ import numpy as np
 
 from common.given import hyperparameters
 from common.given import weights as canonical
-from common.proof import dropout, probes
+from common.proof import dropout, probes, updates
 from common.proof.oracle import (
     BRIGHT,
     MOMENTUM_BATCH,
@@ -296,13 +296,9 @@ class Certifier:
 
     def _updates(self, what, start, ours, step):
         """A check for each tensor, in backward order: the first one off is where it went wrong."""
-        for name in reversed(list(self.model.shapes)):
-            right = (step.exact[name] - start[name]).ravel()
-            moved = (np.float64(ours[name]) - start[name]).ravel()
-            factor = float(np.dot(right, moved) / max(np.dot(right, right), 1e-300))
+        for name, error, allowed, factor in updates.compared(start, ours, step):
             detail = "%s%s: its update is %.4g times the reference's" % (what, name, factor)
-            error = distance(step.exact[name], ours[name])
-            yield Check(what + name, error, MULTIPLE * step.units[name], detail)
+            yield Check(what + name, error, allowed, detail)
 
     def _ties(self, ours):
         """Who gets the gradient of equal maxima is named in the settings, and named rightly."""
@@ -372,13 +368,10 @@ class Certifier:
     def _law(self, model, before, after, done, steps=3):
         """Each of ``steps`` more updates follows from the last one and the reference's gradient."""
         hp = self.oracle.momentum_hp
-        for number in range(done + 1, done + steps + 1):
-            images, labels = self.oracle.clear(None, hp.batch_size, hp, after)
-            step = self.oracle.next_step(hp, before, after, images, labels, self.ties)
-            start, before = after, after
-            ((_, after),) = self._train(model, [(images, labels)])
-            self._last_two = [before, after]
-            for check in self._updates("step %d, " % number, start, after, step):
+        late = updates.follow(self.oracle, hp, self.ties, self._train, model, before, after, steps)
+        for number, (start, ours, step) in enumerate(late, done + 1):
+            self._last_two = [start, ours]
+            for check in self._updates("step %d, " % number, start, ours, step):
                 yield check
 
     def trajectory(self):

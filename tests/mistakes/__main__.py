@@ -1,4 +1,4 @@
-"""python -m tests.mistakes NAME: plant every known mistake; write reports/mistakes/NAME.json."""
+"""python -m tests.mistakes NAME: plant all known mistakes, write reports/mistakes/NAME.json."""
 
 import json
 import os

@@ -1,0 +1,73 @@
+"""Do a module's updates follow from the last one and from the reference's own gradient?
+
+With momentum m and learning rate l, and weights w, w', w'' of three moments, classical momentum is
+w'' - w' = m (w' - w) - l g(w'). Whatever went before, three sets of weights show whether it holds.
+"""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.proof.oracle import Oracle
+from common.proof.reference import MULTIPLE, distance
+
+CLEAR = 8  # images that a batch is made of: each is searched for, and repeated
+
+
+def follow(oracle, hp, ties, train, model, before, after, steps):
+    """Train ``steps`` more; yield (weights before, after, the reference's ``Step``) of each.
+
+    before, after: the weights before and after the step that was the last one. ``train(model,
+    pairs)`` yields (loss, weights).
+    """
+    for _ in range(steps):
+        few = min(CLEAR, hp.batch_size)
+        images, labels = oracle.clear(None, few, hp, after)
+        step = oracle.next_step(hp, before, after, images, labels, ties)
+        # The mean over the batch is the same if all are repeated equally often.
+        times = -(-hp.batch_size // few)
+        pair = [np.concatenate([part] * times)[: hp.batch_size] for part in (images, labels)]
+        before = after
+        ((_, after),) = train(model, [pair])
+        yield before, after, step
+
+
+def compared(start, ours, step):
+    """(name, error, tolerance, factor of the update) of each tensor, in backward order."""
+    for name in reversed(list(ours)):
+        right = (step.exact[name] - start[name]).ravel()
+        moved = (np.float64(ours[name]) - start[name]).ravel()
+        factor = float(np.dot(right, moved) / max(np.dot(right, right), 1e-300))
+        error = distance(step.exact[name], ours[name])
+        yield name, error, MULTIPLE * step.units[name], factor
+
+
+def after_run(description, module, settings, hp, model, steps):
+    """Whether a run without dropout still obeyed the law at its end: a dict of JSON values.
+
+    Trains the model on for a few steps. ``steps``: how many the run has had.
+    """
+    oracle = Oracle(description, settings["threads"], {})
+    ties = settings.get("ties", "one")
+
+    def train(model, pairs):
+        loaded = [module.load(images, labels, settings) for images, labels in pairs]
+        for loss in module.train(model, loaded):
+            yield float(loss), module.weights(model)
+
+    before = module.weights(model)
+    ((_, after),) = train(model, [oracle.pairs[0]])
+    worst, wrong = 0.0, ""
+    for start, ours, step in follow(oracle, hp, ties, train, model, before, after, 3):
+        for name, error, tolerance, factor in compared(start, ours, step):
+            if not error <= tolerance and not wrong:
+                wrong = "%s: its update is %.4g times the reference's" % (name, factor)
+            worst = max(worst, error / tolerance)
+    return OrderedDict(
+        [
+            ("steps", steps),
+            ("passed", not wrong),
+            ("share_of_tolerance", worst),
+            ("detail", wrong),
+        ]
+    )
