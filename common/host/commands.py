@@ -1,10 +1,16 @@
-"""What the command lines have in common: errors of one line, whole numbers, the threads."""
+"""What the command lines have in common: one line for errors and signals, numbers, threads."""
 
 import argparse
+import os
+import signal
+import subprocess
 import sys
 
 from common.host import machine
 from common.host.errors import InputError
+
+# The process that tells its user why it and its children were stopped.
+SPEAKER = "ROSETTA_SPEAKER"
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -12,6 +18,10 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message):
         raise InputError(message)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM; it takes the same way through the code as Ctrl-C."""
 
 
 def whole_number(text):
@@ -30,9 +40,59 @@ def thread_count(text):
 
 
 def guarded(command, arguments):
-    """``command(arguments)``, its exit code; for bad input one line on stderr and exit code 2."""
+    """``command(arguments)``, its exit code; for bad input one line on stderr and exit code 2.
+
+    One line, too, when the command is stopped: exit code 130 for Ctrl-C, 143 for SIGTERM. Ctrl-C
+    reaches a command's children as well; a child that is guarded leaves the line to its parent.
+    """
+    speaker = os.environ.get(SPEAKER)
+    os.environ[SPEAKER] = str(os.getpid())
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         return command(arguments)
     except InputError as error:
         print("error: %s" % error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt as stop:
+        ignore_signals()
+        before = signal.SIG_IGN
+        if speaker != str(os.getppid()):
+            print("error: %s" % reason(stop), file=sys.stderr)
+        return 143 if isinstance(stop, Terminated) else 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        os.environ.pop(SPEAKER)
+        if speaker is not None:
+            os.environ[SPEAKER] = speaker
+
+
+def call(command):
+    """The exit code of a child process. It is stopped with this one, and given time to clear up."""
+    child = subprocess.Popen(command)
+    try:
+        return child.wait()
+    except BaseException:
+        child.terminate()
+        try:
+            child.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        raise
+
+
+def _terminate(number, frame):
+    raise Terminated()
+
+
+def ignore_signals():
+    """Let what a stopped command still has to do be done; whoever stops it may signal twice."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def reason(stop):
+    """Why a command was stopped, in words."""
+    if stop.args:
+        return str(stop)
+    return "stopped by %s" % ("SIGTERM" if isinstance(stop, Terminated) else "Ctrl-C")

@@ -1,5 +1,6 @@
 """What machine and which versions a run was made with."""
 
+import functools
 import os
 import platform
 import re
@@ -56,14 +57,18 @@ def cpu():
         return platform.processor() or platform.machine()
 
 
-def _gpus():
-    """(name, memory in MiB, driver) of each NVIDIA GPU, from nvidia-smi; empty without one."""
+@functools.lru_cache(maxsize=None)  # it may take seconds, and is asked more than once in a run
+def _nvidia_smi():
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
-        text = subprocess.check_output(query, stderr=subprocess.DEVNULL, timeout=60)
+        return subprocess.check_output(query, stderr=subprocess.DEVNULL, timeout=60).decode()
     except (OSError, subprocess.SubprocessError):
-        return []
-    rows = [line.split(", ") for line in text.decode().splitlines()]
+        return ""
+
+
+def _gpus():
+    """(name, memory in MiB, driver) of each NVIDIA GPU, from nvidia-smi; empty without one."""
+    rows = [line.split(", ") for line in _nvidia_smi().splitlines()]
     return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
 
 

@@ -18,12 +18,15 @@ outside: those of them that went into reading losses and reporting them.
 """
 
 
-class NotFinite(Exception):
-    """Something that must be a finite number is not; ``losses`` are those of the run before it."""
+class Stop(Exception):
+    """A run cannot go on; the message is one line that says why."""
 
-    def __init__(self, what, losses):
+
+class NotFinite(Stop):
+    """Something that must be a finite number is not."""
+
+    def __init__(self, what):
         super().__init__("%s is not a finite number: the run was stopped" % what)
-        self.losses = losses
 
 
 def timed_pass(module, model, batches, before=None, report=lambda losses, seconds: None):
@@ -45,7 +48,7 @@ def timed_pass(module, model, batches, before=None, report=lambda losses, second
         blocks.append((len(unread), now - block_started))
         for loss in map(float, unread):
             if not math.isfinite(loss):
-                raise NotFinite("the loss of step %d (%s)" % (len(before) + 1, loss), before)
+                raise NotFinite("the loss of step %d (%s)" % (len(before) + 1, loss))
             before.append(loss)
         report(before[-len(unread) :], now - block_started)
         unread.clear()

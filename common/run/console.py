@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+import frameworks
 from common.host import machine
 
 
@@ -18,10 +19,22 @@ def announce(framework, version, lane, settings, facts, dataset, recipe, epochs)
     )
     print("%s %s" % (framework.title, version))
     print("machine    %s" % machine.described(facts))
+    if facts["gpus"] and settings["device"] == "cpu":
+        print("gpu        %s" % unused_gpu(framework, facts))
     print("settings   lane %s: %s" % (lane, switches))
     print("data       %s" % dataset.name)
     images = len(dataset.train_labels)
     print("recipe     %s: %d images, %d epochs" % (recipe, images, epochs), flush=True)
+
+
+def unused_gpu(framework, facts):
+    """What to do about a GPU that the machine has and the environment does not use."""
+    variant = frameworks.for_gpu(framework.name)
+    if variant:
+        why = "this environment is for CPUs; for the GPU: tox run -e %s" % variant
+    else:
+        why = "%s finds none here that it can use" % framework.title
+    return "%s is not used: %s" % (facts["gpus"][0]["name"], why)
 
 
 @contextmanager
@@ -44,6 +57,10 @@ def summary(result, path):
     lines = ["", "certificate  FAILED at: %s" % ", ".join(failed)]
     if proof["passed"]:
         lines = ["", "certificate  all %d rungs passed" % len(proof["rungs"])]
+    late = result.get("late_updates")
+    if late:
+        word = "as the first" if late["passed"] else "NOT as the reference's: " + late["detail"]
+        lines.append("updates      after %d steps %s" % (late["steps"], word))
     percent = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
     line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
     lines.append("%s, %d images)" % (line, accuracy["n"]))
@@ -59,6 +76,11 @@ def summary(result, path):
         lines.append(line)
     if result["peak_memory_bytes"]:
         lines.append("memory       %.2f GB at its peak" % (result["peak_memory_bytes"] / 1e9))
-    shown = os.path.relpath(path)
-    lines.append("result file  %s" % (path if shown.startswith("..") else shown))
+    lines.append("result file  %s" % shown(path))
     return "\n".join(lines)
+
+
+def shown(path):
+    """``path`` as short as it can be written here."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative

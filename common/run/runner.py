@@ -18,7 +18,7 @@ from common.given import weights as canonical
 from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
-from common.proof import certificate, contract
+from common.proof import certificate, contract, updates
 from common.run import clocks, console, results
 
 # The whole recipe, and what a CPU can do while somebody waits for it.
@@ -136,15 +136,26 @@ def run(options):
         source_sha256=source_sha256(module),
         certificate=certificate.obtain(description, options.name, module, options.lane, settings),
     )
+    losses = []  # all that is left of a run that is stopped
     try:
-        model, scores = six_steps(module, settings, hp, weights, dataset, options, result)
-    except clocks.NotFinite as error:
-        result.update(status="stopped", error=str(error), losses=error.losses)
-        results.write(path, result)
+        model, scores = six_steps(module, settings, hp, weights, dataset, options, result, losses)
+    except clocks.Stop as stop:
+        write_stopped(path, options, result, str(stop), losses)
         raise
+    except KeyboardInterrupt as stop:
+        commands.ignore_signals()
+        why = "%s after %d steps" % (commands.reason(stop), len(losses))
+        kept = write_stopped(path, options, result, why, losses)
+        stop.args = ("%s; losses in %s" % (why, console.shown(kept)),)
+        raise
+    trained = module.weights(model)
+    if hasattr(hp, "momentum") and not any(hp.dropout):  # masks would hide the gradient
+        result["late_updates"] = updates.after_run(
+            description, module, settings, hp, model, len(losses)
+        )
     results.write(path, result)
     if options.save_weights:
-        canonical.save(description, options.save_weights, module.weights(model))
+        canonical.save(description, options.save_weights, trained)
     if options.save_scores:
         with files.atomic_write(options.save_scores) as file:
             np.savez(file, scores=scores)
@@ -152,10 +163,23 @@ def run(options):
     return result
 
 
-def six_steps(module, settings, hp, weights, dataset, options, result):
+def write_stopped(path, options, result, why, losses):
+    """Write what is known of a run that was stopped; the path of the file.
+
+    Beside the result file, unless that was named: an earlier run may have finished and written it.
+    """
+    result.update(status="stopped", error=why, losses=losses)
+    if not options.out:
+        path = path[: -len(".json")] + "-stopped.json"
+    results.write(path, result)
+    return path
+
+
+def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     """Take the six steps and measure them, into ``result``; the trained model and its scores.
 
-    NotFinite, with the losses so far, at the first loss or score that is not a finite number.
+    ``losses`` grows with every step. Stop at the first loss or score that is not a finite number,
+    and where the module returns fewer losses, scores or right answers than there are.
     """
     matmul = machine.matmul_flops()
     clock = time.perf_counter
@@ -167,14 +191,13 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
     model = module.loss(network, settings, hp, weights)
     module.wait(model)
     built = clock()
-    passes = train(module, model, x, y, options, hp)
-    losses = [loss for one in passes for loss in one.losses]
+    passes = train(module, model, x, y, options, hp, losses)
     trained = clock()
     scores = np.asarray(module.predict(model, x_test), np.float32)
     predicted = clock()
     if not np.isfinite(scores).all():  # the last update may have spoilt what its loss did not show
-        raise clocks.NotFinite("a score in prediction", losses)
-    accuracy = float(module.evaluate(scores, dataset.test_labels))
+        raise clocks.NotFinite("a score in prediction")
+    accuracy = checked_accuracy(module, scores, dataset.test_labels)
 
     times = clocks.summary(passes, hp.batch_size)
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
@@ -192,15 +215,31 @@ def six_steps(module, settings, hp, weights, dataset, options, result):
     return model, scores
 
 
-def train(module, model, x, y, options, hp):
-    """All epochs, each a ``clocks.Pass``, with a progress bar."""
-    steps, passes, losses = len(x) // hp.batch_size, [], []
+def train(module, model, x, y, options, hp, losses):
+    """All epochs, each a ``clocks.Pass``, with a progress bar; ``losses`` grows with every step."""
+    steps, passes = len(x) // hp.batch_size, []
     for epoch in range(options.epochs):
         label = "epoch %d/%d" % (epoch + 1, options.epochs)
         with console.progress(label, steps, hp.batch_size) as report:
             shared = batches.batches(x, y, hp.batch_size, options.seed, epoch)
             passes.append(clocks.timed_pass(module, model, shared, losses, report))
+        given = len(passes[-1].losses)
+        if given != steps:
+            raise clocks.Stop("train() yielded %d losses for %d batches" % (given, steps))
     return passes
+
+
+def checked_accuracy(module, scores, labels):
+    """What ``evaluate`` returns; Stop unless it is the share of rows whose label scores highest."""
+    if len(scores) != len(labels):
+        sizes = (len(scores), len(labels))
+        raise clocks.Stop("predict() returned %d rows of scores for %d images" % sizes)
+    accuracy = float(module.evaluate(scores, labels))
+    right = int((scores.argmax(1) == labels).sum())
+    if abs(accuracy * len(labels) - right) > 0.01:  # float32 may round the last digits
+        sizes = (accuracy, right, len(labels))
+        raise clocks.Stop("evaluate() returned %s, but %d of %d images are right" % sizes)
+    return accuracy
 
 
 def source_sha256(module):
@@ -213,10 +252,11 @@ def command(arguments):
     """Exit code 0 after a run that is proven, 1 if it is not or had to stop."""
     try:
         result = run(parse(arguments))
-    except clocks.NotFinite as error:
+    except clocks.Stop as error:
         print("error: %s" % error, file=sys.stderr)
         return 1
-    return 0 if result["certificate"]["passed"] else 1
+    late = result.get("late_updates", {"passed": True})
+    return 0 if result["certificate"]["passed"] and late["passed"] else 1
 
 
 def main(arguments):

@@ -12,16 +12,18 @@ import jsonschema
 import numpy as np
 import pytest
 
-from common.given import data
+from common.given import data, synthetic
 from common.given import weights as canonical
-from common.given.models import CNN
+from common.given.models import CNN, MLP
 from common.host import commands, machine, modules
 from common.host.files import ROOT
 from common.proof import certificate, rungs
-from common.run import clocks, results, runner
+from common.run import clocks, console, results, runner
 
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
-TINY = "--data synthetic --train-images 192 --epochs 2 --test-images 70 --threads 1".split()
+SMALL = "--data synthetic --epochs 2 --test-images 70 --threads 1".split()
+TINY = SMALL + ["--train-images", "192"]  # three batches of the CNN
+QUICK = SMALL + ["--train-images", "300", "--model", "mlp"]  # three of the MLP, in no time
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,23 @@ def quick_proof(monkeypatch):
     monkeypatch.setattr(certificate, "obtain", obtain)
 
 
+MADE = {}  # synthetic data sets, which are the same for all tests
+
+
+@pytest.fixture(autouse=True)
+def quick_data(monkeypatch):
+    """Synthetic data once for all tests, and a yardstick at once."""
+    make = synthetic.make
+
+    def made(*sizes):
+        if sizes not in MADE:
+            MADE[sizes] = make(*sizes)
+        return MADE[sizes]
+
+    monkeypatch.setattr(synthetic, "make", made)
+    monkeypatch.setattr(machine, "matmul_flops", lambda: 1e9)
+
+
 def main(arguments):
     """The command line's exit code."""
     return commands.guarded(runner.command, arguments)
@@ -65,6 +84,15 @@ def out(tmp_path):
 def read(path):
     with open(path) as file:
         return json.load(file)
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """NumPy's CNN, whose steps do nothing."""
+    module = modules.load("numpy")
+    monkeypatch.setattr(module, "train", lambda model, batches: (2.0 for _ in batches))
+    monkeypatch.setattr(module, "predict", lambda model, x: x.reshape(len(x), -1)[:, :10])
+    return module
 
 
 def test_a_run_writes_a_result_that_keeps_the_schema(out, schema, capsys):
@@ -85,7 +113,7 @@ def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys)
     proof = certificate.obtain(CNN, "numpy", None, "same", 1)
     proof["passed"] = proof["rungs"][3]["passed"] = False
     monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
-    assert main(["numpy", "--out", out] + TINY) == 1
+    assert main(["numpy", "--out", out] + QUICK) == 1
     printed = capsys.readouterr().out
     assert "FAILED at: gradient" in printed
     assert "images/s" not in printed.split("certificate")[1]
@@ -94,16 +122,15 @@ def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys)
 def test_same_seed_same_run_and_another_seed_another(out):
     losses = []
     for seed in ("1", "1", "2"):
-        main(["numpy", "--out", out, "--seed", seed] + TINY)
+        assert main(["numpy", "--out", out, "--seed", seed] + QUICK) == 0
         losses.append(read(out)["losses"])
     assert losses[0] == losses[1] != losses[2]
 
 
 def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
     trained, scores = str(tmp_path / "trained.npz"), str(tmp_path / "scores.npz")
-    options = ["numpy", "--out", out, "--dropout", "off"] + TINY
+    options = ["numpy", "--out", out] + QUICK
     assert main(options + ["--save-weights", trained, "--save-scores", scores]) == 0
-    assert read(out)["hyperparameters"]["dropout"] == [0, 0, 0]
     saved = np.load(scores, allow_pickle=False)
     assert saved.files == ["scores"] and saved["scores"].shape == (70, 10)
     first = read(out)["losses"]
@@ -113,13 +140,13 @@ def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_path, capsys):
-    huge = CNN.initialize(CNN.shapes, 0)
+    huge = MLP.initialize(MLP.shapes, 0)
     huge["dense2.weight"] *= np.float32(1e30)
     huge["dense1.weight"] *= np.float32(1e10)
     path = str(tmp_path / "huge.npz")
-    canonical.save(CNN, path, huge)
+    canonical.save(MLP, path, huge)
     scores = str(tmp_path / "scores.npz")
-    options = ["numpy", "--out", out, "--weights", path, "--save-scores", scores] + TINY
+    options = ["numpy", "--out", out, "--weights", path, "--save-scores", scores] + QUICK
     with np.errstate(all="ignore"):
         assert main(options) == 1
     error = capsys.readouterr().err.strip().splitlines()[-1]
@@ -133,14 +160,76 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_pa
 
 def test_scores_that_are_not_finite_stop_the_run_too(out, schema, tmp_path, monkeypatch):
     """The last update can spoil weights after its loss was still a number."""
-    module = modules.load("numpy")
+    module = modules.load("numpy", "mlp")
     monkeypatch.setattr(module, "predict", lambda model, x: np.full((len(x), 10), np.nan))
     saved = str(tmp_path / "weights.npz")
-    assert main(["numpy", "--out", out, "--save-weights", saved] + TINY) == 1
+    assert main(["numpy", "--out", out, "--save-weights", saved] + QUICK) == 1
     result = read(out)
     jsonschema.validate(result, schema)
     assert result["status"] == "stopped" and len(result["losses"]) == 6
     assert not os.path.exists(saved)
+
+
+@pytest.mark.parametrize(
+    "name, replacement, words",
+    [
+        ("train", lambda model, batches: iter([2.0]), "train() yielded 1 losses for 3 batches"),
+        ("predict", lambda model, x: np.eye(9, 10), "predict() returned 9 rows of scores for 70"),
+        ("evaluate", lambda scores, labels: 0.99, "evaluate() returned 0.99, but "),
+    ],
+)
+def test_a_module_that_leaves_something_out_stops_the_run(
+    name, replacement, words, out, schema, no_work, monkeypatch, capsys
+):
+    monkeypatch.setattr(no_work, name, replacement)
+    assert main(["numpy", "--out", out] + TINY) == 1
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
+    assert words in line
+    result = read(out)
+    jsonschema.validate(result, schema)
+    assert result["status"] == "stopped" and result["error"] in line
+
+
+def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):
+    options, path = runner.parse(["numpy"]), str(tmp_path / "numpy-same.json")
+    for text, file in [("finished", path), ("stopped", str(tmp_path / "numpy-same-stopped.json"))]:
+        results.write(path, {"status": "finished"})
+        assert runner.write_stopped(path, options, {}, "why", [1.0]).endswith("-stopped.json")
+        assert read(file)["status"] == text
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("numpy", "NVIDIA H100 is not used: this environment is for CPUs; for the GPU: tox run -e"),
+        ("cntk", "NVIDIA H100 is not used: CNTK finds none here that it can use"),
+    ],
+)
+def test_a_gpu_that_the_environment_does_not_use_is_named(name, words, capsys):
+    facts = {"cpu": "a CPU", "cores": 2, "gpus": [{"name": "NVIDIA H100"}]}
+    dataset = data.Dataset("synthetic", *[np.zeros(1)] * 5)
+    for device, seen in (("cpu", True), ("cuda", False)):
+        settings = {"device": device, "not_in_force": []}
+        framework = modules.find(name)
+        console.announce(framework, "1.0", "same", settings, facts, dataset, "quick", 3)
+        assert (words in capsys.readouterr().out) == seen
+
+
+def test_nvidia_smi_is_run_once(tmp_path, monkeypatch):
+    """It takes seconds on a machine with many GPUs."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho run >> %s/log\necho 'A GPU, 1 MiB, 1.0'\n" % tmp_path)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    machine._nvidia_smi.cache_clear()
+    try:
+        for _ in range(2):
+            assert machine.facts()["gpus"] == [
+                {"name": "A GPU", "memory": "1 MiB", "driver": "1.0"}
+            ]
+    finally:
+        machine._nvidia_smi.cache_clear()
+    assert (tmp_path / "log").read_text() == "run\n"
 
 
 def test_only_the_recipe_itself_writes_the_recipes_result():
@@ -176,11 +265,13 @@ machine.restart_with(machine.KEEP_FREED_MEMORY, "show", ["argument"])
 """
 
 
-def test_short_run_of_the_test_suite_takes_every_step(out, schema, monkeypatch):
+def test_short_run_of_the_test_suite_takes_every_step(out, schema, no_work, monkeypatch):
     monkeypatch.chdir(ROOT)
-    options = ["--data", "synthetic", "--epochs", "1", "--out", out]
+    options = ["--data", "synthetic", "--dropout", "off", "--out", out]
     assert main(["numpy", "@tests/short-run.txt"] + options) == 0
-    jsonschema.validate(read(out), schema)
+    result = read(out)
+    jsonschema.validate(result, schema)
+    assert result["hyperparameters"]["dropout"] == [0, 0, 0]
 
 
 def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
@@ -273,6 +364,7 @@ def test_first_step_is_timed_apart_and_blocks_cover_every_step():
 
 
 def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
-    with pytest.raises(clocks.NotFinite, match="step 46") as caught:
-        clocks.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, [2.0] * 40)
-    assert caught.value.losses == [2.0] * 40 + [1.0] * 5
+    losses = [2.0] * 40
+    with pytest.raises(clocks.NotFinite, match="step 46"):
+        clocks.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, losses)
+    assert losses == [2.0] * 40 + [1.0] * 5

@@ -1,0 +1,119 @@
+"""Ctrl-C, SIGTERM and two runs at a time: real processes and real signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import jsonschema
+import psutil
+import pytest
+
+from common.host.files import ROOT
+
+STEPS = 10  # of an epoch
+
+# A run whose steps take no work; its certificate, where one is asked for, is the real one.
+RUN = """
+import itertools, sys, time
+from common.host import commands, modules
+from common.proof import certificate
+from common.run import runner
+
+def train(model, batches):
+    for _ in batches:
+        time.sleep(0.02)
+        yield 2.0
+
+modules.load("numpy").train = train
+modules.load("numpy").predict = lambda model, x: x.reshape(len(x), -1)[:, :10]
+if sys.argv[1] == "proven":
+    rung = dict(rung="data", passed=True, what="", error=0.0, tolerance=0.0, checks=1, detail="")
+    proof = dict(framework="numpy", lane="same", passed=True, multiple=16, rungs=[rung] * 8)
+    proof.update(losses={}, identity="0" * 64)
+    certificate.obtain = lambda *arguments: dict(proof, settings=arguments[-1])
+sys.exit(commands.guarded(runner.command, sys.argv[2:]))
+"""
+
+
+def start(folder, proof, epochs):
+    """A run in a process group of its own, as a terminal would start it; its stderr is a file."""
+    command = [sys.executable, "-c", RUN, proof, "numpy", "--data", "synthetic", "--threads", "1"]
+    command += ["--train-images", str(64 * STEPS), "--test-images", "70", "--epochs", str(epochs)]
+    command += ["--out", str(folder / "result.json")]
+    environ = dict(os.environ, PYTHONPATH=ROOT, ROSETTA_CACHE=str(folder / "cache"))
+    with open(str(folder / "stdout"), "wb") as out, open(str(folder / "stderr"), "wb") as error:
+        return subprocess.Popen(
+            command, env=environ, stdout=out, stderr=error, start_new_session=True
+        )
+
+
+def wait_for(text, file, process):
+    """Return when ``text`` stands in ``file``."""
+    for _ in range(600):
+        if text in file.read_bytes():
+            return
+        assert process.poll() is None, file.read_bytes()
+        time.sleep(0.1)
+    raise AssertionError("%r did not come" % text)
+
+
+def errors(folder):
+    """What stands on stderr beside progress bars, which are drawn over one another."""
+    text = (folder / "stderr").read_text().replace("\r", "\n")
+    return [line for line in text.splitlines() if line.strip() and "%|" not in line]
+
+
+@pytest.mark.parametrize(
+    "number, code, words",
+    [
+        (signal.SIGINT, 130, "stopped by Ctrl-C after"),
+        (signal.SIGTERM, 143, "stopped by SIGTERM after"),
+    ],
+)
+def test_a_signal_stops_a_run_and_keeps_its_losses(number, code, words, tmp_path):
+    process = start(tmp_path, "proven", 1000)
+    wait_for(b"epoch 3/", tmp_path / "stderr", process)
+    os.killpg(process.pid, number)
+    assert process.wait(timeout=60) == code
+    (line,) = errors(tmp_path)
+    assert line.startswith("error: " + words) and "result.json" in line
+    result = json.loads((tmp_path / "result.json").read_text())
+    with open(os.path.join(ROOT, "reports", "result.schema.json")) as file:
+        jsonschema.validate(result, json.load(file))
+    assert result["status"] == "stopped" and result["error"].startswith(words)
+    assert len(result["losses"]) >= 2 * STEPS and "accuracy" not in result
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_certificate_with_the_run(number, code, tmp_path):
+    """Ctrl-C reaches both processes, SIGTERM the run alone."""
+    process = start(tmp_path, "to be proven", 1)
+    wait_for(b"proving", tmp_path / "stdout", process)
+    wait_for(b"rung", tmp_path / "stderr", process)
+    (child,) = psutil.Process(process.pid).children()
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        os.kill(process.pid, number)
+    assert process.wait(timeout=60) == code
+    text = (tmp_path / "stderr").read_text()
+    assert text.count("error: ") == 1 and text.splitlines()[-1].count("error: stopped by ") == 1
+    assert "Traceback" not in text
+    child.wait(timeout=10)
+    assert not (tmp_path / "result.json").exists()
+
+
+def test_two_runs_of_a_kind_at_a_time_do_not_disturb_each_other(tmp_path):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    processes = [start(folder, "proven", 3) for folder in folders]
+    results = []
+    for folder, process in zip(folders, processes):
+        assert process.wait(timeout=120) == 0, (folder / "stderr").read_bytes()
+        results.append(json.loads((folder / "result.json").read_text()))
+    assert [one["status"] for one in results] == ["finished", "finished"]
+    assert results[0]["losses"] == results[1]["losses"] == [2.0] * 3 * STEPS
