@@ -1,6 +1,7 @@
-"""python -m reports show, or write: what the committed results say.
+"""python -m reports write, show or phrases: what the committed results say.
 
-show prints their tables; write puts them into reports/README.md, and the page into reports/site.
+write puts their tables into reports/README.md, and the page into reports/site. show prints the
+tables. phrases prints the line that each module has for each concept of the phrase book.
 """
 
 import sys
@@ -10,8 +11,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from common.host import commands
+from common.host.errors import InputError
 from common.host.files import atomic_write
-from reports import committed, markdown, site, tables
+from reports import committed, markdown, phrases, site, sources, tables
 
 
 def show(found):
@@ -27,19 +29,51 @@ def show(found):
         console.print(drawn)
 
 
+def show_phrases(key):
+    """Print the phrase book's lines, of one module where ``key`` names it."""
+    modules = [one for one in sources.modules() if key in (None, one.key)]
+    if not modules:
+        raise InputError("no module is named %r" % key)
+    for concept, said in phrases.book(modules):
+        print(concept)
+        for module, number, text in said:
+            where = "%s:%s" % (module.path, number)
+            print("    %s" % ("%s  %s" % (where, text) if number else module.path + "  -"))
+
+
+def results(as_they_lie):
+    """(used, left out), as ``committed.read`` has them; what is not among them is told."""
+    try:
+        if as_they_lie:
+            return committed.read(committed.RESULTS)
+        for path in committed.uncommitted():
+            print("not committed: %s (git add takes it in)" % path, file=sys.stderr)
+        with committed.folder() as folder:
+            return committed.read(folder)
+    except committed.NoGit:
+        print("no git repository: every file in reports/results is used", file=sys.stderr)
+        return committed.read(committed.RESULTS)
+
+
 def command(arguments):
-    """Show or write; exit code 0, with a line for each file that was left out."""
+    """Exit code 0, with a line for each file that was left out."""
     parser = commands.OneLineParser(prog="python -m reports", description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("show", "write"))
+    parser.add_argument("what", choices=("write", "show", "phrases"))
+    parser.add_argument("name", nargs="?", help="phrases: the one module whose lines are printed")
+    parser.add_argument("--all", action="store_true", help="uncommitted result files, too")
     options = parser.parse_args(arguments)
-    found, left_out = committed.read()
+    if options.what == "phrases":
+        show_phrases(options.name)
+        return 0
+    found, left_out = results(options.all)
     for path, why in left_out.items():
         print("left out: %s: %s" % (path, why), file=sys.stderr)
     if options.what == "show":
         show(found)
     else:
+        text = markdown.page(found)
         with atomic_write(str(committed.HERE / "README.md")) as file:
-            file.write(markdown.page(found).encode())
+            file.write(text.encode())
         size = site.render(found, left_out)
         print("%s: %.2f MB" % (site.SITE / "index.html", size / 1e6))
     return 0

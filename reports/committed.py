@@ -1,8 +1,15 @@
-"""The committed result files: read, checked, and named where they cannot be used."""
+"""The committed result files: read, checked, and named where they cannot be used.
+
+Committed is what git's index holds, as it holds it. So a run of one's own, which writes its file
+among them or over one of them, changes no report; ``git add`` takes it in.
+"""
 
 import json
+import subprocess
 from collections import namedtuple
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import jsonschema
 
@@ -21,7 +28,41 @@ result: its content, a dict, as ``result.schema.json`` has it.
 """
 
 
-def read(folder=RESULTS):
+class NoGit(Exception):
+    """This is no git repository that holds results, or there is no git."""
+
+
+def _git(*arguments, **options):
+    """What git prints, cut at its zero bytes; NoGit if it fails."""
+    command = ["git", "-C", str(HERE), *arguments]
+    try:
+        done = subprocess.run(command, check=True, capture_output=True, **options)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise NoGit(str(error))
+    return [name for name in done.stdout.decode().split("\0") if name]
+
+
+@contextmanager
+def folder():
+    """A folder with the committed result files alone; NoGit where that cannot be known."""
+    names = _git("ls-files", "-z", "--", "results")
+    if not names:
+        raise NoGit("git has no results")
+    with TemporaryDirectory() as copy:
+        prefix = "--prefix=%s/" % copy
+        _git("checkout-index", "-z", "--stdin", prefix, input="\0".join(names).encode())
+        # git puts files where they stand in the repository, of which this may be a part.
+        (results,) = Path(copy).rglob(RESULTS.name)
+        yield results
+
+
+def uncommitted():
+    """The result files that the index has not, or has otherwise; NoGit as for ``folder``."""
+    options = ("-z", "--others", "--modified", "--exclude-standard")
+    return sorted(set(_git("ls-files", *options, "--", "results")))
+
+
+def read(folder):
     """All usable result files under ``folder``, and {path: why} of those that are left out."""
     check = jsonschema.Draft7Validator(json.loads(SCHEMA.read_text()))
     used, left_out = [], {}

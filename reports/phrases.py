@@ -3,6 +3,8 @@
 import re
 from collections import namedtuple
 
+from common.host.errors import InputError
+
 Concept = namedtuple("Concept", "name part pattern absent")
 Concept.__doc__ = """Something that every framework must be told, in its own words.
 
@@ -19,12 +21,12 @@ def _concept(name, part, pattern, absent=""):
 
 CONCEPTS = [
     _concept("layout of images", "head", r"^Layout:"),
-    _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|def strip'),
+    _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|ToStrip\('),
     _concept("flatten order", "symbol", r"latten|reshape\(x, \(-1, 6400\)\)|all three axes"),
     _concept(
         "weight layout",
         "head weights symbol",
-        r"^AXES|canonical ones|axes C, H, W|back from|Turn the canonical",
+        r"^AXES|canonical ones|axes C, H, W|back from|Turn the canonical|\.canonical\(\)",
     ),
     _concept(
         "initial weights put in",
@@ -47,7 +49,7 @@ CONCEPTS = [
         "loss and its reduction",
         "loss",
         r"CrossEntropyLoss\(|criterion = |losses = tf|SparseCategorical|SoftmaxWithLoss"
-        r"|SoftmaxOutput|categorical_crossentropy\(|def crossentropy|are ``cross_entropy``",
+        r"|SoftmaxOutput|categorical_crossentropy\(|def crossentropy|The loss is ``",
     ),
     _concept("label type", "load", r"return images"),
     _concept("momentum", "head", r"^Momentum:"),
@@ -55,7 +57,7 @@ CONCEPTS = [
         "optimiser",
         "loss",
         r"SGD\(|MomentumOptimizer|momentum_sgd|build_sgd|Trainer\(|init_optimizer|v\.assign"
-        r"|new_v =|loss and optimiser are",
+        r"|new_v =|the optimiser ``",
     ),
     _concept(
         "gradients reset",
@@ -104,9 +106,9 @@ CONCEPTS = [
 
 
 def find(concept, module):
-    """The number of the line in ``module`` that says ``concept``, or None.
+    """The number of the line in ``module`` that says ``concept``, or None; LookupError for a gap.
 
-    LookupError if there is none though there should be, or one where none was expected.
+    A gap is a concept without a line, or one with a line where none was expected.
     """
     for part in concept.part.split():
         if part not in module.parts:
@@ -115,15 +117,39 @@ def find(concept, module):
         for number in range(first, last + 1):
             if concept.pattern.search(module.lines[number - 1]):
                 if module.key in concept.absent:
-                    raise LookupError("%s: %s is said in a line" % (module.path, concept.name))
+                    raise LookupError(
+                        "line %d says it; take %r out of its absent" % (number, module.key)
+                    )
                 return number
     if module.key in concept.absent:
         return None
-    raise LookupError("%s: no line says %s" % (module.path, concept.name))
+    raise LookupError(
+        "no line of %s matches; widen its pattern, or add %r to its absent"
+        % (" or ".join(concept.part.split()), module.key)
+    )
+
+
+def gaps(modules):
+    """A line for every concept that the phrase book cannot find in one of ``modules``."""
+    found = []
+    for module in modules:
+        for concept in CONCEPTS:
+            try:
+                find(concept, module)
+            except LookupError as gap:
+                found.append("%s, %r: %s" % (module.path, concept.name, gap))
+    return found
 
 
 def book(modules):
-    """[(concept, [(module, line number, text)])]; None for both where nothing needs to be said."""
+    """[(concept, [(module, line number, text)])]; None for both where nothing needs to be said.
+
+    InputError lists every gap.
+    """
+    missing = gaps(modules)
+    if missing:
+        head = "the phrase book has gaps; mend CONCEPTS in reports/phrases.py:"
+        raise InputError("\n    ".join([head] + missing))
     return [(concept.name, [_said(concept, one) for one in modules]) for concept in CONCEPTS]
 
 

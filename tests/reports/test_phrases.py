@@ -1,0 +1,28 @@
+"""The phrase book finds its line in every module, and says where it does not."""
+
+import pytest
+
+from common.host.errors import InputError
+from reports import phrases, sources
+
+
+def test_every_module_has_its_line_for_every_concept():
+    gaps = phrases.gaps(sources.modules())
+    assert not gaps, "mend CONCEPTS in reports/phrases.py:\n" + "\n".join(gaps)
+
+
+def test_gaps_are_told_together_with_the_pattern_to_mend():
+    module = sources.modules()[0]
+    lines = ["SGD(" if "momentum" in line else "" for line in module.lines]
+    changed = module._replace(key="new", path="frameworks/new/cnn.py", lines=lines)
+    with pytest.raises(InputError) as caught:
+        phrases.book([changed])
+    text = str(caught.value)
+    assert "reports/phrases.py" in text and text.count("frameworks/new/cnn.py, '") > 10
+    assert "'padding': no line of symbol matches; widen its pattern, or add 'new' to" in text
+
+
+def test_a_line_that_was_not_expected_is_told():
+    concept = phrases._concept("everything", "head", ".", absent="numpy")
+    with pytest.raises(LookupError, match="line 1 says it; take 'numpy' out of its absent"):
+        phrases.find(concept, sources.modules()[0])
