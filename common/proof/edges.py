@@ -35,9 +35,9 @@ def _edges(network, x):
 def clear(references, hp, weights, images):
     """Which of ``images`` stand on no edge under ``weights``, as booleans (n,).
 
-    references: in float64 and in float32.
+    references, weights: in float64 and in float32.
     """
-    networks = [one.model(hp, weights)[0] for one in references]
+    networks = [one.model(hp, own)[0] for one, own in zip(references, weights)]
     found = np.ones(len(images), bool)
     both = [
         _edges(network, one.module.load(images, None, one.settings)[0])

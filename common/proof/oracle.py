@@ -24,7 +24,7 @@ class Step:
 
     def __init__(self, losses, weights):
         self.loss, self.loss_unit = losses[0], unit(*losses)
-        self.exact = weights[0]
+        self.exact, self.rounded = weights
         self.units = {name: unit(w, weights[1][name]) for name, w in self.exact.items()}
 
 
@@ -76,18 +76,20 @@ class Oracle:
             self.kept[key] = compute()
         return self.kept[key]
 
-    def clear(self, key, count, hp, weights, scale=PLAIN):
+    def clear(self, key, count, hp, weights, rounded=None, scale=PLAIN):
         """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
 
-        Not kept if ``key`` is None, because the weights are a module's own.
+        Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
+        float32 has come to in place of these weights, if it is not the same.
         """
+        both = weights, weights if rounded is None else rounded
 
         def search():
             found, first, size = [], 0, 16
             while len(found) < count and first < len(self.images):
                 part = scale * self.images[first : first + size]
                 found += list(
-                    first + np.flatnonzero(edges.clear(self.references(), hp, weights, part))
+                    first + np.flatnonzero(edges.clear(self.references(), hp, both, part))
                 )
                 first += size
             return np.array(found[:count])
@@ -131,7 +133,8 @@ class Oracle:
             pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
             first = training.step(*pair)
             key = "bright, ties " + ties
-            bright = self.clear(key, GRADIENT_BATCH, self.gradient_hp, first.exact, BRIGHT)
+            after = first.exact, first.rounded
+            bright = self.clear(key, GRADIENT_BATCH, self.gradient_hp, *after, scale=BRIGHT)
             return [pair + (first,), bright + (training.step(*bright),)]
 
         return self._once(("gradient", ties), compute)
@@ -141,12 +144,13 @@ class Oracle:
 
         def compute():
             training = Training(self.references(ties), self.momentum_hp, self.biased)
-            found, weights = [], self.biased
+            found, weights = [], (self.biased, self.biased)
             for number in range(3):
                 key = "momentum %d, ties %s" % (number, ties)
-                pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, weights)
-                found.append(pair + (training.step(*pair),))
-                weights = found[-1][2].exact
+                pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights)
+                step = training.step(*pair)
+                found.append(pair + (step,))
+                weights = step.exact, step.rounded
             return found
 
         return self._once(("momentum", ties), compute)
@@ -164,18 +168,42 @@ class Oracle:
         return Training(self.references(ties), hp, weights, before).step(images, labels)
 
     def trajectory(self, ties):
-        """(exact losses, float32 ones, exact scores of the test images afterwards, their unit)."""
+        """(exact losses, float32 ones, units, exact scores of the test images after, their unit).
+
+        Rounding may tip a ReLU or a pool here, in one run and not in the next; so float32 runs
+        twice, the second time from weights that are off by their own rounding, and the larger error
+        is the unit.
+        """
 
         def compute():
-            losses, scores = [], []
-            for one in self.references(ties):
-                model = one.model(self.recipe_hp, self.weights)
-                loaded = (one.module.load(x, y, one.settings) for x, y in self.pairs)
-                losses += [float(loss) for loss in one.module.train(model, loaded)]
-                x, _ = one.module.load(self.test_images, self.test_labels, one.settings)
-                scores.append(one.module.predict(model, x))
-            return np.concatenate([losses, scores[0].ravel(), [unit(*scores)]])
+            random = np.random.RandomState(SEED)
+            nudged = {
+                name: (w * (1 + 2.0**-24 * random.choice([-1, 1], w.shape))).astype(np.float32)
+                for name, w in self.weights.items()
+            }
+            exact, rounded = self.references(ties)
+            runs = [
+                self._run(one, start)
+                for one, start in (
+                    (exact, self.weights),
+                    (rounded, self.weights),
+                    (rounded, nudged),
+                )
+            ]
+            (losses, scores), others = runs[0], runs[1:]
+            units = [max(unit(losses[i], other[0][i]) for other in others) for i in range(STEPS)]
+            largest = max(unit(scores, other[1]) for other in others)
+            return np.concatenate([losses, others[0][0], units, scores.ravel(), [largest]])
 
         found = self._keep("trajectory, ties " + ties, compute)
-        scores = found[2 * STEPS : -1].reshape(IMAGES, -1)
-        return found[:STEPS], found[STEPS : 2 * STEPS], scores, float(found[-1])
+        losses, rounded, units, scores = np.split(found[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
+        return losses, rounded, units, scores.reshape(IMAGES, -1), float(found[-1])
+
+    def _run(self, reference, weights):
+        """(losses, scores of the test images) of the recipe's steps."""
+        module, settings = reference.module, reference.settings
+        model = reference.model(self.recipe_hp, weights)
+        loaded = (module.load(images, labels, settings) for images, labels in self.pairs)
+        losses = [float(loss) for loss in module.train(model, loaded)]
+        x, _ = module.load(self.test_images, self.test_labels, settings)
+        return losses, module.predict(model, x)

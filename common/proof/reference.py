@@ -83,5 +83,5 @@ def unit(exact, rounded):
 
     Never less than float32's own spacing at the values' size, which no float32 result can beat.
     """
-    spacing = np.finfo(np.float32).eps * float(np.sqrt(np.mean(np.square(exact, dtype=np.float64))))
-    return max(distance(exact, rounded), spacing)
+    size = float(np.sqrt(np.mean(np.square(exact, dtype=np.float64))))
+    return max(distance(exact, rounded), float(np.finfo(np.float32).eps) * size)

@@ -287,6 +287,7 @@ class Certifier:
             yield Check("no gradient, " + name, np.count_nonzero(moved), 0, detail)
         if "pool" in self.model.traits:
             yield self._ties(first)
+        yield self._unlikely()
         steps = oracle.gradient_steps(self.ties)
         for what, start, ours, (_, _, step) in zip(
             ("", "bright, "), (before, steps[0][2].exact), (first, second), steps
@@ -299,6 +300,20 @@ class Certifier:
         for name, error, allowed, factor in updates.compared(start, ours, step):
             detail = "%s%s: its update is %.4g times the reference's" % (what, name, factor)
             yield Check(what + name, error, allowed, detail)
+
+    def _unlikely(self):
+        """A label that has no chance at all still has its loss, and its gradient."""
+        losses, pairs, _ = self._probe_run()
+        last = probes.layers(self.model)[-1] + ".bias"
+        step = np.float64(pairs[0][0][last]) - pairs[0][1][last]
+        right = np.full(self.model.classes - 1, -dropout.LEARNING_RATE / PROBE_BATCH)
+        expected = probes.CERTAIN * dropout.SEEN / PROBE_BATCH
+        detail = (
+            "the loss of labels that are all but impossible is %.4g, not about %.4g, or has no "
+            "gradient: look for a probability that is clipped" % (losses[0], expected)
+        )
+        error = abs(losses[0] / expected - 1) + distance(step[1:], right) / abs(right[0])
+        return Check("unlikely labels", error, 1e-2, detail)
 
     def _ties(self, ours):
         """Who gets the gradient of equal maxima is named in the settings, and named rightly."""
@@ -376,8 +391,7 @@ class Certifier:
 
     def trajectory(self):
         """The loss of each of 20 steps, in two passes, with another model trained between them."""
-        exact, rounded, _, _ = self.oracle.trajectory(self.ties)
-        units = [unit(e, r) for e, r in zip(exact, rounded)]
+        exact, rounded, units, _, _ = self.oracle.trajectory(self.ties)
         _, ours, checks = self._recipe_run()
         finite = [loss if np.isfinite(loss) else None for loss in ours]  # JSON knows no NaN
         self.losses = OrderedDict(
@@ -578,7 +592,7 @@ class Certifier:
         )
         error = abs(measured - right / float(len(labels)))
         yield Check("rows counted", error, 1e-6, detail)
-        _, _, exact, allowed = self.oracle.trajectory(self.ties)
+        _, _, _, exact, allowed = self.oracle.trajectory(self.ties)
         scores = self._scores(self._recipe_run()[0], self.oracle.test_images)
         yield self._scores_check("scores after 20 steps", exact, allowed, scores)
 

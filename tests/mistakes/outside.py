@@ -282,6 +282,16 @@ def convolution_backward_in_tf32(module):
     return with_updates(module, change)
 
 
+def probability_clipped(module):
+    """A probability below 1e-8 is taken for that: the loss of an unlikely label has a ceiling."""
+
+    def train(model, batches):
+        for value in module.train(model, batches):
+            yield min(float(value), 18.4)
+
+    return replaced(module, train=train)
+
+
 # momentum
 
 
@@ -500,6 +510,7 @@ MISTAKES = [
                 bias_lost_on_the_way_back,
                 gradient_clipped,
                 convolution_backward_in_tf32,
+                probability_clipped,
             ),
         ),
         (

@@ -1,6 +1,5 @@
 """Every known mistake is caught, at the rung that names it; the untouched module is not."""
 
-
 from tests.mistakes import planted
 
 
