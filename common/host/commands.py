@@ -53,7 +53,10 @@ def guarded(command, arguments):
     except InputError as error:
         print("error: %s" % error, file=sys.stderr)
         return 2
-    except KeyboardInterrupt as stop:
+    except BaseException as error:
+        stop = interrupt_in(error)
+        if stop is None:
+            raise
         ignore_signals()
         before = signal.SIG_IGN
         if speaker != str(os.getppid()):
@@ -83,6 +86,16 @@ def call(command):
 
 def _terminate(number, frame):
     raise Terminated()
+
+
+def interrupt_in(error):
+    """The Ctrl-C or SIGTERM that ``error`` is, or that it was raised for; None if it is another.
+
+    Raised while C++ calls Python back, one comes out of SWIG's wrappers as a SystemError.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def ignore_signals():

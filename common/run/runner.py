@@ -142,12 +142,15 @@ def run(options):
     except clocks.Stop as stop:
         write_stopped(path, options, result, str(stop), losses)
         raise
-    except KeyboardInterrupt as stop:
+    except BaseException as error:
+        stop = commands.interrupt_in(error)
+        if stop is None:
+            raise
         commands.ignore_signals()
         why = "%s after %d steps" % (commands.reason(stop), len(losses))
         kept = write_stopped(path, options, result, why, losses)
         stop.args = ("%s; losses in %s" % (why, console.shown(kept)),)
-        raise
+        raise stop
     trained = module.weights(model)
     if hasattr(hp, "momentum") and not any(hp.dropout):  # masks would hide the gradient
         result["late_updates"] = updates.after_run(

@@ -11,6 +11,7 @@ import jsonschema
 import psutil
 import pytest
 
+from common.host import commands
 from common.host.files import ROOT
 
 STEPS = 10  # of an epoch
@@ -104,6 +105,17 @@ def test_a_signal_stops_the_certificate_with_the_run(number, code, tmp_path):
     assert "Traceback" not in text
     child.wait(timeout=10)
     assert not (tmp_path / "result.json").exists()
+
+
+def test_an_interrupt_that_a_framework_turned_into_its_own_error_is_one():
+    try:
+        try:
+            raise commands.Terminated()
+        except KeyboardInterrupt as stop:
+            raise SystemError("returned a result with an error set") from stop
+    except SystemError as error:
+        assert isinstance(commands.interrupt_in(error), commands.Terminated)
+    assert commands.interrupt_in(ValueError()) is None
 
 
 def test_two_runs_of_a_kind_at_a_time_do_not_disturb_each_other(tmp_path):
