@@ -9,7 +9,7 @@ import numpy as np
 
 from common.proof.reference import unit
 
-DISTANCE = 32  # units of the values' own rounding error in float32
+DISTANCE = 24  # units of the values' own rounding error in float32
 SAME = 1e-12  # equal in float64: windows of a flat patch, or a ReLU's exact 0; not an edge
 
 

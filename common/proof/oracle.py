@@ -125,17 +125,15 @@ class Oracle:
         return SATURATED * self.images[chosen], labels
 
     def gradient_steps(self, ties):
-        """[(images, labels, ``Step``)] of the gradient model's two steps with a gradient."""
+        """[(images, labels, ``Step``)] of the gradient model's step, and of the bright model's."""
 
         def compute():
-            training = Training(self.references(ties), self.gradient_hp, self.biased)
-            training.step(*self.silent())  # moves no weight, but counts for Adam
-            pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
-            first = training.step(*pair)
-            key = "bright, ties " + ties
-            after = first.exact, first.rounded
-            bright = self.clear(key, GRADIENT_BATCH, self.gradient_hp, *after, scale=BRIGHT)
-            return [pair + (first,), bright + (training.step(*bright),)]
+            hp = self.gradient_hp
+            plain = self.clear("gradient", GRADIENT_BATCH, hp, self.biased)
+            bright = self.clear("bright", GRADIENT_BATCH, hp, self.biased, scale=BRIGHT)
+            first, second = (Training(self.references(ties), hp, self.biased) for _ in range(2))
+            first.step(*self.silent())  # moves no weight, but counts for Adam
+            return [plain + (first.step(*plain),), bright + (second.step(*bright),)]
 
         return self._once(("gradient", ties), compute)
 

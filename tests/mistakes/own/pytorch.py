@@ -35,5 +35,39 @@ MISTAKES = [
         "gradient",
         ("momentum=hp.momentum,", "momentum=hp.momentum, weight_decay=1e-6,"),
     ),
-    changed("float64_in_disguise", "trajectory", ("nn.Flatten(),", "nn.Flatten(),")),
+    changed(
+        "float64_in_disguise",
+        "trajectory",
+        ('return network.to(settings["device"]', 'return network.double().to(settings["device"]'),
+        ("x = torch.from_numpy(x).to(", "x = torch.from_numpy(x).double().to("),
+        ("network(part.to(device)).cpu()", "network(part.double().to(device)).float().cpu()"),
+        ("tensor.numpy(force=True)", "tensor.float().numpy(force=True)"),
+    ),
+    changed(
+        "relu6",
+        "forward",
+        (
+            "nn.Linear(6400, 512),  # (N, 512)\n        nn.ReLU(),",
+            "nn.Linear(6400, 512),\n        nn.ReLU6(),",
+        ),
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        ("nn.MaxPool2d(2),  # (N, 50, 16, 16)", "nn.AvgPool2d(2),"),
+    ),
+    changed(
+        "masks_reseeded_in_each_pass",
+        "dropout",
+        ("network.train()  # dropout on", "network.train(); torch.manual_seed(0)"),
+    ),
+    changed(
+        "autocast_in_training",
+        "gradient",
+        (
+            "step_loss = criterion(network(x), y)",
+            'with torch.autocast("cpu", torch.bfloat16):\n'
+            "            step_loss = criterion(network(x).float(), y)",
+        ),
+    ),
 ]

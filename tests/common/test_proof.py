@@ -1,0 +1,186 @@
+"""What the proof stands on: images that stand on no edge, silent batches, what is kept."""
+
+import ast
+import glob
+import os
+
+import numpy as np
+import pytest
+
+from common.given import models
+from common.host.files import ROOT
+from common.proof import dropout, edges, probes
+from common.proof.kept import Kept
+from common.proof.oracle import BRIGHT, Oracle
+from common.proof.reference import Reference, unit
+from common.proof.rungs import Certifier, Check
+
+ORDER = ("host", "given", "proof", "run")  # of the folders in common/: each imports those before it
+
+
+@pytest.fixture(scope="module")
+def oracle():
+    return Oracle(models.CNN, 2, {})
+
+
+def imported(path):
+    """The modules of the project that a file imports."""
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from ("%s.%s" % (node.module, name.name) for name in node.names)
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+@pytest.mark.parametrize("folder", ORDER)
+def test_imports_run_one_way(folder):
+    later = ["common." + name for name in ORDER[ORDER.index(folder) + 1 :]] + ["reports", "tests"]
+    for path in glob.glob(os.path.join(ROOT, "common", folder, "*.py")):
+        for name in imported(path):
+            assert not name.startswith(tuple(later)), path
+            assert not name.startswith("frameworks."), path
+
+
+def test_the_registry_imports_nothing_of_the_project():
+    path = os.path.join(ROOT, "frameworks", "__init__.py")
+    assert not [n for n in imported(path) if n.startswith(("common", "frameworks", "reports"))]
+
+
+@pytest.mark.parametrize("scale", [np.float32(1), BRIGHT])
+def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale):
+    """By a few roundings of float32; and some of the others do not, if nudged by more."""
+    hp, weights = oracle.gradient_hp, oracle.biased
+    images = scale * oracle.images[:48]
+    clear = edges.clear(oracle.references(), hp, (weights, weights), images)
+    exact, random = oracle.references()[0], np.random.RandomState(1)
+    same = []
+    for nudge in (2.0**-21, 2.0**-15):
+        nudged = {n: w * (1 + nudge * random.uniform(-1, 1, w.shape)) for n, w in weights.items()}
+        sides = [taken(exact, hp, w, images) for w in (weights, nudged)]
+        same.append(np.array([np.array_equal(a, b) for a, b in zip(*sides)]))
+    assert clear.any() and same[0][clear].all()
+    assert not same[1][~clear].all()
+
+
+def taken(reference, hp, weights, images):
+    """For each image, which way every ReLU and pool of the network goes."""
+    network, _ = reference.model(hp, weights)
+    x, _ = reference.module.load(images, None, reference.settings)
+    found = []
+    for values, distances in edges._edges(network, x):
+        shut = np.where(distances < edges.SAME, 0, values) > 0
+        found.append(shut.reshape(len(images), -1))
+    return np.concatenate(found, 1)
+
+
+def test_a_silent_batch_moves_no_weight(oracle):
+    images, labels = oracle.silent()
+    for reference in oracle.references():
+        model = reference.model(oracle.gradient_hp, oracle.biased)
+        x, y = reference.module.load(images, labels, reference.settings)
+        list(reference.module.train(model, [(x, y)]))
+        after = reference.module.weights(model)
+        moved = max(np.abs(after[n] - w).max() for n, w in oracle.biased.items())
+        assert moved <= (0 if reference.settings["precision"] == "float32" else 1e-40)
+
+
+def test_bright_images_reach_what_clips(oracle):
+    """Activations above 6 in every layer, and a gradient whose norm is above 5."""
+    network, _ = oracle.references()[0].model(oracle.gradient_hp, oracle.biased)
+    images, labels, step = oracle.gradient_steps("one")[1]
+    x = images.astype(float)
+    for layer in network[:-1]:
+        x = layer.forward(x, training=False)
+        if layer.name:
+            assert x.max() > 6, layer.name
+    start = oracle.biased
+    assert np.sqrt(sum(((step.exact[n] - w) ** 2).sum() for n, w in start.items())) > 50
+
+
+def test_ties_that_are_shared_are_another_gradient(oracle):
+    one, all_of_them = (oracle.gradient_steps(ties)[0][2] for ties in ("one", "all"))
+    apart = np.abs(one.exact["conv1.weight"] - all_of_them.exact["conv1.weight"]).max()
+    assert apart > 1000 * one.units["conv1.weight"]
+
+
+def test_the_velocity_follows_from_two_sets_of_weights(oracle):
+    """Three steps in one go end where two steps do, and a third from their weights alone."""
+    (_, _, first), (_, _, second), (images, labels, third) = oracle.momentum_steps("one")
+    step = oracle.next_step(oracle.momentum_hp, first.exact, second.exact, images, labels, "one")
+    for name, w in third.exact.items():
+        assert unit(w, step.exact[name]) <= 2e-7 * np.sqrt(np.mean(w**2))
+
+
+def test_masks_are_read_off_the_weights():
+    """The reference's own masks, from its layers, are those that the weights show."""
+    reference = Reference(models.CNN, "float32", 2)
+    hp = models.CNN.hp._replace(
+        batch_size=16, learning_rate=dropout.LEARNING_RATE, momentum=0.0, dropout=dropout.RATES
+    )
+    weights, images, labels = dropout.batch(16)
+    model = reference.model(hp, weights)
+    list(reference.module.train(model, [(images, labels)]))
+    seen = dropout.observe(weights, reference.module.weights(model), 1)
+    third = [layer for layer in model[0] if type(layer).__name__ == "Dropout"][2]
+    known = ~np.isnan(seen.third)
+    assert np.array_equal((seen.third > 1e-3)[known], third.kept[: dropout.SEEN][known])
+    for measured, expected in seen.backward.values():
+        assert np.allclose(measured, expected, rtol=1e-3)
+
+
+def test_graded_scores_tell_the_ways_of_counting_apart():
+    scores, labels, right = probes.graded(10)
+    ranked = scores.argsort(1)
+    assert (ranked[:, -1] == labels).sum() == right
+    half = len(labels) // 2
+    ways = [
+        right / float(len(labels)),
+        (ranked[:half, -1] == labels[:half]).mean(),
+        (ranked[:, -2:] == labels[:, None]).any(1).mean(),
+        (ranked[:, -1] == (labels + 1) % 10).mean(),
+    ]
+    assert len(set(np.round(ways, 3))) == len(ways)
+
+
+def test_what_is_kept_is_found_again_and_a_spoilt_file_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
+    kept = Kept(models.CNN, 1)
+    kept["numbers"] = np.arange(3.0)
+    kept.save()
+    again = Kept(models.CNN, 1)
+    assert list(again["numbers"]) == [0, 1, 2]
+    assert Kept(models.CNN, 2) == {}  # of other threads
+    with open(kept.path, "wb") as file:
+        file.write(b"no archive")
+    assert Kept(models.CNN, 1) == {}
+
+
+def test_a_check_without_a_number_fails():
+    assert not Check("loss", float("nan"), 1.0).passed
+    assert not Check("loss", float("inf"), 1.0).passed
+    assert Check("loss", 1.0, 1.0).passed
+
+
+def test_a_module_that_raises_fails_the_rung_and_says_why():
+    class Broken:
+        @staticmethod
+        def configure(lane, threads, seed):
+            return {"layout": "NCHW", "precision": "float32"}
+
+        @staticmethod
+        def symbol(settings, hp):
+            raise ValueError("no such layer")
+
+        weights = None
+
+    certifier = Certifier(models.CNN, 1)
+    certifier.take(Broken, "same")
+    result = certifier.climb("weights")
+    assert not result["passed"] and "ValueError: no such layer" in result["detail"]
+
+
+def test_a_model_without_dropout_has_no_rung_for_it():
+    assert "dropout" in Certifier(models.CNN, 1).rungs
+    assert "dropout" not in Certifier(models.MLP, 1).rungs
