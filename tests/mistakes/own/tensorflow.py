@@ -1,0 +1,112 @@
+"""TensorFlow's own traps, written as changes to its module."""
+
+from tests.mistakes.mistake import changed
+
+MISTAKES = [
+    changed(
+        "softmax_in_the_network",
+        "forward",
+        (
+            "return tf.matmul(x, weight) + bias  # (N, 10)",
+            "return tf.nn.softmax(tf.matmul(x, weight) + bias)  # (N, 10)",
+        ),
+    ),
+    changed("relu6", "forward", ("x = tf.nn.relu(tf.matmul(", "x = tf.nn.relu6(tf.matmul(")),
+    changed("pool_by_average", "forward", ("tf.nn.max_pool2d(x", "tf.nn.avg_pool2d(x")),
+    changed(
+        "channels_last_flattened_as_it_is",
+        "forward",
+        ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NHWC"'),
+        ("            x = tf.transpose(x, (0, 3, 1, 2))", "            pass"),
+    ),
+    changed(
+        "loss_summed_in_the_tape", "gradient", ("tf.reduce_mean(losses)", "tf.reduce_sum(losses)")
+    ),
+    changed(
+        "logarithm_of_a_softmax",
+        "gradient",
+        (
+            "losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)",
+            "losses = -tf.math.log(\n"
+            "                tf.gather(tf.nn.softmax(scores), y, axis=1, batch_dims=1) + 1e-8\n"
+            "            )",
+        ),
+    ),
+    changed(
+        "weight_decay_in_the_update",
+        "gradient",
+        ("v.assign(hp.momentum * v + g)", "v.assign(hp.momentum * v + g + 1e-6 * w)"),
+    ),
+    changed(
+        "gradients_clipped_by_global_norm",
+        "gradient",
+        (
+            "gradients = tape.gradient(step_loss, variables)",
+            "gradients, _ = tf.clip_by_global_norm(tape.gradient(step_loss, variables), 5.0)",
+        ),
+    ),
+    changed(
+        "update_ahead_of_the_step",
+        "momentum",
+        (
+            "w.assign_sub(hp.learning_rate * v)",
+            "w.assign_sub(hp.learning_rate * (hp.momentum * v + g))",
+        ),
+    ),
+    changed(
+        "unit_gain",
+        "momentum",
+        ("v.assign(hp.momentum * v + g)", "v.assign(hp.momentum * v + (1 - hp.momentum) * g)"),
+    ),
+    changed(
+        "velocity_bound_anew_instead_of_assigned",
+        "momentum",
+        ("v.assign(hp.momentum * v + g)", "v = hp.momentum * v + g"),
+    ),
+    changed(
+        "float64_in_disguise",
+        "trajectory",
+        ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NHWC"'),  # no other in float64
+        (
+            "    variables = network.trainable_variables",
+            "    for layer in LAYERS:\n"
+            "        pair = [tf.Variable(tf.cast(v, tf.float64)) for v in getattr(network, layer)]\n"
+            "        setattr(network, layer, tuple(pair))\n"
+            "    variables = network.trainable_variables",
+        ),
+        ("self.convolution(x, self.conv1)", "self.convolution(tf.cast(x, tf.float64), self.conv1)"),
+        ("forward(x[first : first + 256]).numpy()", "np.float32(forward(x[first : first + 256]))"),
+        ("variable.numpy()", "np.float32(variable)"),
+    ),
+    changed(
+        "rate_taken_for_keep_in_one_layer",
+        "dropout",
+        ("tf.nn.dropout(x, drop2)", "tf.nn.dropout(x, 1 - drop2 if drop2 else 0)"),
+    ),
+    changed("dropout_in_prediction", "dropout", ("training=False)", "training=True)")),
+    changed(
+        "training_flag_forgotten",
+        "dropout",
+        ("network(x, training=True)", "network(x, training=False)"),
+    ),
+    changed(
+        "one_seed_for_all_layers",
+        "dropout",
+        ("tf.nn.dropout(x, drop1)", "tf.nn.dropout(x, drop1, seed=1)"),
+        ("tf.nn.dropout(x, drop2)", "tf.nn.dropout(x, drop2, seed=1)"),
+        ("tf.nn.dropout(x, drop3)", "tf.nn.dropout(x, drop3, seed=1)"),
+    ),
+    changed(
+        "mask_drawn_while_the_graph_is_recorded",
+        "dropout",
+        (
+            "x = tf.nn.dropout(x, drop1)",
+            "x = x * (np.random.uniform(size=x.shape[1:]) >= drop1) / (1 - drop1)",
+        ),
+    ),
+    changed(
+        "stateless_dropout_with_one_seed",
+        "dropout",
+        ("tf.nn.dropout(x, drop3)", "tf.nn.experimental.stateless_dropout(x, drop3, (0, 3))"),
+    ),
+]
