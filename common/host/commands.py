@@ -12,6 +12,8 @@ from common.host.errors import InputError
 # The process that tells its user why it and its children were stopped.
 SPEAKER = "ROSETTA_SPEAKER"
 
+_interrupts = []  # that were raised while a command ran
+
 
 class OneLineParser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
@@ -47,7 +49,10 @@ def guarded(command, arguments):
     """
     speaker = os.environ.get(SPEAKER)
     os.environ[SPEAKER] = str(os.getpid())
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:  # as under nohup, or with "&" in a script
+            signal.signal(number, _interrupt)
     try:
         return command(arguments)
     except InputError as error:
@@ -58,12 +63,14 @@ def guarded(command, arguments):
         if stop is None:
             raise
         ignore_signals()
-        before = signal.SIG_IGN
+        before = {}
         if speaker != str(os.getppid()):
             print("error: %s" % reason(stop), file=sys.stderr)
         return 143 if isinstance(stop, Terminated) else 130
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+        _interrupts.clear()
         os.environ.pop(SPEAKER)
         if speaker is not None:
             os.environ[SPEAKER] = speaker
@@ -84,8 +91,18 @@ def call(command):
         raise
 
 
-def _terminate(number, frame):
-    raise Terminated()
+def _interrupt(number, frame):
+    _interrupts.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
+    raise _interrupts[-1]
+
+
+def check_interrupt():
+    """Raise an interrupt anew that was lost on its way.
+
+    NumPy, for one, drops what is raised while it asks an array of JAX's for its buffer.
+    """
+    if _interrupts:
+        raise _interrupts[-1]
 
 
 def interrupt_in(error):

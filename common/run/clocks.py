@@ -6,6 +6,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from common.host import commands
+
 BLOCK = 8  # steps between two looks at the clock: a device that runs ahead is seldom held up
 
 Pass = namedtuple("Pass", "losses blocks seconds outside")
@@ -56,6 +58,7 @@ def timed_pass(module, model, batches, before=None, report=lambda losses, second
         outside += block_started - now
 
     for loss in module.train(model, batches):
+        commands.check_interrupt()
         unread.append(loss)
         if len(unread) == BLOCK or (first_pass and not blocks):
             end_block()

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import jsonschema
 import psutil
@@ -13,6 +14,7 @@ import pytest
 
 from common.host import commands
 from common.host.files import ROOT
+from common.run import clocks
 
 STEPS = 10  # of an epoch
 
@@ -105,6 +107,26 @@ def test_a_signal_stops_the_certificate_with_the_run(number, code, tmp_path):
     assert "Traceback" not in text
     child.wait(timeout=10)
     assert not (tmp_path / "result.json").exists()
+
+
+def test_an_interrupt_that_a_framework_dropped_is_raised_at_the_next_step(capsys):
+    def command(arguments):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10)
+        except KeyboardInterrupt:
+            pass
+        module = mock.Mock(train=lambda model, batches: iter([1.0]))
+        clocks.timed_pass(module, None, None)
+
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        assert commands.guarded(command, []) == 130
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert capsys.readouterr().err == "error: stopped by Ctrl-C\n"
+    assert commands.guarded(lambda _: commands.check_interrupt() or 0, []) == 0
 
 
 def test_an_interrupt_that_a_framework_turned_into_its_own_error_is_one():
