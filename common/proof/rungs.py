@@ -306,14 +306,14 @@ class Certifier:
         losses, pairs, _ = self._probe_run()
         last = probes.layers(self.model)[-1] + ".bias"
         step = np.float64(pairs[0][0][last]) - pairs[0][1][last]
-        right = np.full(self.model.classes - 1, -dropout.LEARNING_RATE / PROBE_BATCH)
+        shares = -step[1:] * PROBE_BATCH / dropout.LEARNING_RATE  # 1, or somewhat less with Adam
         expected = probes.CERTAIN * dropout.SEEN / PROBE_BATCH
         detail = (
             "the loss of labels that are all but impossible is %.4g, not about %.4g, or has no "
             "gradient: look for a probability that is clipped" % (losses[0], expected)
         )
-        error = abs(losses[0] / expected - 1) + distance(step[1:], right) / abs(right[0])
-        return Check("unlikely labels", error, 1e-2, detail)
+        error = max(abs(losses[0] / expected - 1), np.abs(shares - 1).max())
+        return Check("unlikely labels", error, 0.1, detail)
 
     def _ties(self, ours):
         """Who gets the gradient of equal maxima is named in the settings, and named rightly."""
