@@ -9,6 +9,7 @@ from common.proof.rungs import RUNGS
 from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"
+PLANTED = HERE / "mistakes"
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -91,6 +92,56 @@ def certificates(committed):
     return Table("Certificates", note, ["run"] + [name + " " for name in RUNGS], rows)
 
 
+def planted():
+    """What came of planting the known mistakes in each environment, in the registry's order."""
+    found = {path.stem: json.loads(path.read_text()) for path in PLANTED.glob("*.json")}
+    return {name: found[name] for name in frameworks.FRAMEWORKS if name in found}
+
+
+def mistakes():
+    """A row for each mistake that can be made anywhere: the rung that caught it, by environment."""
+    environments = planted()
+    shared = [
+        name
+        for name in next(iter(environments.values()), {"mistakes": {}})["mistakes"]
+        if all(name in one["mistakes"] for one in environments.values())
+    ]
+    rows = []
+    for name in shared:
+        caught = [one["mistakes"][name][1] or "MISSED" for one in environments.values()]
+        rows.append([name.replace("_", " ")] + caught)
+    note = (
+        "Each was put into each environment's module on purpose, and the certificate climbed: "
+        "the rung that caught it."
+    )
+    return Table("Planted mistakes", note, ["mistake"] + list(environments), rows)
+
+
+def own_mistakes():
+    """A row for each environment: its framework's own traps, and whether any were missed."""
+    environments = planted()
+    rows = []
+    for name, one in environments.items():
+        everywhere = set.intersection(*(set(e["mistakes"]) for e in environments.values()))
+        own = {trap: rungs for trap, rungs in one["mistakes"].items() if trap not in everywhere}
+        caught = sum(1 for _, rung in one["mistakes"].values() if rung)
+        traps = [
+            "%s (%s)" % (trap.replace("_", " "), at or "MISSED") for trap, (_, at) in own.items()
+        ]
+        alarms = [lane for lane, rungs in one["false_alarms"].items() if rungs]
+        rows.append(
+            [
+                name,
+                "%d of %d" % (caught, len(one["mistakes"])),
+                ", ".join(alarms) or "none",
+                ", ".join(traps),
+            ]
+        )
+    note = "Changes to the module's own source, as somebody who ports to this framework makes them."
+    columns = ["environment", "caught ", "false alarms", "its own traps, and the rung"]
+    return Table("Each framework's own traps", note, columns, rows)
+
+
 def results(committed, machine):
     """Accuracy, time and memory of the runs on one machine; no time without its certificate."""
     rows = []
@@ -133,7 +184,12 @@ def differs():
     return json.loads(ORIGINAL.read_text(encoding="utf-8"))["differs"]
 
 
+def proofs(committed):
+    """What shows that all compute the same, and that it would be seen if they did not."""
+    return [certificates(committed)] + ([mistakes(), own_mistakes()] if planted() else [])
+
+
 def every(committed):
     """All tables, in the order in which they are read."""
     measured = [results(committed, machine) for machine in machines(committed)]
-    return [environments(), certificates(committed)] + measured + [original()]
+    return [environments()] + proofs(committed) + measured + [original()]
