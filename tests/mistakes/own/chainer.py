@@ -1,0 +1,95 @@
+"""Chainer's own traps, written as changes to its module."""
+
+from tests.mistakes.mistake import changed
+
+MISTAKES = [
+    changed(
+        "nesterov_optimiser", "momentum", ("optimizers.MomentumSGD(", "optimizers.NesterovAG(")
+    ),
+    changed(
+        "weight_decay_hook",
+        "gradient",
+        (
+            "optimizer.setup(network)",
+            "optimizer.setup(network)\n"
+            "    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(1e-6))",
+        ),
+    ),
+    changed(
+        "gradient_clipping_hook",
+        "gradient",
+        (
+            "optimizer.setup(network)",
+            "optimizer.setup(network)\n"
+            "    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(5))",
+        ),
+    ),
+    changed("cleargrads_forgotten", "gradient", ("        network.cleargrads()\n", "")),
+    changed(
+        "softmax_twice",
+        "gradient",
+        ("criterion(network(x), y)", "criterion(F.softmax(network(x)), y)"),
+    ),
+    changed(
+        "loss_not_reduced",
+        "gradient",
+        (
+            "criterion = F.softmax_cross_entropy",
+            'criterion = lambda x, y: F.sum(F.softmax_cross_entropy(x, y, reduce="no"))',
+        ),
+    ),
+    changed(
+        "first_class_ignored",
+        "gradient",
+        (
+            "criterion = F.softmax_cross_entropy",
+            "criterion = lambda x, y: F.softmax_cross_entropy(x, y, ignore_label=0)",
+        ),
+    ),
+    changed(
+        "no_backprop_in_training",
+        "gradient",
+        (
+            'using_config("train", True):',
+            'using_config("train", True), chainer.no_backprop_mode():',
+        ),
+    ),
+    changed(
+        "weights_are_views",
+        "gradient",
+        ("np.array(cuda.to_cpu(model[0][layer].W.array))", "cuda.to_cpu(model[0][layer].W.array)"),
+    ),
+    changed(
+        "clipped_relu",
+        "forward",
+        ("F.relu(self.dense1(x))", "F.clipped_relu(self.dense1(x), 6.0)"),
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        (
+            "F.max_pooling_2d(self.conv2(x), 2, cover_all=False)",
+            "F.average_pooling_2d(self.conv2(x), 2)",
+        ),
+    ),
+    changed("train_mode_off_in_training", "dropout", ('"train", True', '"train", False')),
+    changed("train_mode_left_on_in_prediction", "dropout", ('"train", False', '"train", True')),
+    changed(
+        "masks_reseeded_in_each_pass",
+        "dropout",
+        (
+            "network, criterion, optimizer = model\n",
+            "network, criterion, optimizer = model\n    network.xp.random.seed(0)\n",
+        ),
+    ),
+    changed(
+        "float64_in_disguise",
+        "trajectory",
+        ("send(weight.copy())", "send(weight.astype(np.float64))"),
+        ("x = network.device.send(x)", "x = network.device.send(x.astype(np.float64))"),
+        ("send(x[first : first + 64])", "send(x[first : first + 64].astype(np.float64))"),
+        ("cuda.to_cpu(network(part).array)", "cuda.to_cpu(network(part).array.astype(np.float32))"),
+        ("(model[0][layer].W.array))", "(model[0][layer].W.array), np.float32)"),
+        ("(model[0][layer].b.array))", "(model[0][layer].b.array), np.float32)"),
+    ),
+]

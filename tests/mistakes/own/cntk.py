@@ -1,0 +1,64 @@
+"""CNTK's own traps, written as changes to its module."""
+
+from tests.mistakes.mistake import changed
+
+MISTAKES = [
+    changed("unit_gain_by_default", "momentum", ("        unit_gain=False,\n", "")),
+    changed("nesterov_learner", "momentum", ("C.momentum_sgd(", "C.nesterov(")),
+    changed(
+        "momentum_for_a_batch_of_64",
+        "momentum",
+        ("momentum_schedule(hp.momentum)", "momentum_schedule(hp.momentum, minibatch_size=64)"),
+    ),
+    changed(
+        "learning_rate_for_a_batch_of_64",
+        "gradient",
+        ("schedule(hp.learning_rate)", "schedule(hp.learning_rate, minibatch_size=64)"),
+    ),
+    changed(
+        "learning_rate_per_sample",
+        "gradient",
+        ("schedule(hp.learning_rate)", "schedule(hp.learning_rate, minibatch_size=1)"),
+    ),
+    changed(
+        "l2_regularization",
+        "gradient",
+        ("unit_gain=False,", "unit_gain=False, l2_regularization_weight=1e-6,"),
+    ),
+    changed(
+        "gradient_clipping",
+        "gradient",
+        ("unit_gain=False,", "unit_gain=False, gradient_clipping_threshold_per_sample=5,"),
+    ),
+    changed(
+        "softmax_twice",
+        "gradient",
+        (
+            "cross_entropy_with_softmax(network, y)",
+            "cross_entropy_with_softmax(C.softmax(network), y)",
+        ),
+    ),
+    changed(
+        "log_of_softmax",
+        "gradient",
+        (
+            "C.cross_entropy_with_softmax(network, y)",
+            "-C.reduce_sum(y * C.log(C.softmax(network)))",
+        ),
+    ),
+    changed(
+        "relu_with_a_ceiling",
+        "forward",
+        ("Dense(512, activation=C.relu", "Dense(512, activation=lambda h: C.clip(h, 0.0, 6.0)"),
+    ),
+    changed(
+        "transpose_forgotten", "weights", ("w.T.reshape(block.W.shape)", "w.reshape(block.W.shape)")
+    ),
+    changed(
+        "one_seed_for_all_layers",
+        "dropout",
+        ("seed=seed + 1", "seed=seed"),
+        ("seed=seed + 2", "seed=seed"),
+    ),
+    changed("seed_unsaid", "dropout", ("Dropout(drop1, seed=seed)", "Dropout(drop1)")),
+]

@@ -1,0 +1,63 @@
+"""Theano's own traps, written as changes to its module."""
+
+from tests.mistakes.mistake import changed
+
+MISTAKES = [
+    changed("filter_flip_by_default", "forward", (", filter_flip=False)", ")")),
+    changed(
+        "relu_with_half_a_gradient_at_0",
+        "gradient",
+        ("return T.maximum(0, h)", "return T.nnet.relu(h)"),
+    ),
+    changed(
+        "ties_shared_unsaid",
+        "gradient",
+        (
+            "return T.maximum(T.maximum(a, b), T.maximum(c, d))",
+            "from theano.tensor.signal.pool import pool_2d\n\n"
+            "        return pool_2d(h, (2, 2), ignore_border=True)",
+        ),
+    ),
+    changed("last_steps_velocity", "gradient", ("(w, w + new_v)", "(w, w + v)")),
+    changed("updates_not_handed_over", "gradient", ("cost, updates=updates, mode", "cost, mode")),
+    changed("cost_summed", "gradient", (", y).mean()", ", y).sum()")),
+    changed(
+        "probabilities_clipped",
+        "gradient",
+        ("softmax(train_scores)", "T.clip(softmax(train_scores), 1e-7, 1 - 1e-7)"),
+    ),
+    changed(
+        "weights_are_views",
+        "gradient",
+        ("shared.get_value() for", "shared.get_value(borrow=True) for"),
+    ),
+    changed(
+        "nesterov_written_out",
+        "momentum",
+        ("(w, w + new_v)", "(w, w + hp.momentum * new_v - hp.learning_rate * g)"),
+    ),
+    changed(
+        "velocity_of_a_mean",
+        "momentum",
+        ("- hp.learning_rate * g", "- (1 - hp.momentum) * hp.learning_rate * g"),
+    ),
+    changed("binomial_keeps_the_rate", "dropout", ("p=1 - rate,", "p=rate,")),
+    changed("dropout_not_scaled", "dropout", ('dtype="float32") / (1 - rate)', 'dtype="float32")')),
+    changed(
+        "streams_seeded_alike",
+        "dropout",
+        ("h * random.binomial(", "h * MRG_RandomStreams(int(seed)).binomial("),
+    ),
+    changed("dropout_in_prediction", "dropout", ("if not training or rate == 0:", "if rate == 0:")),
+    changed(
+        "float64_in_disguise",
+        "trajectory",
+        ('np.zeros(shape, "float32")', 'np.zeros(shape, "float64")'),
+        ('np.zeros(shape[0], "float32")', 'np.zeros(shape[0], "float64")'),
+        ('x = T.tensor4("x")', 'x = T.dtensor4("x")'),
+        ("w.set_value(weights[name])", "w.set_value(np.float64(weights[name]))"),
+        ("np.zeros_like(weights[name])", "np.zeros(weights[name].shape)"),
+        ("predict_step(x[i : i + 64])", 'predict_step(x[i : i + 64]).astype("float32")'),
+        ("shared.get_value() for", 'shared.get_value().astype("float32") for'),
+    ),
+]
