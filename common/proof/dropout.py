@@ -28,7 +28,7 @@ Masks.__doc__ = """What the three dropout layers multiplied by in one training s
 
 first: (9, 50, 16, 16); NaN where it is not seen, 0 also where the second layer dropped the value.
 second: (9, 100, 8, 8); NaN where it is not seen.
-third: (9, 512); NaN where it is not seen.
+third: (9, 512); of each observation's own units on the way back, of all others on the way there.
 backward: {layer: (measured, expected)} of what came back through the first two, a bias each.
 """
 
@@ -77,8 +77,12 @@ def observe(before, after, tied):
         into_hidden = step["dense1.bias"][kept]
         features[n] = (step["dense1.weight"][kept] / into_hidden[:, None]).mean(0)
         returned[n] = into_hidden.dot(before["dense1.weight"][kept])
-        third[n, fed] = np.nan  # too small a change of these weights, which are not 0
     third /= features.dot(before["dense1.weight"].T) + before["dense1.bias"]  # the hidden units
+    for n in range(SEEN):
+        # What these add is too little for weights that are not 0: seen on the way back instead.
+        fed = np.arange(n, 512, SEEN)
+        into_hidden = into_scores[n] * before["dense2.weight"][1 + n, fed]
+        third[n, fed] = -step["dense1.bias"][fed] / into_hidden
     pixels = features.reshape(SEEN, 100, 8, 8)
     second = np.full(pixels.shape, np.nan)
     second[:, 50:] = pixels[:, 50:]
