@@ -1,0 +1,126 @@
+"""Keras's own traps, written as changes to its module, which serves three backends."""
+
+from tests.mistakes.mistake import changed
+
+TRACED = ("keras", "keras-cuda", "keras-jax", "keras-jax-cuda")
+
+SGD = "keras.optimizers.SGD(hp.learning_rate, hp.momentum)"
+
+
+def with_optimiser(name, rung, argument):
+    """A mistake that is an argument of the optimiser."""
+    return changed(name, rung, (SGD, SGD[:-1] + ", %s)" % argument))
+
+
+MISTAKES = [
+    changed(
+        "softmax_on_the_last_layer",
+        "forward",
+        ("layers.Dense(10),", 'layers.Dense(10, activation="softmax"),'),
+    ),
+    changed(
+        "flatten_taken_for_channels_first",
+        "forward",
+        (".reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)  # H, W, C", ""),
+        (".reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)  # C, H, W", ""),
+    ),
+    changed(
+        "relu_with_a_ceiling",
+        "forward",
+        ("layers.ReLU(),  # after the pool", "layers.ReLU(6),  # after the pool"),
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        ("layers.MaxPooling2D(2),  # (N, 50, 16, 16)", "layers.AveragePooling2D(2),"),
+    ),
+    changed(
+        "one_layer_in_mixed_bfloat16",
+        "forward",
+        (
+            'layers.Dense(512, activation="relu")',
+            'layers.Dense(512, activation="relu", dtype="mixed_bfloat16")',
+        ),
+    ),
+    changed("from_logits_forgotten", "gradient", ("from_logits=True", "from_logits=False")),
+    changed(
+        "loss_reduced_by_sum", "gradient", ("from_logits=True", 'from_logits=True, reduction="sum"')
+    ),
+    with_optimiser("weight_decay_in_the_optimiser", "gradient", "weight_decay=1e-6"),
+    with_optimiser("clipnorm", "gradient", "clipnorm=1.0"),
+    with_optimiser("global_clipnorm", "gradient", "global_clipnorm=5.0"),
+    with_optimiser("clipvalue", "gradient", "clipvalue=1.0"),
+    changed(
+        "kernel_regularised",
+        "gradient",
+        (
+            'layers.Dense(512, activation="relu")',
+            'layers.Dense(512, activation="relu", kernel_regularizer=keras.regularizers.L2(1e-6))',
+        ),
+    ),
+    with_optimiser("nesterov_asked_for", "momentum", "nesterov=True"),
+    with_optimiser("gradients_accumulated", "gradient", "gradient_accumulation_steps=2"),
+    changed(
+        "compiled_anew_in_each_pass",
+        "momentum",
+        (
+            "    for x, y in batches:\n",
+            "    hp = model.optimizer.get_config()\n"
+            "    model.compile(\n"
+            '        keras.optimizers.SGD(hp["learning_rate"], hp["momentum"]), model.loss\n'
+            "    )\n"
+            "    for x, y in batches:\n",
+        ),
+    ),
+    changed(
+        "dropout_in_prediction",
+        "dropout",
+        (
+            "return model.predict(x, batch_size=256, verbose=0)",
+            "return keras.ops.convert_to_numpy(model(x, training=True))",
+        ),
+    ),
+    changed(
+        "seeds_written_in",
+        "dropout",
+        ("layers.Dropout(drop1)", "layers.Dropout(drop1, seed=1)"),
+        ("layers.Dropout(drop2)", "layers.Dropout(drop2, seed=2)"),
+        ("layers.Dropout(drop3)", "layers.Dropout(drop3, seed=3)"),
+    ),
+    changed(
+        "one_seed_for_all_layers",
+        "dropout",
+        ("layers.Dropout(drop1)", 'layers.Dropout(drop1, seed=settings["seed"])'),
+        ("layers.Dropout(drop2)", 'layers.Dropout(drop2, seed=settings["seed"])'),
+        ("layers.Dropout(drop3)", 'layers.Dropout(drop3, seed=settings["seed"])'),
+    ),
+    changed(
+        "mask_drawn_while_the_step_is_traced",
+        "dropout",
+        (
+            "def symbol(settings, hp):",
+            "class Dropout(layers.Layer):\n"
+            "    def __init__(self, rate):\n"
+            "        super().__init__()\n"
+            "        self.rate = rate\n\n"
+            "    def call(self, x, training=False):\n"
+            "        if not training or not self.rate:\n"
+            "            return x\n"
+            "        mask = np.random.uniform(size=x.shape[1:]) >= self.rate\n"
+            "        return x * mask.astype(np.float32) / (1 - self.rate)\n\n\n"
+            "def symbol(settings, hp):",
+        ),
+        ("layers.Dropout(drop3)", "Dropout(drop3)"),
+        only=TRACED,  # PyTorch traces no step
+    ),
+    changed(
+        "gaussian_dropout",
+        "dropout",
+        ("layers.Dropout(drop3)", "layers.GaussianDropout(drop3)"),
+    ),
+    changed(
+        "among_the_five_highest",
+        "accuracy",
+        ("sparse_categorical_accuracy(", "sparse_top_k_categorical_accuracy("),
+    ),
+]
