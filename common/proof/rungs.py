@@ -489,8 +489,9 @@ class Certifier:
             sigma = np.sqrt(right * (1 - right) / kept.size)
             yield Check(what, abs(kept.mean() - right), SIGMAS * sigma, detail)
             what = "dropout %d: scale" % number
-            scale = float(np.median(seen[kept])) if kept.any() else np.inf
-            detail = "%s is %.4f, not %.4f" % (what, scale, 1 / right)
+            scales = seen[kept] if kept.any() else np.array([np.inf])
+            scale = scales[np.argmax(np.abs(scales - 1 / right))]
+            detail = "%s is %.4f for some, not %.4f" % (what, scale, 1 / right)
             yield Check(what, abs(scale - 1 / right), 2e-3 / right, detail)
             # One mask for all observations, or for all channels, shows in neighbours.
             mask = getattr(masks[0], name)

@@ -2,6 +2,22 @@
 
 from tests.mistakes.mistake import changed
 
+LEAKY = (
+    "def configure(",
+    """class Leaky(Dropout):
+    def forward(self, x, training):
+        if training and self.rate:
+            x *= self.random.random_sample(x.shape) >= self.rate
+            x /= 1 - self.rate
+        return x
+
+    def backward(self, g):
+        return g
+
+
+def configure(""",
+)
+
 MISTAKES = [
     changed("relu_forgotten", "forward", ("        ReLU(settings),\n", "")),
     changed("dropout_in_prediction", "dropout", ("training=False", "training=True")),
@@ -14,4 +30,13 @@ MISTAKES = [
         ),
     ),
     changed("float64_in_disguise", "trajectory", ('"float32",', '"float64",')),
+]
+MISTAKES += [
+    changed(
+        "gradient_past_dropout_%d" % layer,
+        "dropout",
+        LEAKY,
+        ("Dropout(settings, drop%d, random)" % layer, "Leaky(settings, drop%d, random)" % layer),
+    )
+    for layer in (1, 2, 3)
 ]
