@@ -7,7 +7,9 @@ CNTK, THEANO = ("keras-cntk",), ("keras-theano",)
 MISTAKES = [
     changed("nesterov_asked_for", "momentum", ("nesterov=False)", "nesterov=True)")),
     changed("decay_of_the_learning_rate", "gradient", ("nesterov=False)", "decay=1e-4)")),
+    changed("decay_of_the_examples", "momentum", ("nesterov=False)", "decay=1e-6)")),
     changed("clipnorm", "gradient", ("nesterov=False)", "clipnorm=5)")),
+    changed("clipvalue", "gradient", ("nesterov=False)", "clipvalue=0.5)")),
     changed(
         "kernel_regularizer",
         "gradient",
