@@ -70,8 +70,8 @@ MISTAKES = [
         (
             "    variables = network.trainable_variables",
             "    for layer in LAYERS:\n"
-            "        pair = [tf.Variable(tf.cast(v, tf.float64)) for v in getattr(network, layer)]\n"
-            "        setattr(network, layer, tuple(pair))\n"
+            "        pair = [tf.cast(v, tf.float64) for v in getattr(network, layer)]\n"
+            "        setattr(network, layer, tuple(tf.Variable(v) for v in pair))\n"
             "    variables = network.trainable_variables",
         ),
         ("self.convolution(x, self.conv1)", "self.convolution(tf.cast(x, tf.float64), self.conv1)"),
