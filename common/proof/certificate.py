@@ -4,7 +4,6 @@ import glob
 import hashlib
 import json
 import os
-import subprocess
 import sys
 
 from common.given import models
@@ -78,7 +77,7 @@ def obtain(model, name, module, lane, settings):
         print("proving    once; the certificate is kept for later runs", flush=True)
         command = [sys.executable, "-m", "common.proof", name]
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
-        code = subprocess.call(command)
+        code = commands.call(command)
         certificate = _kept(model, name, lane, known_as)
         if code not in (0, FAILED) or certificate is None:
             raise InputError("%s: the certificate could not be made (see above)" % name)

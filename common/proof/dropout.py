@@ -8,7 +8,8 @@ float32 resolves these changes, and that they do not disturb the next step.
 
 Of these features channels 50..99 are 1 before dropout 2. Channels 0..49 went through dropout 1,
 too: of each window of the second pool a single value is lit, so that its mask is seen, and not the
-maximum of four.
+maximum of four. A bias behind dropout 1 leaves something of what it dropped, so that the two masks
+are told apart, and would show a layer that stands in another place.
 """
 
 from collections import namedtuple
@@ -20,13 +21,14 @@ from common.proof import probes
 
 SEEN = 9  # observations whose masks are seen: the first ones of a batch
 RATES = (0.15, 0.3, 0.5)  # no two alike, so that exchanged layers show
+BEHIND = 0.5  # the bias between dropout 1 and 2
 SMALL = 2.0**-17  # every weight of the first dense layer
 LEARNING_RATE = 2.0**-20
 
 Masks = namedtuple("Masks", "first second third backward")
 Masks.__doc__ = """What the three dropout layers multiplied by in one training step.
 
-first: (9, 50, 16, 16); NaN where it is not seen, 0 also where the second layer dropped the value.
+first: (9, 50, 16, 16); NaN where it is not seen, because nothing is lit or dropout 2 dropped it.
 second: (9, 100, 8, 8); NaN where it is not seen.
 third: (9, 512); of each observation's own units on the way back, of all others on the way there.
 backward: {layer: (measured, expected)} of what came back through the first two, a bias each.
@@ -43,6 +45,7 @@ def batch(batch_size):
         kernel = weights[layer + ".weight"]
         for channel in range(50):
             kernel[channel, channel, 1, 1] = 1
+    weights["conv3.bias"][:50] = BEHIND
     weights["conv4.bias"][50:] = 1
     weights["dense1.weight"][:] = SMALL
     for hidden in range(512):
@@ -84,14 +87,19 @@ def observe(before, after, tied):
         into_hidden = into_scores[n] * before["dense2.weight"][1 + n, fed]
         third[n, fed] = -step["dense1.bias"][fed] / into_hidden
     pixels = features.reshape(SEEN, 100, 8, 8)
+    lit = pixels[:, :50] * (1 - RATES[1])
+    kept = lit > BEHIND / 2  # by dropout 2, which would leave 0
+    through = np.where(kept, lit - BEHIND, np.nan)  # dropout 1: its scale, or 0
+    first = np.full((SEEN, 50, 16, 16), np.nan)
+    first[:, :, ::2, ::2] = through
     second = np.full(pixels.shape, np.nan)
     second[:, 50:] = pixels[:, 50:]
-    first = np.full((SEEN, 50, 16, 16), np.nan)
-    first[:, :, ::2, ::2] = pixels[:, :50]
-    through = (returned.reshape(pixels.shape) * pixels)[:, :50].sum((0, 2, 3))
+    returned = returned.reshape(pixels.shape)[:, :50] * kept / (1 - RATES[1])
+    # Where dropout 1 dropped the lit value, all four of its window are equal.
+    equal = np.where(np.abs(through) < 1e-2, tied, 1)
     backward = {
-        1: (step["conv2.bias"], through * tied),
-        2: (step["conv4.bias"][:50], through * (1 - RATES[0])),  # not yet scaled by the first
+        1: (step["conv2.bias"], tied * np.nansum(returned * through, (0, 2, 3))),
+        2: (step["conv4.bias"][:50], (returned * equal).sum((0, 2, 3))),
     }
     return Masks(first, second, third, backward)
 

@@ -15,7 +15,7 @@ STEPS = 20  # of the recipe model
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
 PLAIN = np.float32(1)
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
-SATURATED = np.float32(4096)  # makes scores so large that softmax leaves no gradient
+SATURATED = np.float32(2**16)  # makes scores so large that softmax leaves no gradient
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
 
@@ -118,7 +118,7 @@ class Oracle:
             ranked = np.sort(scores, 1)
             lead = ranked[:, -1] - ranked[:, -2]
             chosen = np.argsort(-lead)[:GRADIENT_BATCH]
-            assert lead[chosen].min() > 110, "exp(-104) is the first that float32 takes for 0"
+            assert lead[chosen].min() > 800, "exp(-746) is the first that float64 takes for 0"
             return np.array([chosen, scores[chosen].argmax(1)])
 
         chosen, labels = self._keep("silent", search).astype(np.int64)
