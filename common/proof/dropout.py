@@ -30,8 +30,9 @@ Masks.__doc__ = """What the three dropout layers multiplied by in one training s
 
 first: (9, 50, 16, 16); NaN where it is not seen, because nothing is lit or dropout 2 dropped it.
 second: (9, 100, 8, 8); NaN where it is not seen.
-third: (9, 512); of each observation's own units on the way back, of all others on the way there.
-backward: {layer: (measured, expected)} of what came back through the first two, a bias each.
+third: (9, 512).
+backward: {layer: (measured, expected)} of what came back: through the first two a bias for each
+    channel, through the third what multiplied each observation's own units.
 """
 
 
@@ -80,12 +81,19 @@ def observe(before, after, tied):
         into_hidden = step["dense1.bias"][kept]
         features[n] = (step["dense1.weight"][kept] / into_hidden[:, None]).mean(0)
         returned[n] = into_hidden.dot(before["dense1.weight"][kept])
-    third /= features.dot(before["dense1.weight"].T) + before["dense1.bias"]  # the hidden units
+    hidden = features.dot(before["dense1.weight"].T) + before["dense1.bias"]  # (9, 512)
+    came_back, went = np.empty(512), np.empty(512)  # of each observation's own units
     for n in range(SEEN):
-        # What these add is too little for weights that are not 0: seen on the way back instead.
         fed = np.arange(n, 512, SEEN)
-        into_hidden = into_scores[n] * before["dense2.weight"][1 + n, fed]
-        third[n, fed] = -step["dense1.bias"][fed] / into_hidden
+        came_back[fed] = -step["dense1.bias"][fed] / (
+            into_scores[n] * before["dense2.weight"][1 + n, fed]
+        )
+        # What they add to their own score is too little for weights that are not 0. All nine add
+        # to class 0, whose weights are; the other eight are known.
+        others = third[:, fed].sum(0) - third[n, fed]
+        third[n, fed] = step["dense2.weight"][0, fed] / into_scores[n] - others
+        went[fed] = third[n, fed] / hidden[n, fed]
+    third /= hidden
     pixels = features.reshape(SEEN, 100, 8, 8)
     lit = pixels[:, :50] * (1 - RATES[1])
     kept = lit > BEHIND / 2  # by dropout 2, which would leave 0
@@ -100,6 +108,7 @@ def observe(before, after, tied):
     backward = {
         1: (step["conv2.bias"], tied * np.nansum(returned * through, (0, 2, 3))),
         2: (step["conv4.bias"][:50], (returned * equal).sum((0, 2, 3))),
+        3: (came_back, went),
     }
     return Masks(first, second, third, backward)
 

@@ -1,6 +1,7 @@
 """Plant every known mistake in one framework and see which rung catches it."""
 
 import importlib
+import re
 import tempfile
 from collections import OrderedDict
 
@@ -27,6 +28,10 @@ def caught(certifier, module, lane, mistake):
         for rung in [mistake.rung] + [one for one in certifier.rungs if one != mistake.rung]:
             certifier.take(wrong, lane)  # with models that no other rung has trained
             result = certifier.climb(rung, stop_early=True)
+            if re.match("(Name|Type|Attribute|Import|Syntax)Error: ", result["detail"]):
+                raise ValueError(
+                    "%s is no mistake but broken: %s" % (mistake.name, result["detail"])
+                )
             if not result["passed"]:
                 return rung, result["detail"]
     return None, ""

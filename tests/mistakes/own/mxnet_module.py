@@ -94,4 +94,9 @@ MISTAKES = [
         "accuracy",
         ("mx.metric.Accuracy()", "mx.metric.TopKAccuracy(5)"),
     ),
+    changed(
+        "loss_overwritten_by_the_next_step",
+        "trajectory",
+        ("get_outputs()[1].copy()", "get_outputs()[1]"),
+    ),
 ]

@@ -19,7 +19,7 @@ MISTAKES = [
         "gradient",
         ("nn.CrossEntropyLoss()", "nn.CrossEntropyLoss(label_smoothing=0.001)"),
     ),
-    changed("zero_grad_forgotten", "gradient", ("        optimizer.zero_grad()\n", "")),
+    changed("zero_grad_forgotten", "momentum", ("        optimizer.zero_grad()\n", "")),
     changed(
         "nesterov_asked_for",
         "momentum",

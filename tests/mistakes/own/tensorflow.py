@@ -109,4 +109,14 @@ MISTAKES = [
         "dropout",
         ("tf.nn.dropout(x, drop3)", "tf.nn.experimental.stateless_dropout(x, drop3, (0, 3))"),
     ),
+    changed(
+        "mask_redrawn_on_the_way_back",
+        "dropout",
+        (
+            "x = tf.nn.dropout(x, drop3)",
+            "x = tf.custom_gradient(\n"
+            "            lambda h: (tf.nn.dropout(h, drop3), lambda g: tf.nn.dropout(g, drop3))\n"
+            "        )(x)",
+        ),
+    ),
 ]
