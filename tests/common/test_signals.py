@@ -41,6 +41,12 @@ sys.exit(commands.guarded(runner.command, sys.argv[2:]))
 """
 
 
+def heed_signals():
+    """A terminal's programs heed Ctrl-C; those that a script starts with "&" inherit deafness."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def start(folder, proof, epochs):
     """A run in a process group of its own, as a terminal would start it; its stderr is a file."""
     command = [sys.executable, "-c", RUN, proof, "numpy", "--data", "synthetic", "--threads", "1"]
@@ -49,7 +55,12 @@ def start(folder, proof, epochs):
     environ = dict(os.environ, PYTHONPATH=ROOT, ROSETTA_CACHE=str(folder / "cache"))
     with open(str(folder / "stdout"), "wb") as out, open(str(folder / "stderr"), "wb") as error:
         return subprocess.Popen(
-            command, env=environ, stdout=out, stderr=error, start_new_session=True
+            command,
+            env=environ,
+            stdout=out,
+            stderr=error,
+            start_new_session=True,
+            preexec_fn=heed_signals,
         )
 
 
@@ -120,6 +131,7 @@ def test_an_interrupt_that_a_framework_dropped_is_raised_at_the_next_step(capsys
         clocks.timed_pass(module, None, None)
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    heed_signals()
     try:
         assert commands.guarded(command, []) == 130
     finally:
