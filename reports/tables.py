@@ -98,14 +98,16 @@ def planted():
     return {name: found[name] for name in frameworks.FRAMEWORKS if name in found}
 
 
+def everywhere(environments):
+    """The names of the mistakes that were planted in all of them, in their order."""
+    planted_in = [one["mistakes"] for one in environments.values()]
+    return [name for name in planted_in[0] if all(name in one for one in planted_in)]
+
+
 def mistakes():
     """A row for each mistake that can be made anywhere: the rung that caught it, by environment."""
     environments = planted()
-    shared = [
-        name
-        for name in next(iter(environments.values()), {"mistakes": {}})["mistakes"]
-        if all(name in one["mistakes"] for one in environments.values())
-    ]
+    shared = everywhere(environments)
     rows = []
     for name in shared:
         caught = [one["mistakes"][name][1] or "MISSED" for one in environments.values()]
@@ -120,10 +122,10 @@ def mistakes():
 def own_mistakes():
     """A row for each environment: its framework's own traps, and whether any were missed."""
     environments = planted()
+    shared = everywhere(environments)
     rows = []
     for name, one in environments.items():
-        everywhere = set.intersection(*(set(e["mistakes"]) for e in environments.values()))
-        own = {trap: rungs for trap, rungs in one["mistakes"].items() if trap not in everywhere}
+        own = {trap: rungs for trap, rungs in one["mistakes"].items() if trap not in shared}
         caught = sum(1 for _, rung in one["mistakes"].values() if rung)
         traps = [
             "%s (%s)" % (trap.replace("_", " "), at or "MISSED") for trap, (_, at) in own.items()

@@ -20,12 +20,11 @@ GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
 
 class Step:
-    """A step of the reference: the loss, the exact weights after it, the unit of each tensor."""
+    """The reference's weights after a step, exact and in float32, and the unit of each tensor."""
 
-    def __init__(self, losses, weights):
-        self.loss, self.loss_unit = losses[0], unit(*losses)
-        self.exact, self.rounded = weights
-        self.units = {name: unit(w, weights[1][name]) for name, w in self.exact.items()}
+    def __init__(self, exact, rounded):
+        self.exact, self.rounded = exact, rounded
+        self.units = {name: unit(w, rounded[name]) for name, w in exact.items()}
 
 
 class Training:
@@ -38,12 +37,12 @@ class Training:
 
     def step(self, images, labels):
         """Train on one batch; the ``Step``."""
-        losses, weights = [], []
+        weights = []
         for reference, model in zip(self.references, self.models):
             batch = reference.module.load(images, labels, reference.settings)
-            losses += [float(loss) for loss in reference.module.train(model, [batch])]
-            weights.append(reference.module.weights(model))
-        return Step(losses, weights)
+            for _ in reference.module.train(model, [batch]):
+                weights.append(reference.module.weights(model))
+        return Step(*weights)
 
 
 class Oracle:
