@@ -98,19 +98,12 @@ def planted():
     return {name: found[name] for name in frameworks.FRAMEWORKS if name in found}
 
 
-def everywhere(environments):
-    """The names of the mistakes that were planted in all of them, in their order."""
-    planted_in = [one["mistakes"] for one in environments.values()]
-    return [name for name in planted_in[0] if all(name in one for one in planted_in)]
-
-
 def mistakes():
     """A row for each mistake that can be made anywhere: the rung that caught it, by environment."""
     environments = planted()
-    shared = everywhere(environments)
     rows = []
-    for name in shared:
-        caught = [one["mistakes"][name][1] or "MISSED" for one in environments.values()]
+    for name in list(environments.values())[0]["outside"]:
+        caught = [one["outside"][name][1] or "MISSED" for one in environments.values()]
         rows.append([name.replace("_", " ")] + caught)
     note = (
         "Each was put into each environment's module on purpose, and the certificate climbed: "
@@ -122,19 +115,19 @@ def mistakes():
 def own_mistakes():
     """A row for each environment: its framework's own traps, and whether any were missed."""
     environments = planted()
-    shared = everywhere(environments)
     rows = []
     for name, one in environments.items():
-        own = {trap: rungs for trap, rungs in one["mistakes"].items() if trap not in shared}
-        caught = sum(1 for _, rung in one["mistakes"].values() if rung)
+        all_of_them = list(one["outside"].values()) + list(one["own"].values())
+        caught = sum(1 for _, rung in all_of_them if rung)
         traps = [
-            "%s (%s)" % (trap.replace("_", " "), at or "MISSED") for trap, (_, at) in own.items()
+            "%s (%s)" % (trap.replace("_", " "), at or "MISSED")
+            for trap, (_, at) in one["own"].items()
         ]
         alarms = [lane for lane, rungs in one["false_alarms"].items() if rungs]
         rows.append(
             [
                 name,
-                "%d of %d" % (caught, len(one["mistakes"])),
+                "%d of %d" % (caught, len(all_of_them)),
                 ", ".join(alarms) or "none",
                 ", ".join(traps),
             ]

@@ -28,7 +28,8 @@ initialize: makes the initial weights of (shapes, seed).
 hp: the hyperparameters of its recipe.
 multiply_adds: (forward pass, first layer) for one image; a training step costs two operations for
     each, three times, but for the first layer's gradient of the image, which nobody needs.
-traits: which parts of the certificate apply: "dropout", "pool".
+traits: which parts of the certificate apply: "dropout", "pool"; "momentum" if two sets of weights
+    show the whole state of the optimiser.
 """
 
 
@@ -66,7 +67,7 @@ CNN = Model(
         + 10 * 512,
         1024 * 50 * 27,
     ),
-    traits=frozenset(["dropout", "pool"]),
+    traits=frozenset(["dropout", "momentum", "pool"]),
 )
 
 MLP = Model(

@@ -79,7 +79,8 @@ class Oracle:
         """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
 
         Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
-        float32 has come to in place of these weights, if it is not the same.
+        float32 has come to in place of these weights, if it is not the same. ValueError if there
+        is no such image.
         """
         both = weights, weights if rounded is None else rounded
 
@@ -94,8 +95,9 @@ class Oracle:
             return np.array(found[:count])
 
         chosen = search() if key is None else self._keep(key, search)
-        # Repeated where too few stand clear: the mean over a batch stays what it is.
-        chosen = np.resize(chosen, count) if len(chosen) else np.arange(count)
+        if not len(chosen):
+            raise ValueError("under these weights every image stands on an edge: nothing to check")
+        chosen = np.resize(chosen, count)  # repeated where too few stand clear
         return scale * self.images[chosen], self.labels[chosen]
 
     def scores(self, key, weights, images):

@@ -53,17 +53,16 @@ class Reference:
 
         With ``before``, the weights a step ago, its velocity is the way that they have come since.
         """
-        network, _ = model = self.module.loss(
-            self.module.symbol(self.settings, hp), self.settings, hp, weights
-        )
+        model = self._build(hp, weights)
         if before is not None:
             moved = {name: np.subtract(w, before[name], dtype=float) for name, w in weights.items()}
-            others = self.module.loss(
-                self.module.symbol(self.settings, hp), self.settings, hp, moved
-            )
-            for layer, other in zip(network, others[0]):
-                layer.slots["velocity"] = other.parameters
+            _, _, optimizer = model
+            optimizer.velocity = self._build(hp, moved)[2].parameters
         return model
+
+    def _build(self, hp, weights):
+        network = self.module.symbol(self.settings, hp)
+        return self.module.loss(network, self.settings, hp, weights)
 
     def scores(self, hp, weights, images):
         """Scores (n, classes) of ``images``."""

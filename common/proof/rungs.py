@@ -22,7 +22,8 @@ import numpy as np
 
 from common.given import hyperparameters
 from common.given import weights as canonical
-from common.proof import dropout, probes, updates
+from common.proof import dropout, masks, probes, updates
+from common.proof.check import Check
 from common.proof.oracle import (
     BRIGHT,
     MOMENTUM_BATCH,
@@ -46,7 +47,6 @@ RUNGS = (
 
 LATE = 60  # steps of the momentum model before its updates are compared again
 COUNTS = (15, 3, 12, 1, 6)  # of observations with a loss, in the batches that show their order
-SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
 TOO_EXACT = 64  # float32 whose error is so many times below the unit is float64 in disguise
 
 # sha256 of the trajectory's batches, images and labels: the same bytes in every environment.
@@ -54,29 +54,6 @@ BATCHES_SHA256 = {
     "cnn": "a097e3686ab2a815b8fec5c25878657e1f39b96482f51f96098c46c4ca5680f1",
     "mlp": "aa4e852c90f00651cf0d95c8b7ab8de34a9c260c961a06f28aeb24bf74da3c8a",
 }
-
-
-class Check:
-    """One comparison: its error, its tolerance, and what a reader should know if it fails."""
-
-    def __init__(self, what, error, tolerance, detail=""):
-        self.what = what
-        self.error = float(error)
-        self.tolerance = float(tolerance)
-        self.detail = detail
-
-    @property
-    def passed(self):
-        return self.error <= self.tolerance  # False for NaN
-
-    @property
-    def ratio(self):
-        """How much of its tolerance was used; infinite where none was allowed."""
-        if not np.isfinite(self.error):
-            return np.inf
-        if self.tolerance == 0:
-            return np.inf if self.error else 0.0
-        return self.error / self.tolerance
 
 
 def copied(weights):
@@ -155,11 +132,11 @@ class Certifier:
         """The probe model, built with this seed, and the weights that it was given."""
         settings = self.module.configure(self.lane, self.threads, seed)
         hp = hyperparameters.plain(self.model.hp, PROBE_BATCH)
-        hp = hp._replace(learning_rate=dropout.LEARNING_RATE)
+        hp = hp._replace(learning_rate=masks.LEARNING_RATE)
         weights = probes.certain(self.model)
         if "dropout" in self.model.traits:
-            hp = hp._replace(dropout=dropout.RATES)
-            weights = dropout.batch(PROBE_BATCH)[0]
+            hp = hp._replace(dropout=masks.RATES)
+            weights = masks.batch(PROBE_BATCH)[0]
         network = self.module.symbol(settings, hp)
         return self.module.loss(network, settings, hp, copied(weights)), weights
 
@@ -173,9 +150,9 @@ class Certifier:
         def run():
             model, weights = self._probe(SEED)
             if "dropout" in self.model.traits:
-                batch = dropout.batch(PROBE_BATCH)[1:]
+                batch = masks.batch(PROBE_BATCH)[1:]
             else:
-                batch = probes.counted(self.model, PROBE_BATCH, dropout.SEEN)
+                batch = probes.counted(self.model, PROBE_BATCH, masks.SEEN)
             ordered = [probes.counted(self.model, PROBE_BATCH, count) for count in COUNTS]
             self._scores(model, batch[0][:1])  # leaves prediction mode behind, as between epochs
             losses, after = [], [weights]
@@ -219,7 +196,7 @@ class Certifier:
         wrong = np.count_nonzero(y != labels)
         yield Check("labels that load() changed", wrong, 0, "load() changed %d labels" % wrong)
         losses, _, _ = self._probe_run()
-        counts = (dropout.SEEN, dropout.SEEN) + COUNTS
+        counts = (masks.SEEN, masks.SEEN) + COUNTS
         yield Check(
             "losses missing",
             len(counts) - len(losses),
@@ -322,8 +299,8 @@ class Certifier:
         losses, pairs, _ = self._probe_run()
         last = probes.layers(self.model)[-1] + ".bias"
         step = np.float64(pairs[0][0][last]) - pairs[0][1][last]
-        shares = -step[1:] * PROBE_BATCH / dropout.LEARNING_RATE  # 1, or somewhat less with Adam
-        expected = probes.CERTAIN * dropout.SEEN / PROBE_BATCH
+        shares = -step[1:] * PROBE_BATCH / masks.LEARNING_RATE  # 1, or somewhat less with Adam
+        expected = probes.CERTAIN * masks.SEEN / PROBE_BATCH
         detail = "the loss of all but impossible labels is %.4g, not about %.4g: look for a " % (
             losses[0],
             expected,
@@ -349,7 +326,7 @@ class Certifier:
 
     def momentum(self):
         """Every weight after each of three steps with momentum, and the updates after many."""
-        oracle, hp = self.oracle, self.oracle.momentum_hp
+        oracle = self.oracle
         model, ours = self._momentum_run()
         yield Check("steps missing", 3 - len(ours), 0, "train() gave %d losses" % len(ours))
         start = oracle.biased
@@ -362,8 +339,8 @@ class Certifier:
                     )
                 yield check
             start = step.exact
-        if not hasattr(hp, "momentum"):
-            return  # the weights do not show the state of another optimiser
+        if "momentum" not in self.model.traits:
+            return
         many = [
             self._load(
                 oracle.images[first : first + MOMENTUM_BATCH],
@@ -466,7 +443,7 @@ class Certifier:
         moved = [name for name in left if not np.array_equal(left[name], here[name])]
         detail = "training one model moved another: %s" % ", ".join(moved)
         yield Check("two models", len(moved), 0, detail)
-        if hasattr(self.oracle.momentum_hp, "momentum"):
+        if "momentum" in self.model.traits:
             for check in self._law(other, before, left, 0, steps=1):
                 check.what = "two models, " + check.what
                 check.detail = "after another model was trained, " + check.detail
@@ -477,100 +454,23 @@ class Certifier:
         _, pairs, model = self._probe_run()
         tied = {"one": 1, "all": 4}[self.ties]
         try:
-            masks = [dropout.observe(before, after, tied) for before, after in pairs]
+            first, second, third = (masks.observe(*pair, tied=tied) for pair in pairs)
         except ValueError as error:
             yield Check("values kept", np.inf, 0, str(error))
             return
         for checks in (
-            self._fractions(masks),
-            self._shared(masks[0]),
-            self._alike("between two steps", masks[0], masks[1]),
-            self._alike("between two passes", masks[0], masks[2]),
-            self._alike("between two passes, later", masks[1], masks[2]),
-            self._correlated(masks[0]),
-            self._backward(masks[0]),
+            dropout.fractions([first, second, third]),
+            dropout.shared(first),
+            dropout.alike("between two steps", first, second),
+            dropout.alike("between two passes", first, third),
+            dropout.alike("between two passes, later", second, third),
+            dropout.correlated(first),
+            dropout.backward(first),
             self._prediction(model),
-            self._seeds(pairs[0], masks[0], tied),
+            self._seeds(first, tied),
         ):
             for check in checks:
                 yield check
-
-    @staticmethod
-    def _fractions(masks):
-        """The fraction that each layer keeps, and what it multiplies that by."""
-        for number in (2, 3, 1):  # the first is seen through the second
-            rate = dropout.RATES[number - 1]
-            keep = 1 - rate
-            seen = np.concatenate([mask[number - 1].ravel() for mask in masks])
-            seen = seen[~np.isnan(seen)]
-            kept = np.abs(seen) > 1e-2
-            what = "dropout %d: fraction kept" % number
-            detail = "%s is %.3f, not %.3f" % (what, kept.mean(), keep)
-            sigma = np.sqrt(keep * rate / kept.size)
-            yield Check(what, abs(kept.mean() - keep), SIGMAS * sigma, detail)
-            what = "dropout %d: scale" % number
-            scales = seen[kept] if kept.any() else np.array([np.inf])
-            scale = scales[np.argmax(np.abs(scales - 1 / keep))]
-            detail = "%s is %.4f for some, not %.4f" % (what, scale, 1 / keep)
-            yield Check(what, abs(scale - 1 / keep), 2e-3 / keep, detail)
-
-    @staticmethod
-    def _shared(masks):
-        """No two observations, channels, rows or columns of a layer have the same mask."""
-        for number, rate in enumerate(dropout.RATES, 1):
-            mask = masks[number - 1]
-            mask = mask[:, :, ::2, ::2] if number == 1 else mask[:, 50:] if number == 2 else mask
-            known = ~np.isnan(mask)
-            chance = np.where(known, (np.abs(mask) > 1e-2) - (1 - rate), 0)
-            for axis in range(mask.ndim):
-                slices, seen = (
-                    np.moveaxis(one, axis, 0).reshape(mask.shape[axis], -1)
-                    for one in (chance, known.astype(float))
-                )
-                pairs = np.triu(seen.dot(seen.T), 1)  # values that are seen in both slices
-                if pairs.max() < 100:
-                    continue
-                alike = slices.dot(slices.T) / (rate * (1 - rate)) / np.sqrt(np.maximum(pairs, 1))
-                what = "dropout %d: shared along axis %d" % (number, axis)
-                detail = "dropout %d uses one mask for several values" % number
-                worst = float(np.abs(alike[pairs >= 100]).max())
-                yield Check(what, worst, SIGMAS + 2, detail)  # of thousands of pairs
-
-    @staticmethod
-    def _alike(what, one, two):
-        """Two masks of a layer agree no more often than by chance."""
-        for number, rate in enumerate(dropout.RATES, 1):
-            both = np.array([one[number - 1].ravel(), two[number - 1].ravel()])
-            a, b = np.abs(both[:, ~np.isnan(both).any(0)]) > 1e-2
-            chance = (1 - rate) ** 2 + rate**2
-            tolerance = SIGMAS * np.sqrt(chance * (1 - chance) / a.size)
-            name = "dropout %d: alike %s" % (number, what)
-            detail = "dropout %d has the same mask %s, or part of it" % (number, what)
-            yield Check(name, abs((a == b).mean() - chance), tolerance, detail)
-
-    @staticmethod
-    def _correlated(masks):
-        """No layer's random numbers are another's, compared in the order of their drawing."""
-        for one, two in ((1, 2), (1, 3), (2, 3)):
-            a, b = dropout.layouts(masks[one - 1]), dropout.layouts(masks[two - 1])
-            for layout in a:
-                n = min(len(a[layout]), len(b[layout]))
-                both = np.array([a[layout][:n], b[layout][:n]])
-                both = (np.abs(both) > 1e-2)[:, ~np.isnan(both).any(0)].astype(float)
-                if both.shape[1] < 100 or not both.std(1).all():
-                    continue  # the values that are seen of the two do not meet in this order
-                error = abs(np.corrcoef(both)[0, 1])
-                what = "dropout %d and %d: correlated" % (one, two)
-                detail = "layers %d and %d draw the same random numbers" % (one, two)
-                yield Check(what, error, SIGMAS / np.sqrt(both.shape[1]), detail)
-
-    @staticmethod
-    def _backward(masks):
-        """What was dropped on the way there is dropped on the way back."""
-        for layer, (measured, expected) in sorted(masks.backward.items()):
-            error = distance(measured, expected) / max(distance(expected, 0), 1e-300)
-            detail = "the gradient does not come back through dropout %d's own mask" % layer
-            yield Check("dropout %d: backward" % layer, error, 1e-2, detail)
 
     def _prediction(self, model):
         """Scores of the probe model, trained with dropout, are those of the network without."""
@@ -584,23 +484,23 @@ class Certifier:
         detail = "prediction differs from the network without dropout"
         yield Check("scores in prediction", error, MULTIPLE * unit(exact, rounded), detail)
 
-    def _seeds(self, pair, masks, tied):
+    def _seeds(self, seen, tied):
         """The same seed gives the same masks, another seed gives others."""
-        batch = dropout.batch(PROBE_BATCH)[1:]
+        batch = masks.batch(PROBE_BATCH)[1:]
         found = {}
         for seed in (SEED, SEED + 1):
             model, weights = self._probe(seed)
             self._scores(model, batch[0][:1])
             ((_, after),) = self._train(model, [batch])
-            found[seed] = dropout.observe(weights, after, tied)
+            found[seed] = masks.observe(weights, after, tied)
         self.module.configure(self.lane, self.threads, SEED)
         again, other = found[SEED], found[SEED + 1]
         differ = sum(
             np.count_nonzero((np.abs(a) > 1e-2) != (np.abs(b) > 1e-2))
-            for a, b in zip(masks[:3], again[:3])
+            for a, b in zip(seen[:3], again[:3])
         )
         yield Check("same seed", differ, 0, "the same seed gives other masks")
-        for check in self._alike("with another seed", masks, other):
+        for check in dropout.alike("with another seed", seen, other):
             yield check
 
     def accuracy(self):

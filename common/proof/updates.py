@@ -58,11 +58,14 @@ def after_run(description, module, settings, hp, model, steps):
     before = module.weights(model)
     ((_, after),) = train(model, [oracle.pairs[0]])
     worst, wrong = 0.0, ""
-    for start, ours, step in follow(oracle, hp, ties, train, model, before, after, 3):
-        for name, error, tolerance, factor in compared(start, ours, step):
-            if not error <= tolerance and not wrong:
-                wrong = "%s: its update is %.4g times the reference's" % (name, factor)
-            worst = max(worst, error / tolerance)
+    try:
+        for start, ours, step in follow(oracle, hp, ties, train, model, before, after, 3):
+            for name, error, tolerance, factor in compared(start, ours, step):
+                if not error <= tolerance and not wrong:
+                    wrong = "%s: its update is %.4g times the reference's" % (name, factor)
+                worst = max(worst, error / tolerance)
+    except ValueError as error:  # no image stands clear: not proven, and the run is not lost
+        wrong = str(error)
     return OrderedDict(
         [
             ("steps", steps),

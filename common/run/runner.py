@@ -139,6 +139,11 @@ def run(options):
     losses = []  # all that is left of a run that is stopped
     try:
         model, scores = six_steps(module, settings, hp, weights, dataset, options, result, losses)
+        trained = module.weights(model)
+        if "momentum" in description.traits and not any(hp.dropout):  # masks hide the gradient
+            result["late_updates"] = updates.after_run(
+                description, module, settings, hp, model, len(losses)
+            )
     except clocks.Stop as stop:
         write_stopped(path, options, result, str(stop), losses)
         raise
@@ -151,11 +156,6 @@ def run(options):
         kept = write_stopped(path, options, result, why, losses)
         stop.args = ("%s; losses in %s" % (why, console.shown(kept)),)
         raise stop
-    trained = module.weights(model)
-    if hasattr(hp, "momentum") and not any(hp.dropout):  # masks would hide the gradient
-        result["late_updates"] = updates.after_run(
-            description, module, settings, hp, model, len(losses)
-        )
     results.write(path, result)
     if options.save_weights:
         canonical.save(description, options.save_weights, trained)

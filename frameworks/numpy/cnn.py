@@ -15,10 +15,11 @@ from frameworks.numpy.layers import (
     Dense,
     Dropout,
     Flatten,
+    Momentum,
     ReLU,
     ToStrip,
     cross_entropy,
-    momentum_update,
+    put,
     to_numpy,
     xp,
 )
@@ -65,35 +66,30 @@ def symbol(settings, hp):
 
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
-    # The loss is ``cross_entropy``, the optimiser ``momentum_update``: functions without state.
-    for layer in network:
-        if layer.name:
-            layer.put(weights[layer.name + ".weight"], weights[layer.name + ".bias"])
-    return network, hp
+    put(network, weights)
+    return network, cross_entropy, Momentum(network, hp)
 
 
 def train(model, batches):
     """One pass over the batches; yields the loss of each step."""
-    network, hp = model
+    network, criterion, optimizer = model
     for x, y in batches:
         x = xp.asarray(x)  # (N, 3, 32, 32)
         for layer in network:
             x = layer.forward(x, training=True)
-        step_loss, g = cross_entropy(x, xp.asarray(y))
+        step_loss, g = criterion(x, xp.asarray(y))
         for layer in reversed(network):
             g = layer.backward(g)
-        for layer in network:
-            momentum_update(layer, hp)
+        optimizer.step()
         yield step_loss
 
 
 def predict(model, x):
     """Scores (n, 10) of every row, the last partial batch too."""
-    network, hp = model
     scores = []
-    for first in range(0, len(x), hp.batch_size):
-        part = xp.asarray(x[first : first + hp.batch_size])
-        for layer in network:
+    for first in range(0, len(x), 64):
+        part = xp.asarray(x[first : first + 64])
+        for layer in model[0]:
             part = layer.forward(part, training=False)
         scores.append(to_numpy(part))
     return np.concatenate(scores)

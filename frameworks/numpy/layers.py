@@ -1,8 +1,8 @@
-"""What the NumPy models are built from: layers with a forward and a backward pass, loss, updates.
+"""What the NumPy models are built from: layers, a loss, optimisers.
 
-A model is a list of layers. ``x = layer.forward(x, training)`` goes through the list,
-``g = layer.backward(g)`` back; then each layer with a name holds its gradients, and an update moves
-its parameters. With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
+A network is a list of layers. ``x = layer.forward(x, training)`` goes through the list,
+``g = layer.backward(g)`` back; then each layer with a name holds its gradients, and the optimiser
+moves its parameters. With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 
 Images inside a network lie in channels-last "strips" that share their zero borders, so that a
 convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
@@ -24,18 +24,12 @@ class Layer:
 
     def __init__(self, settings, name=None):
         self.settings, self.dtype, self.name = settings, settings["precision"], name
-        self.buffers, self.slots, self.steps = {}, {}, 0
+        self.buffers = {}
 
     def put(self, weight, bias):
         """Copy the initial weights, given in this layer's own layout."""
         self.parameters = [xp.array(w, self.dtype, order="C") for w in (weight, bias)]
         self.gradients = [xp.zeros_like(w) for w in self.parameters]
-
-    def slot(self, name):
-        """An optimiser's state under this name, zeros at first: an array for each parameter."""
-        if name not in self.slots:
-            self.slots[name] = [xp.zeros_like(w) for w in self.parameters]
-        return self.slots[name]
 
     def canonical(self):
         """Weight and bias in the canonical layout."""
@@ -54,6 +48,13 @@ class Layer:
         row below it the upper border of the next image. Both ends have a row and a pixel more.
         """
         return self.buffer(name, n * (side + 1) ** 2 + 2 * (side + 2), channels)
+
+
+def put(network, weights):
+    """Copy canonical weights into the layers that have a name."""
+    for layer in network:
+        if layer.name:
+            layer.put(weights[layer.name + ".weight"], weights[layer.name + ".bias"])
 
 
 def pictures(strip, side):
@@ -295,23 +296,43 @@ def cross_entropy(scores, labels):
     return -logs[rows, labels].mean(), g
 
 
-def momentum_update(layer, hp):
-    """One step of gradient descent with classical momentum."""
-    for w, g, v in zip(layer.parameters, layer.gradients, layer.slot("velocity")):
-        g *= hp.learning_rate
-        v *= hp.momentum
-        v -= g
-        w += v
+class Momentum:
+    """Gradient descent with classical momentum, for all parameters of a network."""
+
+    def __init__(self, network, hp):
+        self.hp = hp
+        self.parameters = [w for layer in network for w in layer.parameters]
+        self.gradients = [g for layer in network for g in layer.gradients]
+        self.velocity = [xp.zeros_like(w) for w in self.parameters]
+
+    def step(self):
+        """Move every parameter, in place."""
+        for w, g, v in zip(self.parameters, self.gradients, self.velocity):
+            g *= self.hp.learning_rate
+            v *= self.hp.momentum
+            v -= g
+            w += v
 
 
-def adam_update(layer, hp):
-    """One step of Adam (Kingma & Ba, 2015), bias-corrected, epsilon beside the root."""
-    layer.steps += 1
-    for w, g, m, v in zip(layer.parameters, layer.gradients, layer.slot("m"), layer.slot("v")):
-        m += (1 - hp.beta1) * (g - m)
-        v += (1 - hp.beta2) * (g * g - v)
-        mean = m / (1 - hp.beta1**layer.steps)
-        w -= hp.learning_rate * mean / (xp.sqrt(v / (1 - hp.beta2**layer.steps)) + hp.epsilon)
+class Adam:
+    """Adam (Kingma & Ba, 2015), bias-corrected, epsilon beside the root."""
+
+    def __init__(self, network, hp):
+        self.hp, self.steps = hp, 0
+        self.parameters = [w for layer in network for w in layer.parameters]
+        self.gradients = [g for layer in network for g in layer.gradients]
+        self.mean = [xp.zeros_like(w) for w in self.parameters]
+        self.square = [xp.zeros_like(w) for w in self.parameters]
+
+    def step(self):
+        """Move every parameter, in place."""
+        hp = self.hp
+        self.steps += 1
+        for w, g, m, v in zip(self.parameters, self.gradients, self.mean, self.square):
+            m += (1 - hp.beta1) * (g - m)
+            v += (1 - hp.beta2) * (g * g - v)
+            mean = m / (1 - hp.beta1**self.steps)
+            w -= hp.learning_rate * mean / (xp.sqrt(v / (1 - hp.beta2**self.steps)) + hp.epsilon)
 
 
 def to_numpy(array):

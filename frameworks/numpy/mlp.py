@@ -7,8 +7,8 @@ Surprise: where a gradient is always 0, as for a pixel that is black in every im
     is 0 too, and only epsilon keeps the quotient finite.
 """
 
-from frameworks.numpy.cnn import configure, evaluate, load, loss, predict, wait, weights
-from frameworks.numpy.layers import Dense, Flat, ReLU, adam_update, cross_entropy, xp
+from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights
+from frameworks.numpy.layers import Adam, Dense, Flat, ReLU, cross_entropy, put
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
@@ -25,16 +25,7 @@ def symbol(settings, hp):
     ]
 
 
-def train(model, batches):
-    """One pass over the batches; yields the loss of each step."""
-    network, hp = model
-    for x, y in batches:
-        x = xp.asarray(x)  # (N, 1, 28, 28)
-        for layer in network:
-            x = layer.forward(x, training=True)
-        step_loss, g = cross_entropy(x, xp.asarray(y))
-        for layer in reversed(network):
-            g = layer.backward(g)
-        for layer in network:
-            adam_update(layer, hp)
-        yield step_loss
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    put(network, weights)
+    return network, cross_entropy, Adam(network, hp)

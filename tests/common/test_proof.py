@@ -9,11 +9,12 @@ import pytest
 
 from common.given import models
 from common.host.files import ROOT
-from common.proof import dropout, edges, probes
+from common.proof import edges, masks, probes
+from common.proof.check import Check
 from common.proof.kept import Kept
 from common.proof.oracle import BRIGHT, Oracle
 from common.proof.reference import Reference, unit
-from common.proof.rungs import Certifier, Check
+from common.proof.rungs import Certifier
 
 ORDER = ("host", "given", "proof", "run")  # of the folders in common/: each imports those before it
 
@@ -66,7 +67,7 @@ def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale)
 
 def taken(reference, hp, weights, images):
     """For each image, which way every ReLU and pool of the network goes."""
-    network, _ = reference.model(hp, weights)
+    network = reference.model(hp, weights)[0]
     x, _ = reference.module.load(images, None, reference.settings)
     found = []
     for values, distances in edges._edges(network, x):
@@ -88,7 +89,7 @@ def test_a_silent_batch_moves_no_weight(oracle):
 
 def test_bright_images_reach_what_clips(oracle):
     """Activations above 6 in every layer, and a gradient whose norm is above 5."""
-    network, _ = oracle.references()[0].model(oracle.gradient_hp, oracle.biased)
+    network = oracle.references()[0].model(oracle.gradient_hp, oracle.biased)[0]
     images, labels, step = oracle.gradient_steps("one")[1]
     x = images.astype(float)
     for layer in network[:-1]:
@@ -117,15 +118,15 @@ def test_masks_are_read_off_the_weights():
     """The reference's own masks, from its layers, are those that the weights show."""
     reference = Reference(models.CNN, "float32", 2)
     hp = models.CNN.hp._replace(
-        batch_size=16, learning_rate=dropout.LEARNING_RATE, momentum=0.0, dropout=dropout.RATES
+        batch_size=16, learning_rate=masks.LEARNING_RATE, momentum=0.0, dropout=masks.RATES
     )
-    weights, images, labels = dropout.batch(16)
+    weights, images, labels = masks.batch(16)
     model = reference.model(hp, weights)
     list(reference.module.train(model, [(images, labels)]))
-    seen = dropout.observe(weights, reference.module.weights(model), 1)
+    seen = masks.observe(weights, reference.module.weights(model), 1)
     third = [layer for layer in model[0] if type(layer).__name__ == "Dropout"][2]
-    assert np.array_equal(seen.third > 1e-2, third.kept[: dropout.SEEN])
-    assert np.allclose(seen.third, third.kept[: dropout.SEEN] / 0.5, rtol=1e-3, atol=1e-3)
+    assert np.array_equal(seen.third > 1e-2, third.kept[: masks.SEEN])
+    assert np.allclose(seen.third, third.kept[: masks.SEEN] / 0.5, rtol=1e-3, atol=1e-3)
     for measured, expected in seen.backward.values():
         assert np.allclose(measured, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
 

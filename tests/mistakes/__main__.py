@@ -11,7 +11,7 @@ from common.host.files import ROOT, atomic_write
 from common.proof import contract
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
-from tests.mistakes import planted
+from tests.mistakes import outside, planted
 
 
 def command(arguments):
@@ -38,9 +38,11 @@ def command(arguments):
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]
         print("untouched, lane %-22s %s" % (lane, ", ".join(alarms[lane]) or "passed"), flush=True)
     kept.save()
-    found = planted.plant(certifier, options.name, module, report)
-    wrong = [name for name, (named, rung) in found.items() if rung != named]
-    caught = sum(1 for _, rung in found.values() if rung)
+    from_outside = planted.plant(certifier, module, outside.MISTAKES, report)
+    own = planted.plant(certifier, module, planted.own(options.name), report)
+    found = list(from_outside.items()) + list(own.items())
+    wrong = [name for name, (named, rung) in found if rung != named]
+    caught = sum(1 for _, (_, rung) in found if rung)
     failed = wrong + [lane for lane, rungs in alarms.items() if rungs]
     print("%d of %d caught, %d at another rung" % (caught, len(found), len(wrong)), flush=True)
     result = OrderedDict(
@@ -48,7 +50,8 @@ def command(arguments):
         title=framework.title,
         versions=machine.versions(framework.package),
         false_alarms=alarms,
-        mistakes=found,
+        outside=from_outside,
+        own=own,
     )
     if options.write:
         path = os.path.join(ROOT, "reports", "mistakes", options.name + ".json")

@@ -6,16 +6,13 @@ import tempfile
 from collections import OrderedDict
 
 import frameworks
-from tests.mistakes import outside
 
 
-def mistakes(name):
-    """All that are known for a framework: those from outside, then its own."""
+def own(name):
+    """A framework's own traps."""
     framework = frameworks.FRAMEWORKS[name]
-    own = importlib.import_module(
-        "tests.mistakes.own." + framework.folder + framework.variant
-    ).MISTAKES
-    return outside.MISTAKES + [one for one in own if name in (one.only or [name])]
+    known = importlib.import_module("tests.mistakes.own." + framework.folder + framework.variant)
+    return [one for one in known.MISTAKES if name in (one.only or [name])]
 
 
 def caught(certifier, module, lane, mistake):
@@ -37,10 +34,10 @@ def caught(certifier, module, lane, mistake):
     return None, ""
 
 
-def plant(certifier, name, module, report=lambda mistake, rung, detail: None):
+def plant(certifier, module, mistakes, report):
     """{mistake: [rung that names it, rung that caught it]} of all, planted in lane same."""
     found = OrderedDict()
-    for mistake in mistakes(name):
+    for mistake in mistakes:
         rung, detail = caught(certifier, module, "same", mistake)
         report(mistake, rung, detail)
         found[mistake.name] = [mistake.rung, rung]

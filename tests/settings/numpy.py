@@ -4,7 +4,7 @@ import threadpoolctl
 
 
 def in_force(module, settings, model):
-    network, _ = model
+    network = model[0]
     precisions = {str(w.dtype) for layer in network for w in layer.parameters}
     precisions |= {str(w.dtype) for layer in network for w in layer.buffers.values()}
     (precision,) = precisions - {"bool"}

@@ -25,8 +25,8 @@ MISTAKES = [
         "ties_shared_unsaid",
         "gradient",
         (
-            "layer.put(weights",
-            'layer.settings = dict(settings, ties="all")\n            layer.put(weights',
+            "    random = xp.random",
+            '    settings = dict(settings, ties="all")\n    random = xp.random',
         ),
     ),
     changed("float64_in_disguise", "trajectory", ('"float32",', '"float64",')),

@@ -1,0 +1,120 @@
+"""Dropout seen through the weights: which values each of the CNN's three layers kept in a step.
+
+The last layer's bias makes the network certain of class 0. An observation labelled 0 then has no
+gradient, and one labelled k = 1..9 has exactly -1 at score k; there is one of each. A hidden unit u
+feeds only score 1 + u % 9, so its gradient comes from that one observation, and what its weights
+receive is that observation's features after dropout. Weights and learning rate are so small that
+float32 resolves these changes, and that they do not disturb the next step.
+
+Of these features channels 50..99 are 1 before dropout 2. Channels 0..49 went through dropout 1,
+too: of each window of the second pool a single value is lit, so that its mask is seen, and not the
+maximum of four. A bias behind dropout 1 leaves something of what it dropped, so that the two masks
+are told apart, and would show a layer that stands in another place.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from common.given import models
+from common.proof import probes
+
+SEEN = 9  # observations whose masks are seen: the first ones of a batch
+RATES = (0.15, 0.3, 0.5)  # no two alike, so that exchanged layers show
+BEHIND = 0.5  # the bias between dropout 1 and 2
+SMALL = 2.0**-17  # every weight of the first dense layer
+LEARNING_RATE = 2.0**-20
+
+Masks = namedtuple("Masks", "first second third backward")
+Masks.__doc__ = """What the three dropout layers multiplied by in one training step.
+
+first: (9, 50, 16, 16); NaN where it is not seen, because nothing is lit or dropout 2 dropped it.
+second: (9, 100, 8, 8); NaN where it is not seen.
+third: (9, 512).
+backward: {layer: (measured, expected)} of what came back: through the first two a bias for each
+    channel, through the third what multiplied each observation's own units.
+"""
+
+
+def batch(batch_size):
+    """(weights, images, labels) of a training step that shows the masks."""
+    model = models.CNN
+    weights = probes.certain(model)
+    for layer in ("conv1", "conv2"):
+        weights[layer + ".weight"][:, 0, 1, 1] = 1  # every channel shows the first
+    for layer in ("conv3", "conv4"):
+        kernel = weights[layer + ".weight"]
+        for channel in range(50):
+            kernel[channel, channel, 1, 1] = 1
+    weights["conv3.bias"][:50] = BEHIND
+    weights["conv4.bias"][50:] = 1
+    weights["dense1.weight"][:] = SMALL
+    for hidden in range(512):
+        weights["dense2.weight"][1 + hidden % SEEN, hidden] = 1 / 16.0
+    images, labels = probes.counted(model, batch_size, SEEN)
+    for row in (0, 1):
+        for column in (0, 1):
+            images[:, :, row::4, column::4] = 1
+    return weights, images, labels
+
+
+def observe(before, after, tied):
+    """The ``Masks`` of a step on ``batch`` that turned weights ``before`` into ``after``.
+
+    tied: how many pixels of a tied pooling window get its gradient, 1 or 4. ValueError where
+    nothing came through a layer at all.
+    """
+    before = {name: w.astype(np.float64) for name, w in before.items()}
+    step = {name: before[name] - after[name] for name in before}
+    into_scores = -step["dense2.bias"][1:]  # of the nine: learning rate / batch
+    if not into_scores.all():
+        raise ValueError("an observation left no gradient")
+    features = np.empty((SEEN, 6400))
+    returned = np.empty((SEEN, 6400))  # what came back to the features, times the learning rate
+    third = -step["dense2.weight"][1:] / into_scores[:, None]
+    for n in range(SEEN):
+        fed = np.arange(n, 512, SEEN)
+        size = np.abs(step["dense1.bias"][fed])
+        kept = fed[size > size.max() / 2]
+        if not len(kept):
+            raise ValueError("no hidden unit of observation %d was kept" % n)
+        into_hidden = step["dense1.bias"][kept]
+        features[n] = (step["dense1.weight"][kept] / into_hidden[:, None]).mean(0)
+        returned[n] = into_hidden.dot(before["dense1.weight"][kept])
+    hidden = features.dot(before["dense1.weight"].T) + before["dense1.bias"]  # (9, 512)
+    came_back, went = np.empty(512), np.empty(512)  # of each observation's own units
+    for n in range(SEEN):
+        fed = np.arange(n, 512, SEEN)
+        came_back[fed] = -step["dense1.bias"][fed] / (
+            into_scores[n] * before["dense2.weight"][1 + n, fed]
+        )
+        # What they add to their own score is too little for weights that are not 0. All nine add
+        # to class 0, whose weights are; the other eight are known.
+        others = third[:, fed].sum(0) - third[n, fed]
+        third[n, fed] = step["dense2.weight"][0, fed] / into_scores[n] - others
+        went[fed] = third[n, fed] / hidden[n, fed]
+    third /= hidden
+    pixels = features.reshape(SEEN, 100, 8, 8)
+    lit = pixels[:, :50] * (1 - RATES[1])
+    kept = lit > BEHIND / 2  # by dropout 2, which would leave 0
+    through = np.where(kept, lit - BEHIND, np.nan)  # dropout 1: its scale, or 0
+    first = np.full((SEEN, 50, 16, 16), np.nan)
+    first[:, :, ::2, ::2] = through
+    second = np.full(pixels.shape, np.nan)
+    second[:, 50:] = pixels[:, 50:]
+    returned = returned.reshape(pixels.shape)[:, :50] * kept / (1 - RATES[1])
+    # Where dropout 1 dropped the lit value, all four of its window are equal.
+    equal = np.where(np.abs(through) < 1e-2, tied, 1)
+    backward = {
+        1: (step["conv2.bias"], tied * np.nansum(returned * through, (0, 2, 3))),
+        2: (step["conv4.bias"][:50], (returned * equal).sum((0, 2, 3))),
+        3: (came_back, went),
+    }
+    return Masks(first, second, third, backward)
+
+
+def layouts(mask):
+    """A mask's values in the order in which random numbers may have been drawn for it."""
+    if mask.ndim == 2:
+        return {"NCHW": mask.ravel(), "NHWC": mask.ravel()}
+    return {"NCHW": mask.ravel(), "NHWC": mask.transpose(0, 2, 3, 1).ravel()}
