@@ -22,7 +22,9 @@ def _concept(name, part, pattern, absent=""):
 CONCEPTS = [
     _concept("layout of images", "head", r"^Layout:"),
     _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|ToStrip\('),
-    _concept("flatten order", "symbol", r"latten|reshape\(x, \(-1, 6400\)\)|all three axes"),
+    _concept(
+        "flatten order", "symbol", r"latten|FromStrip|reshape\(x, \(-1, 6400\)\)|all three axes"
+    ),
     _concept(
         "weight layout",
         "head weights symbol",
@@ -32,7 +34,7 @@ CONCEPTS = [
         "initial weights put in",
         "loss",
         r"load_state_dict|set_data\(|set_params\(|\.assign\(|set_weights\(|FeedBlob\(layer"
-        r"|\.value = |set_value\(|parameter\.array = |variable\.load\(|layer\.put\(",
+        r"|\.value = |set_value\(|parameter\.array = |variable\.load\(|^    put\(network",
     ),
     _concept(
         "training, not prediction",
@@ -49,7 +51,7 @@ CONCEPTS = [
         "loss and its reduction",
         "loss",
         r"CrossEntropyLoss\(|criterion = |losses = tf|SparseCategorical|SoftmaxWithLoss"
-        r"|SoftmaxOutput|categorical_crossentropy\(|def crossentropy|The loss is ``",
+        r"|SoftmaxOutput|categorical_crossentropy\(|def crossentropy|return network, cross_entropy",
     ),
     _concept("label type", "load", r"return images"),
     _concept("momentum", "head", r"^Momentum:"),
@@ -57,7 +59,7 @@ CONCEPTS = [
         "optimiser",
         "loss",
         r"SGD\(|MomentumOptimizer|momentum_sgd|build_sgd|Trainer\(|init_optimizer|v\.assign"
-        r"|new_v =|the optimiser ``",
+        r"|new_v =|Momentum\(network",
     ),
     _concept(
         "gradients reset",

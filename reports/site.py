@@ -5,6 +5,7 @@ import shutil
 import jinja2
 from markupsafe import Markup
 
+from common.given.models import MODELS
 from common.host.machine import described
 from reports import figures, phrases, sources, tables
 from reports.committed import HERE
@@ -31,8 +32,8 @@ def machine(runs, name):
     return {
         "name": name,
         "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
-        "table": tables.results(runs, name),
-        "figures": figures.draw(runs, name),
+        "tables": tables.measured(runs, name),
+        "figures": figures.draw(tables.of_model(runs, MODELS["cnn"]), name),
     }
 
 
@@ -55,7 +56,8 @@ def render(runs, left_out, folder=SITE):
             parts=list(SUMMARIES.items()),
             phrases=phrases.book(modules),
             proofs=tables.proofs(runs),
-            divergence=figures.divergence(runs),
+            networks=tables.networks(),
+            divergence=figures.divergence(tables.of_model(runs, MODELS["cnn"])),
             machines=[machine(runs, name) for name in tables.machines(runs)],
             original=tables.original(),
             differs=tables.differs(),
@@ -63,10 +65,12 @@ def render(runs, left_out, folder=SITE):
         )
     }
     page = environment.get_template("file.html.j2")
-    for module in modules:
-        path = "files/%s.html" % module.path
-        up = "../" * path.count("/")
-        pages[path] = page.render(up=up, module=module, lines=code[module.path])
+    for model in MODELS:
+        for module in sources.modules(model):
+            path = "files/%s.html" % module.path
+            up = "../" * path.count("/")
+            lines = [Markup(line) for line in sources.highlighted(module)]
+            pages[path] = page.render(up=up, module=module, lines=lines)
     light, dark = sources.styles()
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "assets", folder / "assets")

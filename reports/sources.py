@@ -24,12 +24,12 @@ parts: {name: (first, last)}, numbered from 1: ``head`` and every function of th
 """
 
 
-def modules():
-    """Every module once, in the registry's order, under its first environment's name."""
+def modules(model="cnn"):
+    """Every module of a model once, in the registry's order, under its first environment's name."""
     found = {}
     for framework in frameworks.FRAMEWORKS.values():
-        path = frameworks.path(framework)
-        if path in found:
+        path = frameworks.path(framework, model)
+        if path in found or not Path(ROOT, path).is_file():
             continue
         text = Path(ROOT, path).read_text(encoding="utf-8")
         # Of Keras the title without its backend: they share the file.

@@ -4,12 +4,14 @@ import json
 from collections import namedtuple
 
 import frameworks
+from common.given.models import MODELS
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
+ROOT = HERE.parent
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -46,6 +48,11 @@ def _order(committed):
     return -length, position, LANES.index(result["lane"]), committed.path
 
 
+def _titled(title, model):
+    """The first model is what all speak of; the others are named."""
+    return title if model is MODELS["cnn"] else "%s: %s" % (title, model.title)
+
+
 def _label(result):
     return "%s, %s" % (result["framework"], result["lane"])
 
@@ -60,6 +67,11 @@ def ordered(committed):
     return sorted(committed, key=_order)
 
 
+def of_model(committed, model):
+    """The runs of one model; result files say nothing of the CNN where there was no other."""
+    return [one for one in committed if one.result.get("model", "cnn") == model.name]
+
+
 def latest(committed):
     """Of each framework and lane the run that was made last, in the order of the registry."""
     found = {}
@@ -68,10 +80,10 @@ def latest(committed):
     return sorted(found.values(), key=lambda one: _order(one)[1:])
 
 
-def certificates(committed):
+def certificates(committed, model):
     """Rung by rung the error measured and the tolerance, of each framework's latest run."""
     rows = []
-    for one in latest(committed):
+    for one in latest(of_model(committed, model)):
         rungs = {rung["rung"]: rung for rung in one.result["certificate"]["rungs"]}
         cells = [(_label(one.result), one.path)]
         for name in RUNGS:
@@ -89,7 +101,9 @@ def certificates(committed):
         "Measured error of tolerance, of the check that came closest to failing. Checks differ in "
         "size, so errors compare with their own tolerance, not from row to row."
     )
-    return Table("Certificates", note, ["run"] + [name + " " for name in RUNGS], rows)
+    return Table(
+        _titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
+    )
 
 
 def planted():
@@ -137,10 +151,10 @@ def own_mistakes():
     return Table("Each framework's own traps", note, columns, rows)
 
 
-def results(committed, machine):
+def results(committed, machine, model):
     """Accuracy, time and memory of the runs on one machine; no time without its certificate."""
     rows = []
-    for one in ordered(one for one in committed if one.machine == machine):
+    for one in ordered(one for one in of_model(committed, model) if one.machine == machine):
         result = one.result
         accuracy, times = result["accuracy"], result.get("timings", {})
         low, high = accuracy["interval"]
@@ -164,7 +178,7 @@ def results(committed, machine):
         rows.append(cells)
     columns = ["run", "images × epochs", "accuracy (95% interval) ", "training ", "first step "]
     columns += ["step, median (quartiles) ", "images/s ", "of matrix product ", "peak memory "]
-    return Table("Results: %s" % machine, "", columns, rows)
+    return Table(_titled("Results: %s" % machine, model), "", columns, rows)
 
 
 def original():
@@ -179,12 +193,31 @@ def differs():
     return json.loads(ORIGINAL.read_text(encoding="utf-8"))["differs"]
 
 
+def networks():
+    """Which environment has which model, and where to read it."""
+    rows = []
+    for framework in frameworks.FRAMEWORKS.values():
+        paths = [frameworks.path(framework, model) for model in MODELS]
+        cells = [(path.split("/")[-1], path) if (ROOT / path).is_file() else "-" for path in paths]
+        rows.append([framework.name] + cells)
+    note = "What --model takes in each environment."
+    columns = ["environment"] + [model.title for model in MODELS.values()]
+    return Table("Networks", note, columns, rows)
+
+
 def proofs(committed):
     """What shows that all compute the same, and that it would be seen if they did not."""
-    return [certificates(committed)] + ([mistakes(), own_mistakes()] if planted() else [])
+    proven = [certificates(committed, model) for model in MODELS.values()]
+    return [one for one in proven if one.rows] + ([mistakes(), own_mistakes()] if planted() else [])
+
+
+def measured(committed, machine):
+    """The results on one machine, a table for each model."""
+    tables = [results(committed, machine, model) for model in MODELS.values()]
+    return [one for one in tables if one.rows]
 
 
 def every(committed):
     """All tables, in the order in which they are read."""
-    measured = [results(committed, machine) for machine in machines(committed)]
-    return [environments()] + proofs(committed) + measured + [original()]
+    made = [one for machine in machines(committed) for one in measured(committed, machine)]
+    return [environments(), networks()] + proofs(committed) + made + [original()]

@@ -1,10 +1,11 @@
-"""Download CIFAR-10's binary version: checked, unpacked safely, all of it or nothing."""
+"""Download data sets: checked, unpacked safely, all of one or nothing."""
 
 import os
 import shutil
 import tarfile
 import tempfile
 import zlib
+from contextlib import contextmanager
 
 import pooch
 import requests
@@ -24,19 +25,19 @@ class NoNetwork(Exception):
     """The server cannot be reached at all; anything worse than that is an InputError."""
 
 
-def fetch(folder, url=URL, sha256=SHA256):
-    """Download ``url`` and unpack it as ``folder``/cifar-10-batches-bin; return that path.
+def retrieve(url, folder, name, known_hash):
+    """Download ``url`` as ``folder``/``name``; return that path.
 
-    NoNetwork if no connection can be made. InputError if the server refuses, the download breaks
-    off or is not the archive with this checksum, or the folder cannot be written; then nothing is
-    left that could be taken for the data.
+    known_hash: "sha256:..." or "md5:...". NoNetwork if no connection can be made. InputError if the
+    server refuses, the download breaks off or has another hash, or the folder cannot be written;
+    then nothing is left that could be taken for the data.
     """
     try:
         # pooch moves the file to its name only after the checksum has matched.
-        archive = pooch.retrieve(
+        return pooch.retrieve(
             url,
-            known_hash="sha256:" + sha256,
-            fname="cifar-10-binary-%d.tar.gz" % os.getpid(),  # another process may fetch it, too
+            known_hash=known_hash,
+            fname=name,
             path=folder,
             downloader=pooch.HTTPDownloader(progressbar=True, chunk_size=1 << 16, timeout=30),
         )
@@ -45,9 +46,43 @@ def fetch(folder, url=URL, sha256=SHA256):
             raise NoNetwork(_line(error))
         raise InputError("%s: the download failed: %s" % (url, _line(error)))
     except ValueError:
-        raise InputError("%s: the download is corrupt: its SHA-256 is not %s" % (url, sha256))
+        raise InputError("%s: the download is corrupt: its hash is not %s" % (url, known_hash))
     except OSError as error:
         raise InputError("%s: the download cannot be kept: %s" % (folder, _line(error)))
+
+
+@contextmanager
+def temporary_folder(folder):
+    """A folder in ``folder`` that is gone afterwards, unless it was put in its place."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        temporary = tempfile.mkdtemp(prefix="unfinished-", dir=folder)
+    except OSError as error:
+        raise InputError("%s: the download cannot be kept: %s" % (folder, _line(error)))
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def put_in_place(temporary, target):
+    """Give a temporary folder its name; another process may have been faster with the same."""
+    os.chmod(temporary, 0o755)  # mkdtemp's folders are private
+    try:
+        os.replace(temporary, target)
+    except OSError:
+        if not os.path.isdir(target):
+            raise
+
+
+def fetch(folder, url=URL, sha256=SHA256):
+    """Download CIFAR-10 from ``url`` and unpack it as ``folder``/cifar-10-batches-bin; that path.
+
+    NoNetwork and InputError as for ``retrieve``.
+    """
+    # Another process may fetch it, too.
+    name = "cifar-10-binary-%d.tar.gz" % os.getpid()
+    archive = retrieve(url, folder, name, "sha256:" + sha256)
     try:
         return unpack(archive, folder)
     finally:
@@ -61,31 +96,23 @@ def unpack(archive, folder):
     folder, or if a batch file is missing.
     """
     target = os.path.join(folder, FOLDER)
-    temporary = tempfile.mkdtemp(prefix="unpacking-", dir=folder)
     try:
-        with tarfile.open(archive) as tar:
-            members = {}
-            for member in tar.getmembers():
-                _check(archive, member)
-                members[member.name] = member
-            for name in FILES:
-                member = members.get(FOLDER + "/" + name)
-                if member is None or not member.isfile():
-                    raise InputError("%s: %s is missing from the archive" % (archive, name))
-                with tar.extractfile(member) as source:
-                    with open(os.path.join(temporary, name), "wb") as destination:
-                        shutil.copyfileobj(source, destination)
-        os.chmod(temporary, 0o755)  # mkdtemp's folders are private
-        try:
-            os.replace(temporary, target)
-        except OSError:
-            if not os.path.isdir(target):
-                raise
-            # Another process was faster; both unpacked the same files.
+        with temporary_folder(folder) as temporary:
+            with tarfile.open(archive) as tar:
+                members = {}
+                for member in tar.getmembers():
+                    _check(archive, member)
+                    members[member.name] = member
+                for name in FILES:
+                    member = members.get(FOLDER + "/" + name)
+                    if member is None or not member.isfile():
+                        raise InputError("%s: %s is missing from the archive" % (archive, name))
+                    with tar.extractfile(member) as source:
+                        with open(os.path.join(temporary, name), "wb") as destination:
+                            shutil.copyfileobj(source, destination)
+            put_in_place(temporary, target)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise InputError("%s: cannot be unpacked: %s" % (archive, _line(error)))
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return target
 
 

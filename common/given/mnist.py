@@ -1,4 +1,4 @@
-"""MNIST: found on this machine and read; or its synthetic stand-in."""
+"""MNIST: found on this machine or downloaded, verified, read; or its synthetic stand-in."""
 
 import gzip
 import hashlib
@@ -9,12 +9,14 @@ import zlib
 
 import numpy as np
 
-from common.given import synthetic
-from common.given.data import SYNTHETIC, Dataset, sha256_of
+from common.given import download, synthetic
+from common.given.dataset import SYNTHETIC, Dataset, sha256_of
 from common.host.errors import InputError
 from common.host.files import cache_folder
 
-FALLBACK = "synthetic (no MNIST found)"
+FALLBACK = "synthetic (no MNIST found, no network)"
+
+URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # PyTorch's copy
 
 # MD5 of each of the four files, as torchvision publishes them (torchvision/datasets/mnist.py).
 FILES = (
@@ -25,11 +27,13 @@ FILES = (
 )
 
 
-def load(where="auto"):
+def load(where="auto", url=URL):
     """The data set at ``where``: "synthetic", a folder with the four gzipped files, or "auto".
 
-    "auto" looks in $ROSETTA_DATA and the cache folder, and falls back to "synthetic", which it says
-    on stderr. Images are (n, 1, 28, 28) uint8. InputError if a folder or a file cannot be used.
+    "auto" looks in $ROSETTA_DATA, the cache folder, and where torchvision leaves MNIST, and then
+    downloads it from ``url``; without a network it falls back to "synthetic" and says so on stderr.
+    Images are (n, 1, 28, 28) uint8. InputError if a folder or a file, or the download, cannot be
+    used.
     """
     if where == "synthetic":
         return _synthetic(SYNTHETIC)
@@ -39,16 +43,33 @@ def load(where="auto"):
             cause = "not an MNIST folder" if os.path.exists(where) else "no such folder"
             raise InputError("%s: %s" % (where, cause))
         return _read(folder)
-    for place in (os.environ.get("ROSETTA_DATA"), cache_folder()):
+    # $ROSETTA_DATA may hold another model's data alone.
+    for place in (os.environ.get("ROSETTA_DATA"), cache_folder(), "data"):
         folder = place and _folder(place)
         if folder:
             return _read(folder)
-    print(
-        "No MNIST was found: going on with SYNTHETIC images. Results are not MNIST results.\n"
-        "Set ROSETTA_DATA to a folder with MNIST's four files to use the real images.",
-        file=sys.stderr,
-    )
-    return _synthetic(FALLBACK)
+    try:
+        return _read(_download(url))
+    except download.NoNetwork as error:
+        line = "*" * 80
+        print(
+            "%s\nNo MNIST was found and it cannot be downloaded:\n%s\n"
+            "Going on with SYNTHETIC images. Results are not MNIST results.\n"
+            "Set ROSETTA_DATA to a folder with MNIST's four files to use the real images.\n%s"
+            % (line, error, line),
+            file=sys.stderr,
+        )
+        return _synthetic(FALLBACK)
+
+
+def _download(url):
+    """Download the four files into the cache folder; all of them or none."""
+    target = os.path.join(cache_folder(), "mnist")
+    with download.temporary_folder(cache_folder()) as folder:
+        for name, md5 in FILES:
+            download.retrieve(url + name, folder, name, "md5:" + md5)
+        download.put_in_place(folder, target)
+    return target
 
 
 def _synthetic(name):

@@ -6,13 +6,13 @@ stands here; nothing else in ``common/`` names a layer or a shape.
 
 from collections import OrderedDict, namedtuple
 
-from common.given import data, mnist
+from common.given import cifar10, mnist
 from common.given.hyperparameters import Adam, Momentum
 from common.given.initializers import xavier_uniform
 from common.host.errors import InputError
 
 Model = namedtuple(
-    "Model", "name title data image classes shapes initialize hp multiply_adds traits"
+    "Model", "name title data image classes shapes initialize hp whole quick multiply_adds traits"
 )
 Model.__doc__ = """A network, its data and its training.
 
@@ -26,10 +26,11 @@ shapes: {canonical name: shape} of the weights, in the order of the layers. Conv
     behind images takes them flattened in the order channels, height, width.
 initialize: makes the initial weights of (shapes, seed).
 hp: the hyperparameters of its recipe.
+whole, quick: (training images, epochs) of the recipe, and of what a CPU can do while people wait.
 multiply_adds: (forward pass, first layer) for one image; a training step costs two operations for
     each, three times, but for the first layer's gradient of the image, which nobody needs.
-traits: which parts of the certificate apply: "dropout", "pool"; "momentum" if two sets of weights
-    show the whole state of the optimiser.
+traits: which parts of the certificate apply: "adam", "dropout", "pool"; "momentum" if two sets of
+    weights show the whole state of the optimiser.
 """
 
 
@@ -45,7 +46,7 @@ def _shapes(**layers):
 CNN = Model(
     name="cnn",
     title="CNN on CIFAR-10",
-    data=data.load,
+    data=cifar10.load,
     image=(3, 32, 32),
     classes=10,
     shapes=_shapes(
@@ -58,6 +59,8 @@ CNN = Model(
     ),
     initialize=xavier_uniform,
     hp=Momentum(batch_size=64, learning_rate=0.01, momentum=0.9, dropout=(0.25, 0.25, 0.5)),
+    whole=(50000, 10),
+    quick=(10000, 3),
     multiply_adds=(
         1024 * 50 * 27
         + 1024 * 50 * 450
@@ -79,11 +82,52 @@ MLP = Model(
     shapes=_shapes(dense1=(1000, 784), dense2=(1000, 1000), dense3=(10, 1000)),
     initialize=xavier_uniform,
     hp=Adam(batch_size=100, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
+    whole=(60000, 5),
+    quick=(60000, 1),
     multiply_adds=(784 * 1000 + 1000 * 1000 + 10 * 1000, 784 * 1000),
-    traits=frozenset(),
+    traits=frozenset(["adam"]),
 )
 
-MODELS = OrderedDict((model.name, model) for model in (CNN, MLP))
+LENET5 = Model(
+    name="lenet5",
+    title="LeNet-5 on CIFAR-10",
+    data=cifar10.load,
+    image=(3, 32, 32),
+    classes=10,
+    shapes=_shapes(
+        conv1=(6, 3, 5, 5),
+        conv2=(16, 6, 5, 5),
+        conv3=(120, 16, 4, 4),
+        dense1=(84, 480),
+        dense2=(10, 84),
+    ),
+    initialize=xavier_uniform,
+    hp=Adam(batch_size=100, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
+    whole=(50000, 30),
+    quick=(10000, 3),
+    multiply_adds=(
+        784 * 6 * 75 + 100 * 16 * 150 + 4 * 120 * 256 + 84 * 480 + 10 * 84,
+        784 * 6 * 75,
+    ),
+    traits=frozenset(["adam", "pool"]),
+)
+
+MNIST_CNN = Model(
+    name="mnist_cnn",
+    title="CNN on MNIST",
+    data=mnist.load,
+    image=(1, 28, 28),
+    classes=10,
+    shapes=_shapes(conv1=(10, 1, 3, 3), dense1=(100, 1960), dense2=(10, 100)),
+    initialize=xavier_uniform,
+    hp=Adam(batch_size=8, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
+    whole=(60000, 5),
+    quick=(10000, 1),
+    multiply_adds=(784 * 10 * 9 + 100 * 1960 + 10 * 100, 784 * 10 * 9),
+    traits=frozenset(["adam", "pool"]),
+)
+
+MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN))
 
 
 def find(name):

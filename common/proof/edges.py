@@ -16,20 +16,9 @@ SAME = 1e-12  # equal in float64: windows of a flat patch, or a ReLU's exact 0; 
 def _edges(network, x):
     """For each ReLU and pool of a reference network: the values, and their distances (n, ...)."""
     for layer in network:
-        before, x = x, layer.forward(x, training=False)
-        kind = type(layer).__name__
-        if kind == "ReLU":
-            yield before, np.abs(before)
-        if kind == "Convolution":
-            y = layer.before_relu(before)  # (N, H, W, C)
-            if layer.pool:
-                windows = np.sort([y[:, i::2, j::2] for i in (0, 1) for j in (0, 1)], axis=0)
-                y = windows[3]
-                gaps = y - windows[:3]
-                gaps = np.where(gaps < SAME, np.inf, gaps).min(0)
-                # Behind a ReLU that is shut, nobody asks which pixel was the largest.
-                yield y, np.where(y > 0, gaps, np.inf)
-            yield y, np.abs(y)
+        for values, distances in layer.kinks(x):
+            yield values, np.where(distances < SAME, np.inf, distances)
+        x = layer.forward(x, training=False)
 
 
 def clear(references, hp, weights, images):
@@ -44,7 +33,6 @@ def clear(references, hp, weights, images):
         for network, one in zip(networks, references)
     ]
     for (values, distances), (rounded, _) in zip(*both):
-        distances = np.where(distances < SAME, np.inf, distances)
         nearest = distances.reshape(len(images), -1).min(1)
         found &= nearest > DISTANCE * unit(values, rounded)
     return found

@@ -39,7 +39,7 @@ backward: {layer: (measured, expected)} of what came back: through the first two
 def batch(batch_size):
     """(weights, images, labels) of a training step that shows the masks."""
     model = models.CNN
-    weights = probes.certain(model)
+    weights = probes.certain(probes.zeros(model))
     for layer in ("conv1", "conv2"):
         weights[layer + ".weight"][:, 0, 1, 1] = 1  # every channel shows the first
     for layer in ("conv3", "conv4"):

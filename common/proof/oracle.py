@@ -8,14 +8,14 @@ import numpy as np
 
 from common.given import batches, hyperparameters
 from common.proof import edges, probes
-from common.proof.reference import EXACT, ROUNDED, Reference, unit
+from common.proof.reference import EXACT, ROUNDED, USUAL, Reference, unit
 
 SEED = 0  # of weights, batches and images
 STEPS = 20  # of the recipe model
+SEARCHED = 1280  # images, for some that stand on no edge
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
 PLAIN = np.float32(1)
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
-SATURATED = np.float32(2**16)  # makes scores so large that softmax leaves no gradient
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
 
@@ -55,20 +55,23 @@ class Oracle:
         self.recipe_hp = hyperparameters.without_dropout(model.hp)
         self.weights = model.initialize(model.shapes, SEED)
         self.biased = probes.biased(model, SEED)
+        self.certain = probes.certain(self.biased)
         size = model.hp.batch_size
-        self.images, self.labels = probes.images(model, STEPS * size, SEED)
+        count = max(STEPS * size, SEARCHED)
+        self.images, self.labels = probes.images(model, count, SEED)
         self.test_images, self.test_labels = probes.images(model, IMAGES, SEED + 1)
-        self.pairs = list(batches.batches(self.images, self.labels, size, SEED, 0))
+        first = slice(STEPS * size)
+        self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
 
-    def references(self, ties="one"):
+    def references(self, as_named=USUAL):
         """The reference in float64 and in float32."""
-        if ties not in self._references:
-            self._references[ties] = [
-                Reference(self.model, precision, self.threads, ties)
+        if as_named not in self._references:
+            self._references[as_named] = [
+                Reference(self.model, precision, self.threads, as_named)
                 for precision in (EXACT, ROUNDED)
             ]
-        return self._references[ties]
+        return self._references[as_named]
 
     def _keep(self, key, compute):
         if key not in self.kept:
@@ -111,67 +114,57 @@ class Oracle:
         return found[:-1].reshape(len(images), -1), float(found[-1])
 
     def silent(self):
-        """Images with labels that leave no gradient: their softmax is exactly 1 and 0."""
+        """A batch that leaves no gradient under ``certain``: its softmax is exactly 1 and 0."""
+        return BRIGHT * self.images[:GRADIENT_BATCH], np.zeros(GRADIENT_BATCH, np.int64)
 
-        def search():
-            images = SATURATED * self.images[:64]
-            scores = self.references()[0].scores(self.gradient_hp, self.biased, images)
-            ranked = np.sort(scores, 1)
-            lead = ranked[:, -1] - ranked[:, -2]
-            chosen = np.argsort(-lead)[:GRADIENT_BATCH]
-            assert lead[chosen].min() > 800, "exp(-746) is the first that float64 takes for 0"
-            return np.array([chosen, scores[chosen].argmax(1)])
-
-        chosen, labels = self._keep("silent", search).astype(np.int64)
-        return SATURATED * self.images[chosen], labels
-
-    def gradient_steps(self, ties):
+    def gradient_steps(self, as_named):
         """[(images, labels, ``Step``)] of the gradient model's step, and of the bright model's."""
 
         def compute():
             hp = self.gradient_hp
             plain = self.clear("gradient", GRADIENT_BATCH, hp, self.biased)
-            bright = self.clear("bright", GRADIENT_BATCH, hp, self.biased, scale=BRIGHT)
-            first, second = (Training(self.references(ties), hp, self.biased) for _ in range(2))
-            first.step(*self.silent())  # moves no weight, but counts for Adam
+            bright = self.clear("bright", GRADIENT_BATCH, hp, self.certain, scale=BRIGHT)
+            first = Training(self.references(as_named), hp, self.biased)
+            second = Training(self.references(as_named), hp, self.certain)
+            second.step(*self.silent())  # moves no weight, but counts for Adam
             return [plain + (first.step(*plain),), bright + (second.step(*bright),)]
 
-        return self._once(("gradient", ties), compute)
+        return self._once(("gradient", as_named), compute)
 
-    def momentum_steps(self, ties):
+    def momentum_steps(self, as_named):
         """[(images, labels, ``Step``)] of the momentum model's first three steps."""
 
         def compute():
-            training = Training(self.references(ties), self.momentum_hp, self.biased)
+            training = Training(self.references(as_named), self.momentum_hp, self.biased)
             found, weights = [], (self.biased, self.biased)
             for number in range(3):
-                key = "momentum %d, ties %s" % (number, ties)
+                key = " ".join(("momentum", str(number)) + as_named)
                 pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights)
                 step = training.step(*pair)
                 found.append(pair + (step,))
                 weights = step.exact, step.rounded
             return found
 
-        return self._once(("momentum", ties), compute)
+        return self._once(("momentum", as_named), compute)
 
     def _once(self, key, compute):
         if key not in self._steps:
             self._steps[key] = compute()
         return self._steps[key]
 
-    def next_step(self, hp, before, weights, images, labels, ties):
+    def next_step(self, hp, before, weights, images, labels, as_named):
         """The ``Step`` that must follow when the last one led from ``before`` to ``weights``.
 
         Only for gradient descent with momentum, whose whole state is in these two.
         """
-        return Training(self.references(ties), hp, weights, before).step(images, labels)
+        return Training(self.references(as_named), hp, weights, before).step(images, labels)
 
-    def trajectory(self, ties):
+    def trajectory(self, as_named):
         """(exact losses, float32 ones, units, exact scores of the test images after, their unit).
 
         Rounding may tip a ReLU or a pool here, in one run and not in the next; so float32 runs
-        twice, the second time from weights that are off by their own rounding, and the larger error
-        is the unit.
+        twice, and the larger error is the unit. The second run starts from weights that are off by
+        their own rounding, and computes 1 - beta in float32 as well, as some frameworks do.
         """
 
         def compute():
@@ -180,13 +173,14 @@ class Oracle:
                 name: (w * (1 + 2.0**-24 * random.choice([-1, 1], w.shape))).astype(np.float32)
                 for name, w in self.weights.items()
             }
-            exact, rounded = self.references(ties)
+            exact, rounded = self.references(as_named)
+            throughout = Reference(self.model, ROUNDED, self.threads, as_named, scalars=ROUNDED)
             runs = [
                 self._run(one, start)
                 for one, start in (
                     (exact, self.weights),
                     (rounded, self.weights),
-                    (rounded, nudged),
+                    (throughout, nudged),
                 )
             ]
             (losses, scores), others = runs[0], runs[1:]
@@ -194,7 +188,7 @@ class Oracle:
             largest = max(unit(scores, other[1]) for other in others)
             return np.concatenate([losses, others[0][0], units, scores.ravel(), [largest]])
 
-        found = self._keep("trajectory, ties " + ties, compute)
+        found = self._keep(" ".join(("trajectory",) + as_named), compute)
         losses, rounded, units, scores = np.split(found[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
         return losses, rounded, units, scores.reshape(IMAGES, -1), float(found[-1])
 

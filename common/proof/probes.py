@@ -8,7 +8,7 @@ import numpy as np
 
 from common.given import batches, synthetic
 
-CERTAIN = 200.0  # the last bias of class 0 that leaves nothing to the other classes
+CERTAIN = 4096.0  # the last bias of class 0 that leaves nothing to the other classes
 
 
 def zeros(model):
@@ -85,10 +85,11 @@ def up_to(model, layer, weights):
     return mixed
 
 
-def certain(model):
-    """Weights whose scores say class 0 whatever the image: ``CERTAIN`` against 0."""
-    weights = zeros(model)
-    weights[layers(model)[-1] + ".bias"][0] = CERTAIN
+def certain(weights):
+    """``weights`` with a last bias that says class 0 whatever the image."""
+    last = list(weights)[-1]
+    weights = dict(weights, **{last: weights[last].copy()})
+    weights[last][0] = CERTAIN
     return weights
 
 

@@ -8,6 +8,7 @@ its rounding errors are of that size, not equal; the mistakes worth finding are 
 import importlib.util
 import os
 import sys
+from collections import namedtuple
 
 import numpy as np
 
@@ -16,6 +17,22 @@ from common.host.files import ROOT
 MULTIPLE = 16
 
 EXACT, ROUNDED = "float64", "float32"
+
+Named = namedtuple("Named", "ties adam_epsilon")
+Named.__doc__ = """In what frameworks differ by nature; a module's settings name it.
+
+ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
+adam_epsilon: what epsilon is added to: the root of the "corrected" square, or of the "uncorrected".
+"""
+CHOICES = Named(("one", "all"), ("corrected", "uncorrected"))
+
+
+USUAL = Named(*(choices[0] for choices in CHOICES))
+
+
+def named(settings):
+    """What a module's settings name; the usual choice where they are silent."""
+    return Named(*(settings.get(key, usual) for key, usual in USUAL._asdict().items()))
 
 
 def _numpy_module(model):
@@ -38,15 +55,16 @@ def _numpy_module(model):
 
 
 class Reference:
-    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``.
+    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``, as ``Named``.
 
-    ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
+    scalars: the precision of what an optimiser computes from its hyperparameters.
     """
 
-    def __init__(self, model, precision, threads, ties="one"):
+    def __init__(self, model, precision, threads, as_named=USUAL, scalars=EXACT):
         self.module = _numpy_module(model)
         settings = self.module.configure("same", threads, 0)
-        self.settings = dict(settings, precision=precision, ties=ties)
+        named_settings = as_named._asdict()
+        self.settings = dict(settings, precision=precision, scalars=scalars, **named_settings)
 
     def model(self, hp, weights, before=None):
         """A model with ``weights`` put in place.

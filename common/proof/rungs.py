@@ -6,9 +6,9 @@ rest, so that a port's maker sees all of it at once; the first failed rung is th
 
 A framework may take long to build a model, so a few models serve all rungs:
 
-gradient model   weights, scores, and two steps without momentum and with learning rate 1: on images
-                 that leave no gradient, and on others
-bright model     the same, and a step on images 64 times as bright
+gradient model   weights, scores, and a step without momentum and with learning rate 1
+bright model     the same, but certain of class 0: a step that leaves no gradient, and one with
+                 other labels; images 64 times as bright
 momentum model   with other hyperparameters: three steps, sixty more, and three that are compared
 recipe model     with the recipe's own: 20 steps, then the scores
 probe model      hand-made weights that show the order of batches and the dropout masks; built anew
@@ -32,7 +32,7 @@ from common.proof.oracle import (
     STEPS,
     Oracle,
 )
-from common.proof.reference import MULTIPLE, distance, unit
+from common.proof.reference import CHOICES, MULTIPLE, distance, named, unit
 
 RUNGS = (
     "data",
@@ -53,6 +53,8 @@ TOO_EXACT = 64  # float32 whose error is so many times below the unit is float64
 BATCHES_SHA256 = {
     "cnn": "a097e3686ab2a815b8fec5c25878657e1f39b96482f51f96098c46c4ca5680f1",
     "mlp": "aa4e852c90f00651cf0d95c8b7ab8de34a9c260c961a06f28aeb24bf74da3c8a",
+    "lenet5": "a748df98ee5375cd9949e5b0e1c631fb94f1984bc20606c1a0b39fbbcfc7dbfe",
+    "mnist_cnn": "9fa34f650240123200c2bdb6bf06bd8222415692cf387de6cc6d26bb105113a6",
 }
 
 
@@ -73,7 +75,7 @@ class Certifier:
         """Make ``module`` in this lane the one that climbs."""
         self.module, self.lane = module, lane
         self.settings = module.configure(lane, self.threads, SEED)
-        self.ties = self.settings.get("ties", "one")
+        self.named = named(self.settings)
         self.losses = {}
         self._runs = {}
 
@@ -117,25 +119,33 @@ class Certifier:
         return self._once("built", build)
 
     def _gradient_run(self):
-        """Weights after each of the gradient model's two steps, and after the bright model's."""
+        """Weights after the gradient model's step, and after each of the bright model's two."""
 
         def run():
-            plain, bright = [pair[:2] for pair in self.oracle.gradient_steps(self.ties)]
-            steps = list(self._train(self._gradient_model(), [self.oracle.silent(), plain]))
-            model = self._build(self.oracle.gradient_hp, self.oracle.biased)
-            steps += self._train(model, [bright])
+            plain, bright = [pair[:2] for pair in self.oracle.gradient_steps(self.named)]
+            steps = list(self._train(self._gradient_model(), [plain]))
+            model = self._build(self.oracle.gradient_hp, self.oracle.certain)
+            steps += self._train(model, [self.oracle.silent(), bright])
             return [weights for _, weights in steps]
 
         return self._once("gradient", run)
 
+    def _probe_hp(self):
+        hp = hyperparameters.plain(self.model.hp, PROBE_BATCH)
+        hp = hp._replace(learning_rate=masks.LEARNING_RATE)
+        return hp._replace(dropout=masks.RATES) if "dropout" in self.model.traits else hp
+
+    def _probe_batch(self):
+        if "dropout" in self.model.traits:
+            return masks.batch(PROBE_BATCH)[1:]
+        return probes.counted(self.model, PROBE_BATCH, masks.SEEN)
+
     def _probe(self, seed):
         """The probe model, built with this seed, and the weights that it was given."""
         settings = self.module.configure(self.lane, self.threads, seed)
-        hp = hyperparameters.plain(self.model.hp, PROBE_BATCH)
-        hp = hp._replace(learning_rate=masks.LEARNING_RATE)
-        weights = probes.certain(self.model)
+        hp = self._probe_hp()
+        weights = probes.certain(probes.zeros(self.model))
         if "dropout" in self.model.traits:
-            hp = hp._replace(dropout=masks.RATES)
             weights = masks.batch(PROBE_BATCH)[0]
         network = self.module.symbol(settings, hp)
         return self.module.loss(network, settings, hp, copied(weights)), weights
@@ -149,10 +159,7 @@ class Certifier:
 
         def run():
             model, weights = self._probe(SEED)
-            if "dropout" in self.model.traits:
-                batch = masks.batch(PROBE_BATCH)[1:]
-            else:
-                batch = probes.counted(self.model, PROBE_BATCH, masks.SEEN)
+            batch = self._probe_batch()
             ordered = [probes.counted(self.model, PROBE_BATCH, count) for count in COUNTS]
             self._scores(model, batch[0][:1])  # leaves prediction mode behind, as between epochs
             losses, after = [], [weights]
@@ -261,16 +268,16 @@ class Certifier:
         return "every layer is right on 64 images; are all rows there, and in their order?"
 
     def gradient(self):
-        """Every weight after a step without gradient, after one with, after one on bright images.
+        """Every weight after a step, after one without gradient, after one on bright images.
 
         Without momentum and with learning rate 1, the change of a weight is its gradient.
         """
-        oracle, start = self.oracle, self.oracle.biased
+        oracle, start, certain = self.oracle, self.oracle.biased, self.oracle.certain
         run = self._gradient_run()
         yield Check("steps missing", 3 - len(run), 0, "train() gave %d losses" % len(run))
         for name in reversed(list(self.model.shapes)):
-            moved = np.float64(run[0][name]) - start[name]
-            share = float(np.vdot(moved, start[name]) / np.vdot(start[name], start[name]))
+            moved = np.float64(run[1][name]) - certain[name]
+            share = float(np.vdot(moved, certain[name]) / np.vdot(certain[name], certain[name]))
             detail = (
                 "%s moved in a step whose gradient is 0, by %.3g of its own size: "
                 "look at weight decay, or a softened label" % (name, share)
@@ -279,12 +286,13 @@ class Certifier:
         changed = [name for name, w in start.items() if not np.array_equal(w, self._given[name])]
         detail = "training writes into the arrays that loss() was given: %s" % ", ".join(changed)
         yield Check("given arrays changed", len(changed), 0, detail)
-        if "pool" in self.model.traits:
-            yield self._ties(run[1])
-        steps = oracle.gradient_steps(self.ties)
-        for what, ours, (_, _, step) in zip(("", "bright, "), run[1:], steps):
-            for check in self._updates(what, start, ours, step):
-                yield check
+        for check in self._named(run[0]):
+            yield check
+        (_, _, plain), (_, _, bright) = oracle.gradient_steps(self.named)
+        for check in self._updates("", start, run[0], plain):
+            yield check
+        for check in self._updates("bright, ", certain, run[2], bright):
+            yield check
         for check in self._unlikely():
             yield check
 
@@ -297,9 +305,13 @@ class Certifier:
     def _unlikely(self):
         """A label that has no chance at all still has its loss, and its gradient."""
         losses, pairs, _ = self._probe_run()
+        before, after = pairs[0]
         last = probes.layers(self.model)[-1] + ".bias"
-        step = np.float64(pairs[0][0][last]) - pairs[0][1][last]
-        shares = -step[1:] * PROBE_BATCH / masks.LEARNING_RATE  # 1, or somewhat less with Adam
+        reference = self.oracle.references(self.named)[0]
+        model = reference.model(self._probe_hp(), before)
+        list(reference.module.train(model, [self._probe_batch()]))
+        right = reference.module.weights(model)[last] - before[last]
+        shares = (np.float64(after[last]) - before[last])[1:] / right[1:]
         expected = probes.CERTAIN * masks.SEEN / PROBE_BATCH
         detail = "the loss of all but impossible labels is %.4g, not about %.4g: look for a " % (
             losses[0],
@@ -310,19 +322,22 @@ class Certifier:
         detail = "labels that are all but impossible give %.3g times their gradient" % shares.min()
         yield Check("unlikely labels, gradient", np.abs(shares - 1).max(), 0.1, detail)
 
-    def _ties(self, ours):
-        """Who gets the gradient of equal maxima is named in the settings, and named rightly."""
-        fits = {}
-        for ties in ("one", "all"):
-            _, _, step = self.oracle.gradient_steps(ties)[0]
+    def _named(self, ours):
+        """In what frameworks differ by nature is named in the settings, and named rightly."""
+
+        def fits(as_named):
+            _, _, step = self.oracle.gradient_steps(as_named)[0]
             compared = updates.compared(self.oracle.biased, ours, step)
-            fits[ties] = all(error <= allowed for _, error, allowed, _ in compared)
-        other = "all" if self.ties == "one" else "one"
-        detail = "of a pooling window's equal pixels %s the gradient; settings say %s" % (
-            {"one": "one gets", "all": "all get"}[other],
-            self.ties,
-        )
-        return Check("ties", fits[other] and not fits[self.ties], 0, detail)
+            return all(error <= allowed for _, error, allowed, _ in compared)
+
+        for key, trait in (("ties", "pool"), ("adam_epsilon", "adam")):
+            if trait not in self.model.traits:
+                continue
+            said = getattr(self.named, key)
+            (other,) = set(getattr(CHOICES, key)) - {said}
+            detail = "settings say %s: %s; it is: %s" % (key, said, other)
+            wrong = not fits(self.named) and fits(self.named._replace(**{key: other}))
+            yield Check(key, wrong, 0, detail)
 
     def momentum(self):
         """Every weight after each of three steps with momentum, and the updates after many."""
@@ -357,7 +372,7 @@ class Certifier:
             yield check
 
     def _momentum_steps(self):
-        return self.oracle.momentum_steps(self.ties)
+        return self.oracle.momentum_steps(self.named)
 
     def _momentum_run(self):
         """(model, weights after each of three steps, in two passes) of the momentum model."""
@@ -376,7 +391,7 @@ class Certifier:
     def _law(self, model, before, after, done, steps=3):
         """Each of ``steps`` more updates follows from the last one and the reference's gradient."""
         hp = self.oracle.momentum_hp
-        late = updates.follow(self.oracle, hp, self.ties, self._train, model, before, after, steps)
+        late = updates.follow(self.oracle, hp, self.named, self._train, model, before, after, steps)
         for number, (start, ours, step) in enumerate(late, done + 1):
             self._last_two = [start, ours]
             for check in self._updates("step %d, " % number, start, ours, step):
@@ -384,7 +399,7 @@ class Certifier:
 
     def trajectory(self):
         """The loss of each of 20 steps, in two passes, with another model trained between them."""
-        exact, rounded, units, _, _ = self.oracle.trajectory(self.ties)
+        exact, rounded, units, _, _ = self.oracle.trajectory(self.named)
         _, ours, checks = self._recipe_run()
         finite = [loss if np.isfinite(loss) else None for loss in ours]  # JSON knows no NaN
         self.losses = OrderedDict(
@@ -408,12 +423,13 @@ class Certifier:
                 detail += "; the second pass began at step %d" % (STEPS // 2 + 1)
             yield Check(what, abs(o - e), tolerance, detail)
         largest = max(abs(o - e) for e, o in zip(exact, ours))
+        strayed = max(abs(r - e) for e, r in zip(exact, rounded))
         yield Check(
             "too exact for float32",
-            max(units) / TOO_EXACT > largest,
+            strayed / TOO_EXACT > largest,
             0,
             "the losses are within %.1e of float64's, where float32 strays by %.1e: what was "
-            "computed was not float32" % (largest, max(units)),
+            "computed was not float32" % (largest, strayed),
         )
 
     def _recipe_run(self):
@@ -452,7 +468,7 @@ class Certifier:
     def dropout(self):
         """In training each layer keeps and scales as it should; in prediction none is dropped."""
         _, pairs, model = self._probe_run()
-        tied = {"one": 1, "all": 4}[self.ties]
+        tied = {"one": 1, "all": 4}[self.named.ties]
         try:
             first, second, third = (masks.observe(*pair, tied=tied) for pair in pairs)
         except ValueError as error:
@@ -514,7 +530,7 @@ class Certifier:
         )
         error = abs(measured - right / float(len(labels)))
         yield Check("rows counted", error, 1e-6, detail)
-        _, _, _, exact, allowed = self.oracle.trajectory(self.ties)
+        _, _, _, exact, allowed = self.oracle.trajectory(self.named)
         scores = self._scores(self._recipe_run()[0], self.oracle.test_images)
         check = self._scores_check("scores after 20 steps", exact, allowed, scores)
         check.detail = check.detail or "predict() does not use the weights that training left"
@@ -537,7 +553,8 @@ class Certifier:
                 ("lane", lane),
                 ("passed", all(rung["passed"] for rung in rungs)),
                 ("multiple", MULTIPLE),
-                ("ties", self.ties),
+                ("ties", self.named.ties),
+                ("adam_epsilon", self.named.adam_epsilon),
                 ("rungs", rungs),
                 ("losses", self.losses),
                 ("settings", self.settings),

@@ -9,12 +9,12 @@ from collections import OrderedDict
 import numpy as np
 
 from common.proof.oracle import Oracle
-from common.proof.reference import MULTIPLE, distance
+from common.proof.reference import MULTIPLE, distance, named
 
 CLEAR = 8  # images that a batch is made of: each is searched for, and repeated
 
 
-def follow(oracle, hp, ties, train, model, before, after, steps):
+def follow(oracle, hp, as_named, train, model, before, after, steps):
     """Train ``steps`` more; yield (weights before, after, the reference's ``Step``) of each.
 
     before, after: the weights before and after the step that was the last one. ``train(model,
@@ -23,7 +23,7 @@ def follow(oracle, hp, ties, train, model, before, after, steps):
     for _ in range(steps):
         few = min(CLEAR, hp.batch_size)
         images, labels = oracle.clear(None, few, hp, after)
-        step = oracle.next_step(hp, before, after, images, labels, ties)
+        step = oracle.next_step(hp, before, after, images, labels, as_named)
         # The mean over the batch is the same if all are repeated equally often.
         times = -(-hp.batch_size // few)
         pair = [np.concatenate([part] * times)[: hp.batch_size] for part in (images, labels)]
@@ -48,7 +48,6 @@ def after_run(description, module, settings, hp, model, steps):
     Trains the model on for a few steps. ``steps``: how many the run has had.
     """
     oracle = Oracle(description, settings["threads"], {})
-    ties = settings.get("ties", "one")
 
     def train(model, pairs):
         loaded = [module.load(images, labels, settings) for images, labels in pairs]
@@ -59,7 +58,9 @@ def after_run(description, module, settings, hp, model, steps):
     ((_, after),) = train(model, [oracle.pairs[0]])
     worst, wrong = 0.0, ""
     try:
-        for start, ours, step in follow(oracle, hp, ties, train, model, before, after, 3):
+        for start, ours, step in follow(
+            oracle, hp, named(settings), train, model, before, after, 3
+        ):
             for name, error, tolerance, factor in compared(start, ours, step):
                 if not error <= tolerance and not wrong:
                     wrong = "%s: its update is %.4g times the reference's" % (name, factor)

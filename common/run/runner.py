@@ -13,17 +13,14 @@ from datetime import datetime, timezone
 import numpy as np
 
 import frameworks
-from common.given import batches, data, models
+from common.given import batches, models
 from common.given import weights as canonical
+from common.given.dataset import take
 from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
 from common.proof import certificate, contract, updates
 from common.run import clocks, console, results
-
-# The whole recipe, and what a CPU can do while somebody waits for it.
-WHOLE = {"train_images": 50000, "epochs": 10}
-QUICK = {"train_images": 10000, "epochs": 3}
 
 
 def parse(arguments):
@@ -56,7 +53,7 @@ def parse(arguments):
     return options
 
 
-def recipe(options, device):
+def recipe(options, model, device):
     """Fill in the epochs and training images that were not given; return what the recipe is."""
     if options.epochs and options.train_images:
         kind = "as asked for"
@@ -64,9 +61,9 @@ def recipe(options, device):
         kind = "as asked for, the rest as in the whole recipe"
     else:
         kind = "quick, because there is no GPU" if device == "cpu" else "whole"
-    defaults = QUICK if kind.startswith("quick") else WHOLE
-    options.epochs = options.epochs or defaults["epochs"]
-    options.train_images = options.train_images or defaults["train_images"]
+    train_images, epochs = model.quick if kind.startswith("quick") else model.whole
+    options.epochs = options.epochs or epochs
+    options.train_images = options.train_images or train_images
     return kind
 
 
@@ -99,9 +96,9 @@ def run(options):
     machine.limit_threads(options.threads)
     module = modules.load(options.name, options.model)
     settings = module.configure(options.lane, options.threads, options.seed)
-    kind = recipe(options, settings["device"])
+    kind = recipe(options, description, settings["device"])
     hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
-    dataset = data.take(description.data(options.data), options.train_images, options.test_images)
+    dataset = take(description.data(options.data), options.train_images, options.test_images)
     batches.order(options.train_images, hp.batch_size, options.seed, 0)  # enough for a batch?
     facts, versions = machine.facts(), machine.versions(framework.package)
     path = options.out or result_path(options, dataset, facts)

@@ -16,8 +16,6 @@ import chainer.links as L
 import numpy as np
 from chainer.backends import cuda
 
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-
 
 def configure(lane, threads, seed):
     """Set device, seed, precision and autotune; return the settings in force."""
@@ -92,13 +90,17 @@ def symbol(settings, hp):
     return CNN(hp.dropout).to_device(settings["chainer_device"])
 
 
+def put(network, weights):
+    """Copy the canonical weights into the links of these names; updates are in place."""
+    for layer in network.children():
+        layer.W.array = network.device.send(weights[layer.name + ".weight"].copy())
+        layer.b.array = network.device.send(weights[layer.name + ".bias"].copy())
+
+
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     # Chainer's default initialiser is LeCun's normal, not Xavier's uniform.
-    for name, weight in weights.items():
-        layer, kind = name.split(".")
-        parameter = network[layer].W if kind == "weight" else network[layer].b
-        parameter.array = network.device.send(weight.copy())  # updates are in place
+    put(network, weights)
     criterion = F.softmax_cross_entropy  # softmax and the mean over the batch included
     optimizer = chainer.optimizers.MomentumSGD(lr=hp.learning_rate, momentum=hp.momentum)
     optimizer.setup(network)
@@ -139,9 +141,9 @@ def evaluate(scores, labels):
 def weights(model):
     """Every weight under its canonical name; Chainer's layouts are the canonical ones."""
     found = {}
-    for layer in LAYERS:
-        found[layer + ".weight"] = np.array(cuda.to_cpu(model[0][layer].W.array))
-        found[layer + ".bias"] = np.array(cuda.to_cpu(model[0][layer].b.array))
+    for layer in model[0].children():
+        found[layer.name + ".weight"] = np.array(cuda.to_cpu(layer.W.array))
+        found[layer.name + ".bias"] = np.array(cuda.to_cpu(layer.b.array))
     return found
 
 

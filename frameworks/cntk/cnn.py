@@ -11,8 +11,6 @@ import cntk as C
 import numpy as np
 from cntk.layers import Convolution2D, Dense, Dropout, MaxPooling, Sequential
 
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-
 
 def configure(lane, threads, seed):
     """Set device and threads; return the settings in force."""
@@ -61,13 +59,23 @@ def symbol(settings, hp):
     )(x)
 
 
+def put(network, weights):
+    """Copy the canonical weights into the blocks of these names; {name: block}."""
+    blocks = {}
+    for name in weights:
+        layer, kind = name.split(".")
+        block = blocks[layer] = getattr(network, layer)
+        if kind == "bias":
+            block.b.value = weights[name].reshape(block.b.shape)
+        else:  # dense ones are (in, out), with axes C, H, W of in
+            w = weights[name] if weights[name].ndim == 4 else weights[name].T
+            block.W.value = np.ascontiguousarray(w.reshape(block.W.shape))
+    return blocks
+
+
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
-    for layer in LAYERS:
-        block = getattr(network, layer)
-        w, b = weights[layer + ".weight"], weights[layer + ".bias"]
-        block.W.value = np.ascontiguousarray(w if w.ndim == 4 else w.T.reshape(block.W.shape))
-        block.b.value = b.reshape(block.b.shape)
+    blocks = put(network, weights)
     y = C.input_variable(10, name="y")
     criterion = C.cross_entropy_with_softmax(network, y)  # takes scores, not probabilities
     learner = C.momentum_sgd(
@@ -76,12 +84,13 @@ def loss(network, settings, hp, weights):
         momentum=C.momentum_schedule(hp.momentum),
         unit_gain=False,
     )
-    return network, network.arguments[0], y, C.Trainer(network, criterion, learner)
+    return network, blocks, y, C.Trainer(network, criterion, learner)
 
 
 def train(model, batches):
     """One pass over the batches; yields the loss of each step."""
-    _, x_variable, y_variable, trainer = model
+    network, _, y_variable, trainer = model
+    x_variable = network.arguments[0]
     for x, y in batches:
         # The trainer turns dropout on; ``eval`` leaves it off.
         trainer.train_minibatch({x_variable: x, y_variable: y})  # (N, 3, 32, 32), (N, 10)
@@ -90,7 +99,8 @@ def train(model, batches):
 
 def predict(model, x):
     """Scores (n, 10) of every row, the last partial batch too."""
-    network, x_variable = model[:2]
+    network = model[0]
+    x_variable = network.arguments[0]
     parts = [x[first : first + 64] for first in range(0, len(x), 64)]
     return np.concatenate([network.eval({x_variable: part}) for part in parts])
 
@@ -103,8 +113,7 @@ def evaluate(scores, labels):
 def weights(model):
     """Every weight under its canonical name; dense ones are (in, out), with axes C, H, W of in."""
     found = {}
-    for layer in LAYERS:
-        block = getattr(model[0], layer)
+    for layer, block in model[1].items():
         w = block.W.value
         w = w if layer.startswith("conv") else w.reshape(-1, w.shape[-1]).T  # (out, in)
         found[layer + ".weight"] = np.array(w, order="C")

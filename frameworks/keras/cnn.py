@@ -15,7 +15,6 @@ import keras
 import numpy as np
 from keras import layers
 
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to Keras's (y, x, in, out)
 
 
@@ -99,31 +98,46 @@ def symbol(settings, hp):
     return keras.Sequential(
         [
             keras.Input((3, 32, 32) if settings["layout"] == "NCHW" else (32, 32, 3)),
-            layers.Conv2D(50, 3, padding="same", activation="relu"),  # (N, 50, 32, 32)
-            layers.Conv2D(50, 3, padding="same"),
+            layers.Conv2D(50, 3, padding="same", activation="relu", name="conv1"),
+            layers.Conv2D(50, 3, padding="same", name="conv2"),  # (N, 50, 32, 32)
             layers.MaxPooling2D(2),  # (N, 50, 16, 16)
             layers.ReLU(),  # after the pool: the same numbers, a quarter of the work
             layers.Dropout(drop1),
-            layers.Conv2D(100, 3, padding="same", activation="relu"),  # (N, 100, 16, 16)
-            layers.Conv2D(100, 3, padding="same"),
+            layers.Conv2D(100, 3, padding="same", activation="relu", name="conv3"),
+            layers.Conv2D(100, 3, padding="same", name="conv4"),  # (N, 100, 16, 16)
             layers.MaxPooling2D(2),  # (N, 100, 8, 8)
             layers.ReLU(),
             layers.Dropout(drop2),
-            layers.Flatten(),  # (N, 6400), in the order H, W, C in both layouts
-            layers.Dense(512, activation="relu"),  # (N, 512)
+            layers.Flatten(name="flatten"),  # (N, 6400), in the order H, W, C in both layouts
+            layers.Dense(512, activation="relu", name="dense1"),  # (N, 512)
             layers.Dropout(drop3),
-            layers.Dense(10),  # (N, 10), no softmax: the loss applies it
+            layers.Dense(10, name="dense2"),  # (N, 10), no softmax: the loss applies it
         ]
     )
+
+
+def flatten_order(network):
+    """Where the features that ``Flatten`` puts out in the order H, W, C stand in C, H, W."""
+    shape = network.get_layer("flatten").input.shape[1:]
+    if keras.config.image_data_format() == "channels_last":
+        shape = shape[-1:] + shape[:-1]
+    return np.arange(np.prod(shape)).reshape(shape).transpose(1, 2, 0).ravel()
+
+
+def put(network, weights):
+    """Copy the canonical weights into the layers of these names."""
+    shared = dict(weights)
+    shared["dense1.weight"] = shared["dense1.weight"][:, flatten_order(network)]
+    for layer in network.layers:
+        if layer.weights:
+            w, bias = shared[layer.name + ".weight"], shared[layer.name + ".bias"]
+            layer.set_weights([w.transpose(AXES[w.ndim]), bias])
 
 
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     # Keras's own initialiser is Glorot uniform, too, but with its backend's random numbers.
-    shared = dict(weights)
-    dense1 = shared["dense1.weight"].reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)  # H, W, C
-    shared["dense1.weight"] = dense1.reshape(512, 6400)
-    network.set_weights([shared[name].transpose(AXES[shared[name].ndim]) for name in weights])
+    put(network, weights)
     network.compile(
         optimizer=keras.optimizers.SGD(hp.learning_rate, hp.momentum),  # nesterov=False
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),  # mean over the batch
@@ -150,11 +164,13 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name and in its canonical layout."""
-    names = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
-    arrays = [w.transpose(np.argsort(AXES[w.ndim])).copy() for w in model.get_weights()]
-    found = dict(zip(names, arrays))
-    dense1 = found["dense1.weight"].reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)  # C, H, W
-    found["dense1.weight"] = dense1.reshape(512, 6400)
+    found = {}
+    for layer in model.layers:
+        if layer.weights:
+            w, bias = layer.get_weights()
+            found[layer.name + ".weight"] = w.transpose(np.argsort(AXES[w.ndim])).copy()
+            found[layer.name + ".bias"] = bias
+    found["dense1.weight"] = found["dense1.weight"][:, np.argsort(flatten_order(model))]
     return found
 
 

@@ -15,8 +15,6 @@ import numpy as np
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-
 
 def configure(lane, threads, seed):
     """Set seed, precision, autotune and graph; return the settings in force."""
@@ -59,20 +57,20 @@ def symbol(settings, hp):
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
     network = nn.HybridSequential()
     network.add(
-        nn.Conv2D(50, 3, padding=1, in_channels=3, activation="relu"),  # (N, 50, 32, 32)
-        nn.Conv2D(50, 3, padding=1, in_channels=50),
+        nn.Conv2D(50, 3, padding=1, in_channels=3, activation="relu", prefix="conv1_"),
+        nn.Conv2D(50, 3, padding=1, in_channels=50, prefix="conv2_"),  # (N, 50, 32, 32)
         nn.MaxPool2D(2),  # (N, 50, 16, 16)
         nn.Activation("relu"),  # after the pool: a quarter of the work
         nn.Dropout(drop1),
-        nn.Conv2D(100, 3, padding=1, in_channels=50, activation="relu"),  # (N, 100, 16, 16)
-        nn.Conv2D(100, 3, padding=1, in_channels=100),
+        nn.Conv2D(100, 3, padding=1, in_channels=50, activation="relu", prefix="conv3_"),
+        nn.Conv2D(100, 3, padding=1, in_channels=100, prefix="conv4_"),  # (N, 100, 16, 16)
         nn.MaxPool2D(2),  # (N, 100, 8, 8)
         nn.Activation("relu"),
         nn.Dropout(drop2),
         nn.Flatten(),  # (N, 6400), in the order C, H, W
-        nn.Dense(512, in_units=6400, activation="relu"),  # (N, 512)
+        nn.Dense(512, in_units=6400, activation="relu", prefix="dense1_"),  # (N, 512)
         nn.Dropout(drop3),
-        nn.Dense(10, in_units=512),  # (N, 10), no softmax: the loss applies it
+        nn.Dense(10, in_units=512, prefix="dense2_"),  # (N, 10), no softmax: the loss applies it
     )
     network.initialize(ctx=mx.Context(settings["device"]))
     return network
@@ -82,8 +80,8 @@ def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     # Gluon's default initialiser is uniform in +-0.07, whatever the layer's size.
     parameters = network.collect_params()
-    for parameter, weight in zip(parameters.values(), weights.values()):
-        parameter.set_data(nd.array(weight))
+    for name, parameter in parameters.items():  # "conv1_weight"
+        parameter.set_data(nd.array(weights[name.replace("_", ".")]))
     criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
     graph = {key: settings[key] for key in ("static_alloc", "static_shape")}
     network.hybridize(**graph)  # compiled at the first call
@@ -95,7 +93,7 @@ def loss(network, settings, hp, weights):
 def train(model, batches):
     """One pass over the batches; yields the loss of each step, left on the device."""
     network, criterion, trainer = model
-    device = network[0].weight.list_ctx()[0]
+    device = network[-1].weight.list_ctx()[0]
     for x, y in batches:
         x = nd.array(x, device)  # (N, 3, 32, 32)
         y = nd.array(y, device)  # (N,)
@@ -110,7 +108,7 @@ def train(model, batches):
 def predict(model, x):
     """Scores (n, 10) of every row, the last partial batch too."""
     network = model[0]
-    device = network[0].weight.list_ctx()[0]
+    device = network[-1].weight.list_ctx()[0]
     # Dropout is off outside autograd.record().
     parts = [nd.array(x[first : first + 256], device) for first in range(0, len(x), 256)]
     return np.concatenate([network(part).asnumpy() for part in parts])
@@ -125,9 +123,8 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name; MXNet's layouts are the canonical ones."""
-    names = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
-    parameters = model[0].collect_params().values()
-    return {name: parameter.data().asnumpy() for name, parameter in zip(names, parameters)}
+    parameters = model[0].collect_params().items()
+    return {name.replace("_", "."): parameter.data().asnumpy() for name, parameter in parameters}
 
 
 def wait(model):

@@ -1,6 +1,7 @@
 """The CNN in NumPy, forward and backward from scratch: the reference that the others are held to.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``,
+    and in ``strips.py`` for convolutions.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW from ``load``; inside, channels-last "strips" of images that share their zero borders.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate in the velocity.
@@ -10,19 +11,9 @@ Surprise: pooling comes before bias and ReLU: the maximum commutes with both, an
 
 import numpy as np
 
-from frameworks.numpy.layers import (
-    Convolution,
-    Dense,
-    Dropout,
-    Flatten,
-    Momentum,
-    ReLU,
-    ToStrip,
-    cross_entropy,
-    put,
-    to_numpy,
-    xp,
-)
+from frameworks.numpy.layers import Dense, Dropout, ReLU, cross_entropy, put, to_numpy, xp
+from frameworks.numpy.optimizers import Momentum
+from frameworks.numpy.strips import Convolution, FromStrip, ToStrip
 
 
 def configure(lane, threads, seed):
@@ -32,6 +23,8 @@ def configure(lane, threads, seed):
         "layout": "NCHW",
         "precision": "float32",  # with "float64" all of the run is in that
         "ties": "one",  # of equal pixels in a pool, only the first gets the gradient
+        "adam_epsilon": "corrected",  # added to the root of the corrected square
+        "scalars": "float64",  # what an optimiser's numbers are computed in
         "threads": threads,
         "seed": seed,
         "chunk_images": 4 if xp is np else 64,  # what a convolution works on at a time
@@ -56,7 +49,7 @@ def symbol(settings, hp):
         Convolution(settings, "conv3", 50, 100, side=16),  # 100 x 16 x 16
         Convolution(settings, "conv4", 100, 100, side=16, pool=True),  # 100 x 8 x 8
         Dropout(settings, drop2, random),
-        Flatten(settings, side=8),  # (N, 6400)
+        FromStrip(settings, side=8),  # (N, 6400)
         Dense(settings, "dense1"),  # (N, 512)
         ReLU(settings),
         Dropout(settings, drop3, random),

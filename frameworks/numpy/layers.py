@@ -1,12 +1,8 @@
-"""What the NumPy models are built from: layers, a loss, optimisers.
+"""What the NumPy models are built from: layers and a loss.
 
 A network is a list of layers. ``x = layer.forward(x, training)`` goes through the list,
 ``g = layer.backward(g)`` back; then each layer with a name holds its gradients, and the optimiser
 moves its parameters. With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
-
-Images inside a network lie in channels-last "strips" that share their zero borders, so that a
-convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
-window is one run of memory that BLAS takes as it is (see ``Convolution.windows``).
 """
 
 import importlib
@@ -15,6 +11,8 @@ import os
 import numpy as np
 
 xp = importlib.import_module(os.environ.get("ARRAY_MODULE", "numpy"))
+
+EQUAL = 1e-12  # what float64 makes of equal pixels, at most
 
 
 class Layer:
@@ -41,13 +39,9 @@ class Layer:
             self.buffers[name] = xp.zeros(shape, self.dtype)
         return self.buffers[name]
 
-    def strip(self, name, n, side, channels):
-        """A buffer for n images one after the other, whose pixels all have eight neighbours.
-
-        The zero column right of an image is also the left border of its next line, and the zero
-        row below it the upper border of the next image. Both ends have a row and a pixel more.
-        """
-        return self.buffer(name, n * (side + 1) ** 2 + 2 * (side + 2), channels)
+    def kinks(self, x):
+        """Where the gradient jumps, for the proof: values before that, and how far each is off."""
+        return ()
 
 
 def put(network, weights):
@@ -55,151 +49,6 @@ def put(network, weights):
     for layer in network:
         if layer.name:
             layer.put(weights[layer.name + ".weight"], weights[layer.name + ".bias"])
-
-
-def pictures(strip, side):
-    """View a strip as images with their zero column and row."""
-    return strip[side + 2 : -side - 2].reshape(-1, side + 1, side + 1, strip.shape[1])
-
-
-class ToStrip(Layer):
-    """From images (N, C, H, W) to a strip."""
-
-    def forward(self, x, training):
-        """Move the channels last and add the borders."""
-        n, channels, side, _ = x.shape
-        strip = self.strip("out", n, side, channels)
-        pictures(strip, side)[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
-        return strip  # (N (H+1) (W+1) + ends, C)
-
-    def backward(self, g):
-        """Do nothing: no one needs the gradient of the images."""
-
-
-class Convolution(Layer):
-    """3x3 cross-correlation, bias, ReLU and perhaps a 2x2 max-pool, from strip to strip.
-
-    Pooling comes before bias and ReLU, which then have a quarter of the work: the maximum commutes
-    with both. A few images at a time, so that what one line writes the next one finds in cache.
-    """
-
-    def __init__(self, settings, name, inputs, outputs, side, pool=False, input_gradient=True):
-        super().__init__(settings, name)
-        self.inputs, self.outputs, self.side = inputs, outputs, side
-        self.out_side = side // 2 if pool else side
-        self.pool, self.input_gradient = pool, input_gradient
-
-    def put(self, weight, bias):
-        """Turn the canonical (out, in, y, x) into a matrix, in the order of ``windows``."""
-        super().put(weight.T.reshape(-1, self.outputs), bias)  # (9 C, O), rows by x, y, in
-
-    def canonical(self):
-        """Turn the matrix back."""
-        weight, bias = self.parameters
-        return weight.reshape(3, 3, self.inputs, self.outputs).T, bias  # (O, C, 3, 3)
-
-    def chunks(self, n):
-        """Yield a few images at a time: which of the n they are, and their rows in a strip."""
-        start, area, step = self.side + 2, (self.side + 1) ** 2, self.settings["chunk_images"]
-        for first in range(0, n, step):
-            last = min(first + step, n)
-            yield slice(first, last), slice(start + first * area, start + last * area)
-
-    def windows(self, x, rows):
-        """Yield the 3x3 windows around rows of strip x, as three matrices of every third window.
-
-        Each pixel goes between its upper and its lower neighbour. A window is then three
-        successive rows, 9 C numbers without a gap, and the window three pixels on is the next
-        row of a plain matrix.
-        """
-        count, channels, width = rows.stop - rows.start, x.shape[1], self.side + 1
-        most = self.settings["chunk_images"] * width**2
-        columns = self.buffer("columns of %d" % channels, most + 2, 3, channels)
-        for i, shift in enumerate((-width, 0, width)):
-            columns[: count + 2, i] = x[rows.start - 1 + shift : rows.stop + 1 + shift]
-        for third in range(3):
-            size = (count - third + 2) // 3
-            yield third, columns[third : third + 3 * size].reshape(size, 9 * channels)
-
-    def correlate(self, x, weight, rows, out):
-        """Cross-correlate rows of strip x, into the same rows of strip out."""
-        for third, windows in self.windows(x, rows):
-            xp.matmul(windows, weight, out=out[rows][third::3])
-
-    def forward(self, x, training):
-        """Keep x and what is to be pooled for the way back."""
-        n = len(pictures(x, self.side))
-        weight, bias = self.parameters
-        self.x, self.y = x, self.strip("y", n, self.side, self.outputs)
-        self.out = self.strip("out", n, self.out_side, self.outputs) if self.pool else self.y
-        for some, rows in self.chunks(n):
-            self.correlate(x, weight, rows, self.y)
-            out = pictures(self.out, self.out_side)[some]  # (n, H+1, W+1, O)
-            inner = out[:, :-1, :-1]
-            if self.pool:
-                a, b, c, d = quarters(pictures(self.y, self.side)[some])
-                xp.maximum(xp.maximum(a, b), xp.maximum(c, d), out=inner)  # (n, H/2, W/2, O)
-            inner += bias
-            xp.maximum(inner, 0, out=inner)
-            out[:, -1] = out[:, :, -1] = 0  # what was correlated around a border
-        return self.out
-
-    def before_relu(self, x):
-        """The values (N, H, W, O) that pool and ReLU will see; for the proof, not for training."""
-        n = len(pictures(x, self.side))
-        y = self.strip("before relu", n, self.side, self.outputs)
-        for _, rows in self.chunks(n):
-            self.correlate(x, self.parameters[0], rows, y)
-        return pictures(y, self.side)[:, :-1, :-1] + self.parameters[1]
-
-    def backward(self, g):
-        """Sum the gradients of weight and bias; return that of x, where it is needed."""
-        n = len(pictures(self.x, self.side))
-        weight, bias = self.gradients
-        weight[:] = bias[:] = 0
-        part = self.buffer("part", *weight.shape)
-        # Back through a correlation is a correlation by the kernel turned by half a turn.
-        turned = self.parameters[0].reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
-        turned = turned.swapaxes(2, 3).reshape(-1, self.inputs)  # (9 O, C)
-        dy = self.strip("dy", n, self.side, self.outputs) if self.pool else g
-        dx = self.strip("dx", n, self.side, self.inputs) if self.input_gradient else None
-        for some, rows in self.chunks(n):
-            some_g = pictures(g, self.out_side)[some]
-            some_g *= pictures(self.out, self.out_side)[some] > 0  # and the borders to zero
-            if self.pool:
-                y, some_dy = (pictures(strip, self.side)[some] for strip in (self.y, dy))
-                unpool(some_g, y, some_dy, self.settings["ties"])
-            shared = self.pool and self.settings["ties"] == "all"
-            bias += (some_dy if shared else some_g).sum((0, 1, 2))
-            for third, windows in self.windows(self.x, rows):
-                weight += xp.matmul(windows.T, dy[rows][third::3], out=part)
-            if self.input_gradient:
-                self.correlate(dy, turned, rows, dx)
-        return dx
-
-
-def quarters(y):
-    """View the upper left, upper right, lower left and lower right pixels of all 2x2 windows."""
-    return [y[:, i:-1:2, j:-1:2] for i in (0, 1) for j in (0, 1)]  # (N, H/2, W/2, C) each
-
-
-def unpool(g, y, dy, ties):
-    """Give each gradient of a maximum to the pixel that was it; of equal ones to the first.
-
-    With ``ties="all"`` every one of them gets it, as in Theano and Caffe2 on a CPU. Equal then
-    means equal up to rounding, because BLAS may sum two equal windows in different orders.
-    """
-    a, b, c, d = quarters(y)
-    largest = xp.maximum(xp.maximum(a, b), xp.maximum(c, d))
-    free = xp.ones(largest.shape, bool)
-    if ties == "all":
-        largest -= 4 * np.finfo(y.dtype).eps * xp.abs(largest)
-    for pixel, target in zip((a, b, c, d), quarters(dy)):
-        hit = pixel >= largest
-        if ties == "one":
-            hit &= free
-            free ^= hit
-        xp.multiply(g[:, :-1, :-1], hit, out=target)
 
 
 class Dropout(Layer):
@@ -225,38 +74,24 @@ class Dropout(Layer):
 
 
 class Flatten(Layer):
-    """From a strip to rows, in the order C, H, W."""
-
-    def __init__(self, settings, side):
-        super().__init__(settings)
-        self.side = side
+    """From images to rows, in the order C, H, W."""
 
     def forward(self, x, training):
-        """Drop the borders and move the channels first."""
-        x = pictures(x, self.side)[:, :-1, :-1].transpose(0, 3, 1, 2)  # (N, C, H, W)
+        """Put the pixels of an image in a row."""
+        self.shape = x.shape
         return x.reshape(len(x), -1)  # (N, C H W)
 
     def backward(self, g):
-        """Turn rows into a strip again."""
-        g = g.reshape(len(g), -1, self.side, self.side)  # (N, C, H, W)
-        strip = self.strip("dx", len(g), self.side, g.shape[1])
-        pictures(strip, self.side)[:, :-1, :-1] = g.transpose(0, 2, 3, 1)
-        return strip
-
-
-class Flat(Layer):
-    """From images (N, C, H, W) to rows, where no convolution comes first."""
-
-    def forward(self, x, training):
-        """Put the pixels of an image in a row, in the order C, H, W."""
-        return x.reshape(len(x), -1)  # (N, C H W)
-
-    def backward(self, g):
-        """Do nothing: no one needs the gradient of the images."""
+        """Turn rows into images again, if there are any layers before this one."""
+        return None if g is None else g.reshape(self.shape)
 
 
 class Dense(Layer):
     """A matrix product and a bias."""
+
+    def __init__(self, settings, name, input_gradient=True):
+        super().__init__(settings, name)
+        self.input_gradient = input_gradient
 
     def forward(self, x, training):
         """Keep x for the way back."""
@@ -265,11 +100,109 @@ class Dense(Layer):
         return xp.matmul(x, weight.T) + bias  # (N, out)
 
     def backward(self, g):
-        """Compute the gradients of weight and bias; return that of x."""
+        """Compute the gradients of weight and bias; return that of x, where it is needed."""
         weight, bias = self.gradients
         xp.matmul(g.T, self.x, out=weight)
         bias[:] = g.sum(0)
-        return xp.matmul(g, self.parameters[0])  # (N, in)
+        return xp.matmul(g, self.parameters[0]) if self.input_gradient else None  # (N, in)
+
+
+class Convolution(Layer):
+    """Cross-correlation and bias, on images (N, C, H, W)."""
+
+    def __init__(self, settings, name, padding=0, stride=1, input_gradient=True):
+        super().__init__(settings, name)
+        self.padding, self.stride, self.input_gradient = padding, stride, input_gradient
+
+    def forward(self, x, training):
+        """Copy every window into a row, and multiply the rows by the kernels."""
+        weight, bias = self.parameters
+        kernels, channels, *size = weight.shape
+        if self.padding:
+            around = (self.padding, self.padding)
+            x = xp.pad(x, ((0, 0), (0, 0), around, around))
+        self.shape = x.shape
+        windows = xp.stack(list(views(x, size, self.stride)), 2)
+        n, _, _, height, width = windows.shape  # (N, C, kh kw, H', W')
+        self.rows = windows.transpose(0, 3, 4, 1, 2).reshape(n * height * width, -1)
+        y = xp.matmul(self.rows, weight.reshape(kernels, -1).T) + bias
+        return y.reshape(n, height, width, kernels).transpose(0, 3, 1, 2)  # (N, O, H', W')
+
+    def backward(self, g):
+        """Compute the gradients of weight and bias; return that of x, where it is needed."""
+        weight, bias = self.gradients
+        n, kernels, height, width = g.shape
+        g = g.transpose(0, 2, 3, 1).reshape(-1, kernels)
+        weight[:] = xp.matmul(g.T, self.rows).reshape(weight.shape)
+        bias[:] = g.sum(0)
+        if not self.input_gradient:
+            return None
+        windows = xp.matmul(g, self.parameters[0].reshape(kernels, -1))
+        windows = windows.reshape(n, height, width, weight.shape[1], -1).transpose(4, 0, 3, 1, 2)
+        dx = xp.zeros(self.shape, self.dtype)
+        for window, view in zip(windows, views(dx, weight.shape[2:], self.stride)):
+            view += window
+        inner = slice(self.padding, -self.padding or None)
+        return dx[:, :, inner, inner]  # (N, C, H, W)
+
+
+class MaxPool(Layer):
+    """The largest of each window, of images (N, C, H, W); no padding, and no partial windows."""
+
+    def __init__(self, settings, size=2, stride=2):
+        super().__init__(settings)
+        self.size, self.stride = (size, size), stride
+
+    def forward(self, x, training):
+        """Keep x for the way back."""
+        self.x = x
+        windows = list(views(x, self.size, self.stride))
+        self.out = windows[0]
+        for window in windows[1:]:
+            self.out = xp.maximum(self.out, window)
+        return self.out  # (N, C, H', W')
+
+    def backward(self, g):
+        """Give each gradient to the pixel that was the maximum; of equal ones to the first.
+
+        With ``ties="all"`` every one of them gets it; see ``strips.unpool``.
+        """
+        dx, largest = xp.zeros_like(self.x), self.out
+        if self.settings["ties"] == "all":
+            largest = largest - 4 * np.finfo(self.dtype).eps * xp.abs(largest)
+        free = xp.ones(largest.shape, bool)
+        for pixel, target in zip(
+            views(self.x, self.size, self.stride), views(dx, self.size, self.stride)
+        ):
+            hit = pixel >= largest
+            if self.settings["ties"] == "one":
+                hit &= free
+                free ^= hit
+            target += g * hit
+        return dx
+
+    def kinks(self, x):
+        """Where another pixel would become the largest."""
+        windows = xp.stack(list(views(x, self.size, self.stride)))
+        yield largest_and_gap(windows)
+
+
+def views(x, size, stride):
+    """Yield (N, C, H', W') of images (N, C, H, W): for each place in a window what stands there."""
+    height = (x.shape[2] - size[0]) // stride + 1
+    width = (x.shape[3] - size[1]) // stride + 1
+    for row in range(size[0]):
+        for column in range(size[1]):
+            rows = slice(row, row + stride * (height - 1) + 1, stride)
+            columns = slice(column, column + stride * (width - 1) + 1, stride)
+            yield x[:, :, rows, columns]
+
+
+def largest_and_gap(windows):
+    """Of pixels (window, ...) the largest, and how far above the next lower one it is."""
+    windows = np.sort(to_numpy(windows), 0)
+    gaps = windows[-1] - windows[:-1]
+    return windows[-1], np.where(gaps < EQUAL, np.inf, gaps).min(0)
 
 
 class ReLU(Layer):
@@ -284,6 +217,24 @@ class ReLU(Layer):
         """Pass what was above 0."""
         return g * (self.out > 0)
 
+    def kinks(self, x):
+        """Zero."""
+        yield x, np.abs(x)
+
+
+class Sigmoid(Layer):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, x, training):
+        """Keep the result for the way back."""
+        with np.errstate(over="ignore"):  # an infinite exp gives the right 0
+            self.out = 1 / (1 + xp.exp(-x))
+        return self.out
+
+    def backward(self, g):
+        """Multiply by the slope."""
+        return g * self.out * (1 - self.out)
+
 
 def cross_entropy(scores, labels):
     """Softmax cross-entropy, mean over the batch, and its gradient."""
@@ -294,45 +245,6 @@ def cross_entropy(scores, labels):
     g[rows, labels] -= 1
     g /= len(labels)
     return -logs[rows, labels].mean(), g
-
-
-class Momentum:
-    """Gradient descent with classical momentum, for all parameters of a network."""
-
-    def __init__(self, network, hp):
-        self.hp = hp
-        self.parameters = [w for layer in network for w in layer.parameters]
-        self.gradients = [g for layer in network for g in layer.gradients]
-        self.velocity = [xp.zeros_like(w) for w in self.parameters]
-
-    def step(self):
-        """Move every parameter, in place."""
-        for w, g, v in zip(self.parameters, self.gradients, self.velocity):
-            g *= self.hp.learning_rate
-            v *= self.hp.momentum
-            v -= g
-            w += v
-
-
-class Adam:
-    """Adam (Kingma & Ba, 2015), bias-corrected, epsilon beside the root."""
-
-    def __init__(self, network, hp):
-        self.hp, self.steps = hp, 0
-        self.parameters = [w for layer in network for w in layer.parameters]
-        self.gradients = [g for layer in network for g in layer.gradients]
-        self.mean = [xp.zeros_like(w) for w in self.parameters]
-        self.square = [xp.zeros_like(w) for w in self.parameters]
-
-    def step(self):
-        """Move every parameter, in place."""
-        hp = self.hp
-        self.steps += 1
-        for w, g, m, v in zip(self.parameters, self.gradients, self.mean, self.square):
-            m += (1 - hp.beta1) * (g - m)
-            v += (1 - hp.beta2) * (g * g - v)
-            mean = m / (1 - hp.beta1**self.steps)
-            w -= hp.learning_rate * mean / (xp.sqrt(v / (1 - hp.beta2**self.steps)) + hp.epsilon)
 
 
 def to_numpy(array):

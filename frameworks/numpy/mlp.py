@@ -2,13 +2,14 @@
 
 Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
 Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, epsilon beside the root of the second.
+Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
 Surprise: where a gradient is always 0, as for a pixel that is black in every image, its square mean
     is 0 too, and only epsilon keeps the quotient finite.
 """
 
 from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights
-from frameworks.numpy.layers import Adam, Dense, Flat, ReLU, cross_entropy, put
+from frameworks.numpy.layers import Dense, Flatten, ReLU, cross_entropy, put
+from frameworks.numpy.optimizers import Adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
@@ -16,8 +17,8 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
     return [
-        Flat(settings),  # (N, 784)
-        Dense(settings, "dense1"),  # (N, 1000)
+        Flatten(settings),  # (N, 784)
+        Dense(settings, "dense1", input_gradient=False),  # (N, 1000)
         ReLU(settings),
         Dense(settings, "dense2"),  # (N, 1000)
         ReLU(settings),
@@ -28,4 +29,4 @@ def symbol(settings, hp):
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     put(network, weights)
-    return network, cross_entropy, Adam(network, hp)
+    return network, cross_entropy, Adam(network, hp, settings)

@@ -7,10 +7,10 @@ Surprise: ``nn.CrossEntropyLoss`` takes scores, not probabilities; with a ``Soft
     network still trains, only worse.
 """
 
+from collections import OrderedDict
+
 import torch
 from torch import nn
-
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 
 
 def configure(lane, threads, seed):
@@ -45,37 +45,41 @@ def load(images, labels, settings):
     return images, labels
 
 
+def place(network, settings):
+    """Move the network to its device, in the memory format of the lane."""
+    formats = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+    return network.to(settings["device"], memory_format=formats[settings["memory_format"]])
+
+
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
-    network = nn.Sequential(
-        nn.Conv2d(3, 50, 3, padding="same"),  # (N, 50, 32, 32)
-        nn.ReLU(),
-        nn.Conv2d(50, 50, 3, padding="same"),
-        nn.MaxPool2d(2),  # (N, 50, 16, 16)
-        nn.ReLU(),  # after the pool: the same numbers, a quarter of the work
-        nn.Dropout(drop1),
-        nn.Conv2d(50, 100, 3, padding="same"),  # (N, 100, 16, 16)
-        nn.ReLU(),
-        nn.Conv2d(100, 100, 3, padding="same"),
-        nn.MaxPool2d(2),  # (N, 100, 8, 8)
-        nn.ReLU(),
-        nn.Dropout(drop2),
-        nn.Flatten(),  # (N, 6400), in the order C, H, W in both memory formats
-        nn.Linear(6400, 512),  # (N, 512)
-        nn.ReLU(),
-        nn.Dropout(drop3),
-        nn.Linear(512, 10),  # (N, 10), no softmax: the loss applies it
+    layers = OrderedDict(
+        conv1=nn.Conv2d(3, 50, 3, padding="same"),  # (N, 50, 32, 32)
+        relu1=nn.ReLU(),
+        conv2=nn.Conv2d(50, 50, 3, padding="same"),
+        pool1=nn.MaxPool2d(2),  # (N, 50, 16, 16)
+        relu2=nn.ReLU(),  # after the pool: the same numbers, a quarter of the work
+        drop1=nn.Dropout(drop1),
+        conv3=nn.Conv2d(50, 100, 3, padding="same"),  # (N, 100, 16, 16)
+        relu3=nn.ReLU(),
+        conv4=nn.Conv2d(100, 100, 3, padding="same"),
+        pool2=nn.MaxPool2d(2),  # (N, 100, 8, 8)
+        relu4=nn.ReLU(),
+        drop2=nn.Dropout(drop2),
+        flatten=nn.Flatten(),  # (N, 6400), in the order C, H, W in both memory formats
+        dense1=nn.Linear(6400, 512),  # (N, 512)
+        relu5=nn.ReLU(),
+        drop3=nn.Dropout(drop3),
+        dense2=nn.Linear(512, 10),  # (N, 10), no softmax: the loss applies it
     )
-    formats = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
-    return network.to(settings["device"], memory_format=formats[settings["memory_format"]])
+    return place(nn.Sequential(layers), settings)
 
 
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     # PyTorch itself would draw Kaiming uniform weights, and biases that are not zero.
-    shared = [torch.from_numpy(w) for w in weights.values()]
-    network.load_state_dict(dict(zip(network.state_dict(), shared)))
+    network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over the batch
     optimizer = torch.optim.SGD(
         network.parameters(),
@@ -118,9 +122,8 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name; PyTorch's layouts are the canonical ones."""
-    names = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
-    tensors = model[0].state_dict().values()
-    return {name: tensor.numpy(force=True).copy() for name, tensor in zip(names, tensors)}
+    tensors = model[0].state_dict()  # {"conv1.weight": ...}
+    return {name: tensor.numpy(force=True).copy() for name, tensor in tensors.items()}
 
 
 def wait(model):

@@ -13,7 +13,6 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.util._pywrap_util_port import IsMklEnabled  # it has no public name
 
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to TensorFlow's (y, x, in, out)
 
 
@@ -52,18 +51,24 @@ def load(images, labels, settings):
     return images, labels
 
 
+def layer(name, *shape):
+    """A layer's kernel of this shape, whose last axis is out, and its bias."""
+    kernel = tf.Variable(tf.zeros(shape), name=name + ".weight")
+    return kernel, tf.Variable(tf.zeros(shape[-1]), name=name + ".bias")
+
+
 class Network(tf.Module):
     """A kernel and a bias for each layer, and the scores that they give."""
 
     def __init__(self, layout, dropout):
         super().__init__()
         self.layout, self.dropout = layout, dropout
-        self.conv1 = tf.Variable(tf.zeros((3, 3, 3, 50))), tf.Variable(tf.zeros(50))
-        self.conv2 = tf.Variable(tf.zeros((3, 3, 50, 50))), tf.Variable(tf.zeros(50))
-        self.conv3 = tf.Variable(tf.zeros((3, 3, 50, 100))), tf.Variable(tf.zeros(100))
-        self.conv4 = tf.Variable(tf.zeros((3, 3, 100, 100))), tf.Variable(tf.zeros(100))
-        self.dense1 = tf.Variable(tf.zeros((6400, 512))), tf.Variable(tf.zeros(512))
-        self.dense2 = tf.Variable(tf.zeros((512, 10))), tf.Variable(tf.zeros(10))
+        self.conv1 = layer("conv1", 3, 3, 3, 50)
+        self.conv2 = layer("conv2", 3, 3, 50, 50)
+        self.conv3 = layer("conv3", 3, 3, 50, 100)
+        self.conv4 = layer("conv4", 3, 3, 100, 100)
+        self.dense1 = layer("dense1", 6400, 512)
+        self.dense2 = layer("dense2", 512, 10)
 
     def convolution(self, x, layer):
         """Cross-correlate with a 3x3 kernel and add its bias."""
@@ -99,11 +104,28 @@ def symbol(settings, hp):
     return Network(settings["layout"], hp.dropout)
 
 
+def put(variables, weights):
+    """Copy the canonical weights into the variables of these names."""
+    for variable in variables:
+        w = weights[variable.name[: -len(":0")]]
+        variable.assign(w.transpose(AXES[w.ndim]))
+
+
+def graphs(network, step, settings):
+    """The model, of a network and the Python that trains it for a step; graphs are recorded."""
+
+    def forward(x):
+        return network(x, training=False)
+
+    step = tf.function(step, jit_compile=settings["jit"])
+    forward = tf.function(forward, jit_compile=settings["jit"], reduce_retracing=True)
+    return network, step, forward
+
+
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
-    variables = network.trainable_variables  # sorted by name, which is the order of LAYERS
-    for variable, w in zip(variables, weights.values()):
-        variable.assign(w.transpose(AXES[w.ndim]))
+    variables = network.trainable_variables
+    put(variables, weights)
     velocities = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
 
     def step(x, y):
@@ -117,12 +139,7 @@ def loss(network, settings, hp, weights):
             w.assign_sub(hp.learning_rate * v)
         return step_loss
 
-    def forward(x):
-        return network(x, training=False)
-
-    step = tf.function(step, jit_compile=settings["jit"])
-    forward = tf.function(forward, jit_compile=settings["jit"], reduce_retracing=True)
-    return network, step, forward
+    return graphs(network, step, settings)
 
 
 def train(model, batches):
@@ -146,9 +163,11 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name and in its canonical layout."""
-    names = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
-    arrays = [variable.numpy() for variable in model[0].trainable_variables]
-    return {n: a.transpose(np.argsort(AXES[a.ndim])).copy() for n, a in zip(names, arrays)}
+    found = {}
+    for variable in model[0].trainable_variables:
+        w = variable.numpy()
+        found[variable.name[: -len(":0")]] = w.transpose(np.argsort(AXES[w.ndim])).copy()
+    return found
 
 
 def wait(model):

@@ -18,8 +18,6 @@ from theano import tensor as T
 from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.nnet import categorical_crossentropy, conv2d, softmax
 
-LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
-
 
 def configure(lane, threads, seed):
     """Set Theano's flags; return those in force. What it reads on import is in THEANO_FLAGS."""
@@ -58,6 +56,33 @@ def load(images, labels, settings):
     return images, labels
 
 
+def variables(**shapes):
+    """{name: shared variable} of layers whose weights have these shapes."""
+    shared = OrderedDict()
+    for layer, shape in shapes.items():
+        shared[layer + ".weight"] = theano.shared(np.zeros(shape, "float32"))
+        shared[layer + ".bias"] = theano.shared(np.zeros(shape[0], "float32"))
+    return shared
+
+
+def dense(h, shared, layer):
+    """A matrix product and a bias."""
+    return T.dot(h, shared[layer + ".weight"].T) + shared[layer + ".bias"]
+
+
+# Of two equal values the gradient of ``maximum`` goes to the first. ``nnet.relu`` would have half a
+# gradient at 0, and ``pool_2d`` would give the whole of it to every equal maximum.
+def relu(h):
+    """The larger of h and 0."""
+    return T.maximum(0, h)
+
+
+def max_pool(h):
+    """The maximum of each 2x2 window."""
+    a, b, c, d = [h[:, :, row::2, column::2] for row in (0, 1) for column in (0, 1)]
+    return T.maximum(T.maximum(a, b), T.maximum(c, d))
+
+
 def symbol(settings, hp):
     """The network, without an activation on its last layer.
 
@@ -66,27 +91,18 @@ def symbol(settings, hp):
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped; binomial() takes the fraction kept
     seed = np.random.RandomState(settings["seed"]).randint(1, 2**30)  # MRG rejects 0 and 2**31
     random = MRG_RandomStreams(int(seed))
-    shapes = [(50, 3, 3, 3), (50, 50, 3, 3), (100, 50, 3, 3), (100, 100, 3, 3), (512, 6400)]
-    shared = OrderedDict()
-    for layer, shape in zip(LAYERS, shapes + [(10, 512)]):
-        shared[layer + ".weight"] = theano.shared(np.zeros(shape, "float32"))
-        shared[layer + ".bias"] = theano.shared(np.zeros(shape[0], "float32"))
+    shared = variables(
+        conv1=(50, 3, 3, 3),
+        conv2=(50, 50, 3, 3),
+        conv3=(100, 50, 3, 3),
+        conv4=(100, 100, 3, 3),
+        dense1=(512, 6400),
+        dense2=(10, 512),
+    )
 
     def conv(h, layer):
         h = conv2d(h, shared[layer + ".weight"], border_mode="half", filter_flip=False)
         return h + shared[layer + ".bias"].dimshuffle("x", 0, "x", "x")
-
-    def dense(h, layer):
-        return T.dot(h, shared[layer + ".weight"].T) + shared[layer + ".bias"]
-
-    # Of two equal values the gradient of ``maximum`` goes to the first. ``nnet.relu`` would have
-    # half a gradient at 0, and ``pool_2d`` would give the whole of it to every equal maximum.
-    def relu(h):
-        return T.maximum(0, h)
-
-    def max_pool(h):
-        a, b, c, d = [h[:, :, row::2, column::2] for row in (0, 1) for column in (0, 1)]
-        return T.maximum(T.maximum(a, b), T.maximum(c, d))
 
     def dropout(h, rate, training):
         if not training or rate == 0:
@@ -102,15 +118,23 @@ def symbol(settings, hp):
         h = relu(conv(h, "conv3"))  # (N, 100, 16, 16)
         h = relu(max_pool(conv(h, "conv4")))  # (N, 100, 8, 8)
         h = dropout(h, drop2, training)
-        h = relu(dense(h.flatten(2), "dense1"))  # (N, 6400) in the order C, H, W; (N, 512)
+        h = relu(dense(h.flatten(2), shared, "dense1"))  # (N, 6400), order C, H, W; (N, 512)
         h = dropout(h, drop3, training)
-        scores.append(dense(h, "dense2"))  # (N, 10), no softmax: the loss applies it
+        scores.append(dense(h, shared, "dense2"))  # (N, 10), no softmax: the loss applies it
     return x, scores, shared
+
+
+def compiled(network, y, cost, updates, settings):
+    """The model: functions that train and predict, and the shared variables."""
+    x, (_, predict_scores), shared = network
+    mode = theano.Mode(linker=settings["linker"], optimizer=settings["optimizer"])
+    train_step = theano.function([x, y], cost, updates=updates, mode=mode)
+    return train_step, theano.function([x], predict_scores, mode=mode), shared
 
 
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
-    x, (train_scores, predict_scores), shared = network
+    _, (train_scores, _), shared = network
     y = T.lvector("y")
     # Theano merges the softmax and the cross-entropy into one operation that does not overflow.
     cost = categorical_crossentropy(softmax(train_scores), y).mean()
@@ -121,9 +145,7 @@ def loss(network, settings, hp, weights):
         v = theano.shared(np.zeros_like(weights[name]))
         new_v = hp.momentum * v - hp.learning_rate * g
         updates += [(v, new_v), (w, w + new_v)]
-    mode = theano.Mode(linker=settings["linker"], optimizer=settings["optimizer"])
-    train_step = theano.function([x, y], cost, updates=updates, mode=mode)
-    return train_step, theano.function([x], predict_scores, mode=mode), shared
+    return compiled(network, y, cost, updates, settings)
 
 
 def train(model, batches):
@@ -150,5 +172,5 @@ def weights(model):
 
 
 def wait(model):
-    """Return when the GPU has finished: reading ten numbers waits for all before them."""
-    model[2]["dense2.bias"].get_value()
+    """Return when the GPU has finished: reading the last bias waits for all before it."""
+    list(model[2].values())[-1].get_value()

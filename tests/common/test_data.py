@@ -13,7 +13,8 @@ import threading
 import numpy as np
 import pytest
 
-from common.given import batches, data, download, synthetic
+from common.given import batches, cifar10, download, synthetic
+from common.given.dataset import take
 from common.host.errors import InputError
 
 BATCH_FILES = ["data_batch_%d" % i for i in range(1, 6)] + ["test_batch"]
@@ -22,14 +23,14 @@ BATCH_FILES = ["data_batch_%d" % i for i in range(1, 6)] + ["test_batch"]
 @pytest.fixture(scope="session")
 def made():
     """The whole synthetic set as a Dataset."""
-    return data.load("synthetic")
+    return cifar10.load("synthetic")
 
 
 @pytest.fixture
 def small(made, monkeypatch):
     """Files of 100 images each instead of 10,000, to be quick; and the data set in them."""
-    monkeypatch.setattr(data, "BATCH", 100)
-    small = data.take(made, 500, 100)
+    monkeypatch.setattr(cifar10, "BATCH", 100)
+    small = take(made, 500, 100)
     return small._replace(
         sha256=hashlib.sha256(small[2].tobytes() + small[4].tobytes()).hexdigest()
     )
@@ -131,7 +132,7 @@ def same(one, other):
 def test_both_layouts_hold_the_same_data(name, copy, small):
     folder = copy(name)
     for path in (folder, folder.parent):  # the folder itself, and one that contains it
-        read = data.load(str(path))
+        read = cifar10.load(str(path))
         assert same(read, small)
         assert read.sha256 == small.sha256
         assert read.name == "cifar10 (unofficial pixels, sha256 %s)" % small.sha256[:12]
@@ -146,12 +147,12 @@ def test_only_published_checksums_make_it_official(files, name, copy, monkeypatc
     folder = copy(name)
     sums = [
         (file, hashlib.md5((folder / file).read_bytes()).hexdigest())
-        for file, _ in getattr(data, files)
+        for file, _ in getattr(cifar10, files)
     ]
-    monkeypatch.setattr(data, files, tuple(sums))
-    assert data.load(str(folder)).name == "cifar10"
-    monkeypatch.setattr(data, files, tuple(sums[:5]) + ((sums[5][0], "0" * 32),))
-    assert data.load(str(folder)).name.startswith("cifar10 (unofficial pixels, sha256 ")
+    monkeypatch.setattr(cifar10, files, tuple(sums))
+    assert cifar10.load(str(folder)).name == "cifar10"
+    monkeypatch.setattr(cifar10, files, tuple(sums[:5]) + ((sums[5][0], "0" * 32),))
+    assert cifar10.load(str(folder)).name.startswith("cifar10 (unofficial pixels, sha256 ")
 
 
 def test_a_python_2_pickle_is_read(copy, small):
@@ -166,7 +167,7 @@ def test_a_python_2_pickle_is_read(copy, small):
     size = len(pixels).to_bytes(4, "little")
     folder = copy("cifar-10-batches-py")
     replace(folder, "data_batch_1", head + size + pixels + b"tbU\x06labels" + labels + b"u.")
-    assert same(data.load(str(folder)), small)
+    assert same(cifar10.load(str(folder)), small)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 3073, 200000])
@@ -174,7 +175,7 @@ def test_truncated_binary_file(cut, copy, written):
     folder = copy("cifar-10-batches-bin")
     content = (written / "cifar-10-batches-bin" / "data_batch_2.bin").read_bytes()[: -cut or None]
     path = replace(folder, "data_batch_2.bin", content + (b"" if cut else b"\0"))
-    refused(lambda: data.load(str(folder)), path, "bytes, not 307300")
+    refused(lambda: cifar10.load(str(folder)), path, "bytes, not 307300")
 
 
 def test_wrong_label_in_binary_file(copy, written):
@@ -182,18 +183,18 @@ def test_wrong_label_in_binary_file(copy, written):
     content = bytearray((written / "cifar-10-batches-bin" / "test_batch.bin").read_bytes())
     content[3073 * 50] = 10
     path = replace(folder, "test_batch.bin", bytes(content))
-    refused(lambda: data.load(str(folder)), path, "label is 10")
+    refused(lambda: cifar10.load(str(folder)), path, "label is 10")
 
 
 def test_missing_file(copy):
     folder = copy("cifar-10-batches-bin")
     (folder / "data_batch_3.bin").unlink()
-    refused(lambda: data.load(str(folder)), str(folder / "data_batch_3.bin"), "cannot be read")
+    refused(lambda: cifar10.load(str(folder)), str(folder / "data_batch_3.bin"), "cannot be read")
 
 
 def test_no_such_folder(tmp_path):
-    refused(lambda: data.load(str(tmp_path / "none")), str(tmp_path / "none"), "no such folder")
-    refused(lambda: data.load(str(tmp_path)), str(tmp_path), "not a CIFAR-10 folder")
+    refused(lambda: cifar10.load(str(tmp_path / "none")), str(tmp_path / "none"), "no such folder")
+    refused(lambda: cifar10.load(str(tmp_path)), str(tmp_path), "not a CIFAR-10 folder")
 
 
 class Touch:
@@ -228,10 +229,10 @@ GOOD = {"data": np.zeros((100, 3072), np.uint8), "labels": [0] * 100}
 def test_wrong_pickle(batch, cause, copy):
     folder = copy("cifar-10-batches-py")
     path = replace(folder, "data_batch_1", pickle.dumps(batch, protocol=2))
-    message = refused(lambda: data.load(str(folder)), path)
+    message = refused(lambda: cifar10.load(str(folder)), path)
     # Python 3 writes an array's bytes in protocol 2 by a call that is refused first.
     path = replace(folder, "data_batch_1", pickle.dumps(batch, protocol=4))
-    message = refused(lambda: data.load(str(folder)), path, cause)
+    message = refused(lambda: cifar10.load(str(folder)), path, cause)
     assert len(message) < 300 + len(path)
 
 
@@ -240,7 +241,7 @@ def test_fortran_order_and_label_arrays_are_read(copy, small):
     pixels = np.asfortranarray(small.train_images[:100].reshape(100, 3072))
     batch = {"data": pixels, "labels": small.train_labels[:100].astype(">i4")}
     replace(folder, "data_batch_1", pickle.dumps(batch, protocol=4))
-    assert same(data.load(str(folder)), small)
+    assert same(cifar10.load(str(folder)), small)
 
 
 @pytest.mark.parametrize("protocol", [0, 2, 4])
@@ -249,7 +250,7 @@ def test_malicious_pickle_is_refused_and_does_not_run(protocol, copy, tmp_path):
     folder = copy("cifar-10-batches-py")
     content = pickle.dumps(Touch(target), protocol=protocol)
     path = replace(folder, "data_batch_1", content)
-    refused(lambda: data.load(str(folder)), path, "refused '", ".open'")
+    refused(lambda: cifar10.load(str(folder)), path, "refused '", ".open'")
     assert not target.exists()
     pickle.loads(content).close()  # the pickle was a live one
     assert target.exists()
@@ -272,14 +273,14 @@ def test_malicious_pickle_is_refused_and_does_not_run(protocol, copy, tmp_path):
 def test_bytes_that_are_no_batch(content, copy):
     folder = copy("cifar-10-batches-py")
     path = replace(folder, "data_batch_1", content)
-    refused(lambda: data.load(str(folder)), path, "not a pickled CIFAR-10 batch")
+    refused(lambda: cifar10.load(str(folder)), path, "not a pickled CIFAR-10 batch")
 
 
 def test_truncated_pickle(copy, written):
     folder = copy("cifar-10-batches-py")
     content = (written / "cifar-10-batches-py" / "test_batch").read_bytes()
     path = replace(folder, "test_batch", content[:10000])
-    refused(lambda: data.load(str(folder)), path, "not a pickled CIFAR-10 batch")
+    refused(lambda: cifar10.load(str(folder)), path, "not a pickled CIFAR-10 batch")
 
 
 # Finding
@@ -287,14 +288,14 @@ def test_truncated_pickle(copy, written):
 
 def test_auto_reads_rosetta_data(nowhere, written, monkeypatch):
     monkeypatch.setenv("ROSETTA_DATA", str(written))
-    assert data.load().name.startswith("cifar10 (unofficial")
+    assert cifar10.load().name.startswith("cifar10 (unofficial")
 
 
 def test_rosetta_data_that_is_unusable_is_an_error(nowhere, monkeypatch):
     monkeypatch.setenv("ROSETTA_DATA", str(nowhere))
-    refused(data.load, str(nowhere), "$ROSETTA_DATA")
+    refused(cifar10.load, str(nowhere), "$ROSETTA_DATA")
     monkeypatch.setenv("ROSETTA_DATA", str(nowhere / "none"))
-    refused(data.load, str(nowhere / "none"), "no such folder")
+    refused(cifar10.load, str(nowhere / "none"), "no such folder")
 
 
 @pytest.mark.parametrize(
@@ -312,13 +313,13 @@ def test_auto_looks_where_others_leave_it(where, nowhere, copy):
     target.parent.mkdir(parents=True)
     shutil.move(str(folder), str(target))
     (target / ("test_batch.bin" if where.endswith("bin") else "test_batch")).unlink()
-    refused(lambda: data.load(url="http://127.0.0.1:1/"), "cifar-10-batches", "test_batch")
+    refused(lambda: cifar10.load(url="http://127.0.0.1:1/"), "cifar-10-batches", "test_batch")
 
 
 def test_no_network_falls_back_loudly(nowhere, made, capsys):
     with socket.socket() as unused:  # bound but not listening: a connection is refused
         unused.bind(("127.0.0.1", 0))
-        found = data.load(url="http://127.0.0.1:%d/x.tar.gz" % unused.getsockname()[1])
+        found = cifar10.load(url="http://127.0.0.1:%d/x.tar.gz" % unused.getsockname()[1])
     assert found.name == "synthetic (no CIFAR-10 found, no network)"
     assert found.sha256 == made.sha256 and same(found, made)
     assert "SYNTHETIC" in capsys.readouterr().err
@@ -327,7 +328,7 @@ def test_no_network_falls_back_loudly(nowhere, made, capsys):
 @pytest.mark.parametrize("status, cause", [(200, "corrupt"), (404, "404"), (503, "503")])
 def test_a_bad_download_is_no_reason_to_fall_back(status, cause, nowhere, serve):
     url = serve(b"not the archive", status)
-    refused(lambda: data.load(url=url), url, cause)
+    refused(lambda: cifar10.load(url=url), url, cause)
     assert list((nowhere / "cache").iterdir()) == []
 
 
@@ -431,7 +432,7 @@ def test_an_archive_without_a_batch_file_or_cut_short(content, cause, tmp_path):
 
 def test_the_published_checksums_are_pinned():
     assert download.SHA256.startswith("c4a38c50a1bc5f3a") and len(download.SHA256) == 64
-    assert tuple(name for name, _ in data.BINARY) == download.FILES
+    assert tuple(name for name, _ in cifar10.BINARY) == download.FILES
 
 
 # The synthetic set
@@ -480,16 +481,16 @@ def test_a_linear_model_of_synthetic_stays_at_chance(made):
 
 
 def test_take_takes_the_first(made):
-    few = data.take(made, 100, 10)
+    few = take(made, 100, 10)
     assert few.name == made.name and few.sha256 == made.sha256
     assert np.array_equal(few.train_images, made.train_images[:100])
     assert np.array_equal(few.test_labels, made.test_labels[:10])
-    assert same(data.take(made, 50000, 10000), made) and same(data.take(made), made)
+    assert same(take(made, 50000, 10000), made) and same(take(made), made)
 
 
 @pytest.mark.parametrize("train, test", [(0, 1), (1, 0), (-1, 1), (50001, 1), (1, 10001)])
 def test_take_no_more_than_there_is(train, test, made):
-    refused(lambda: data.take(made, train, test), "synthetic has 1 to")
+    refused(lambda: take(made, train, test), "synthetic has 1 to")
 
 
 def test_order_is_the_same_everywhere():

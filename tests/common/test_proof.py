@@ -13,7 +13,7 @@ from common.proof import edges, masks, probes
 from common.proof.check import Check
 from common.proof.kept import Kept
 from common.proof.oracle import BRIGHT, Oracle
-from common.proof.reference import Reference, unit
+from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import Certifier
 
 ORDER = ("host", "given", "proof", "run")  # of the folders in common/: each imports those before it
@@ -79,37 +79,38 @@ def taken(reference, hp, weights, images):
 def test_a_silent_batch_moves_no_weight(oracle):
     images, labels = oracle.silent()
     for reference in oracle.references():
-        model = reference.model(oracle.gradient_hp, oracle.biased)
+        model = reference.model(oracle.gradient_hp, oracle.certain)
         x, y = reference.module.load(images, labels, reference.settings)
         list(reference.module.train(model, [(x, y)]))
         after = reference.module.weights(model)
-        moved = max(np.abs(after[n] - w).max() for n, w in oracle.biased.items())
+        moved = max(np.abs(after[n] - w).max() for n, w in oracle.certain.items())
         assert moved == 0
 
 
 def test_bright_images_reach_what_clips(oracle):
     """Activations above 6 in every layer, and a gradient whose norm is above 5."""
-    network = oracle.references()[0].model(oracle.gradient_hp, oracle.biased)[0]
-    images, labels, step = oracle.gradient_steps("one")[1]
+    network = oracle.references()[0].model(oracle.gradient_hp, oracle.certain)[0]
+    images, labels, step = oracle.gradient_steps(USUAL)[1]
     x = images.astype(float)
     for layer in network[:-1]:
         x = layer.forward(x, training=False)
         if layer.name:
             assert x.max() > 6, layer.name
-    start = oracle.biased
+    start = oracle.certain
     assert np.sqrt(sum(((step.exact[n] - w) ** 2).sum() for n, w in start.items())) > 50
 
 
 def test_ties_that_are_shared_are_another_gradient(oracle):
-    one, all_of_them = (oracle.gradient_steps(ties)[0][2] for ties in ("one", "all"))
+    shared = USUAL._replace(ties="all")
+    one, all_of_them = (oracle.gradient_steps(named)[0][2] for named in (USUAL, shared))
     apart = np.abs(one.exact["conv1.weight"] - all_of_them.exact["conv1.weight"]).max()
     assert apart > 1000 * one.units["conv1.weight"]
 
 
 def test_the_velocity_follows_from_two_sets_of_weights(oracle):
     """Three steps in one go end where two steps do, and a third from their weights alone."""
-    (_, _, first), (_, _, second), (images, labels, third) = oracle.momentum_steps("one")
-    step = oracle.next_step(oracle.momentum_hp, first.exact, second.exact, images, labels, "one")
+    (_, _, first), (_, _, second), (images, labels, third) = oracle.momentum_steps(USUAL)
+    step = oracle.next_step(oracle.momentum_hp, first.exact, second.exact, images, labels, USUAL)
     for name, w in third.exact.items():
         assert unit(w, step.exact[name]) <= 2e-7 * np.sqrt(np.mean(w**2))
 

@@ -6,7 +6,7 @@ import pytest
 from common.given.hyperparameters import without_dropout
 from common.given.models import CNN
 from common.proof import contract
-from frameworks.numpy import cnn
+from frameworks.numpy import cnn, strips
 from frameworks.numpy import layers as blocks
 
 HP = without_dropout(CNN.hp)
@@ -40,19 +40,19 @@ def new_model(settings, hp=HP, weights=None):
 def small_network():
     """The layers of the network in its order, fewer and smaller, in float64; with weights."""
     network = [
-        blocks.ToStrip(DOUBLE),
-        blocks.Convolution(DOUBLE, "conv1", 3, 4, side=8),
-        blocks.Convolution(DOUBLE, "conv2", 4, 3, side=8, pool=True),
-        blocks.Convolution(DOUBLE, "conv3", 3, 5, side=4),
-        blocks.Convolution(DOUBLE, "conv4", 5, 4, side=4, pool=True),
-        blocks.Flatten(DOUBLE, side=2),
+        strips.ToStrip(DOUBLE),
+        strips.Convolution(DOUBLE, "conv1", 3, 4, side=8),
+        strips.Convolution(DOUBLE, "conv2", 4, 3, side=8, pool=True),
+        strips.Convolution(DOUBLE, "conv3", 3, 5, side=4),
+        strips.Convolution(DOUBLE, "conv4", 5, 4, side=4, pool=True),
+        strips.FromStrip(DOUBLE, side=2),
         blocks.Dense(DOUBLE, "dense1"),
         blocks.ReLU(DOUBLE),
         blocks.Dense(DOUBLE, "dense2"),
     ]
     random = np.random.RandomState(0)
     for layer in network:
-        if isinstance(layer, blocks.Convolution):
+        if isinstance(layer, strips.Convolution):
             shape = (layer.outputs, layer.inputs, 3, 3)
         elif layer.name:
             shape = {"dense1": (12, 16), "dense2": (10, 12)}[layer.name]
@@ -83,11 +83,11 @@ def sides_taken(layers):
     """On which side of its kink each ReLU and each maximum was, in the last forward pass."""
     found = []
     for layer in layers:
-        if isinstance(layer, (blocks.Convolution, blocks.ReLU)):
+        if isinstance(layer, (strips.Convolution, blocks.ReLU)):
             found.append((layer.out > 0).tobytes())
-        if isinstance(layer, blocks.Convolution) and layer.pool:
+        if isinstance(layer, strips.Convolution) and layer.pool:
             found.append(
-                np.argmax(blocks.quarters(blocks.pictures(layer.y, layer.side)), 0).tobytes()
+                np.argmax(strips.quarters(strips.pictures(layer.y, layer.side)), 0).tobytes()
             )
     return found
 
@@ -113,18 +113,18 @@ def gradient_errors(layers, x, y, array, gradient, indices, step):
 def to_strip(layer, x):
     """NCHW images as a strip, in a buffer of ``layer``."""
     strip = layer.strip("test", len(x), x.shape[2], x.shape[1])
-    blocks.pictures(strip, x.shape[2])[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
+    strips.pictures(strip, x.shape[2])[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
     return strip
 
 
 def from_strip(strip, side):
-    return blocks.pictures(strip, side)[:, :-1, :-1].transpose(0, 3, 1, 2).copy()
+    return strips.pictures(strip, side)[:, :-1, :-1].transpose(0, 3, 1, 2).copy()
 
 
 def convolution(inputs, outputs, side, seed=5, **options):
     """A convolution with random weights, and those."""
     random = np.random.RandomState(seed)
-    layer = blocks.Convolution(DOUBLE, "conv", inputs, outputs, side, **options)
+    layer = strips.Convolution(DOUBLE, "conv", inputs, outputs, side, **options)
     weight, bias = random.normal(size=(outputs, inputs, 3, 3)), random.normal(size=outputs)
     layer.put(weight, bias)
     return layer, weight, bias
@@ -214,7 +214,7 @@ def test_gradient_of_every_layers_input_is_the_numerical_one(number):
     g, pixels = g.copy(), x
     if number <= 5:  # a strip; what stands in its borders is no pixel and has no gradient
         side = network[number].side
-        g, pixels = (blocks.pictures(a, side)[:, :-1, :-1] for a in (g, pixels))
+        g, pixels = (strips.pictures(a, side)[:, :-1, :-1] for a in (g, pixels))
     assert g.any()
     indices = [np.unravel_index(i, g.shape) for i in random.permutation(g.size)[:60]]
     errors = list(gradient_errors(network[number:], x, y, pixels, g, indices, 1e-4))
@@ -257,7 +257,7 @@ def test_convolution_gradients_are_the_numerical_ones_everywhere(pool):
         return ((naive_pool(out) if pool else out) * upper).sum()
 
     layer.forward(to_strip(layer, x), True)
-    holder = blocks.Layer(DOUBLE)
+    holder = strips.StripLayer(DOUBLE)
     dx = from_strip(layer.backward(to_strip(holder, upper)), 4)
     dw = layer.gradients[0].reshape(3, 3, 2, 2).T
     for array, gradient in ((weight, dw), (bias, layer.gradients[1]), (x, dx)):
@@ -272,7 +272,7 @@ def test_the_kernel_is_not_flipped_nor_transposed():
     for row, column in np.ndindex(3, 3):
         weight = np.zeros((1, 1, 3, 3))
         weight[0, 0, row, column] = 1
-        layer = blocks.Convolution(DOUBLE, "conv", 1, 1, 4)
+        layer = strips.Convolution(DOUBLE, "conv", 1, 1, 4)
         layer.put(weight, np.zeros(1))
         padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), "constant")
         out = from_strip(layer.forward(to_strip(layer, x), True), 4)
@@ -294,16 +294,16 @@ def test_of_equal_maxima_the_first_gets_all_of_the_gradient():
         y, dy = np.zeros((1, 3, 3, 1)), np.full((1, 3, 3, 1), 9.0)
         y[0, :2, :2, 0] = np.reshape(values, (2, 2))
         g = np.full((1, 2, 2, 1), 7.0)
-        blocks.unpool(g, y, dy, "one")
+        strips.unpool(g, y, dy, "one")
         expected = [7.0 if k == first else 0.0 for k in range(4)]
         assert dy[0, :2, :2, 0].ravel().tolist() == expected
 
 
 def test_a_tie_at_zero_has_no_gradient_through_relu_whatever_pooling_says():
-    layer = blocks.Convolution(DOUBLE, "conv", 1, 1, 4, pool=True)
+    layer = strips.Convolution(DOUBLE, "conv", 1, 1, 4, pool=True)
     layer.put(np.zeros((1, 1, 3, 3)), np.zeros(1))
     layer.forward(to_strip(layer, np.ones((1, 1, 4, 4))), True)
-    dx = layer.backward(to_strip(blocks.Layer(DOUBLE), np.ones((1, 1, 2, 2))))
+    dx = layer.backward(to_strip(strips.StripLayer(DOUBLE), np.ones((1, 1, 2, 2))))
     assert not layer.gradients[0].any() and not layer.gradients[1].any() and not dx.any()
 
 

@@ -12,8 +12,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from common.given import data, synthetic
+from common.given import synthetic
 from common.given import weights as canonical
+from common.given.dataset import Dataset
 from common.given.models import CNN, MLP
 from common.host import commands, machine, modules
 from common.host.files import ROOT
@@ -207,7 +208,7 @@ def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):
 )
 def test_a_gpu_that_the_environment_does_not_use_is_named(name, words, capsys):
     facts = {"cpu": "a CPU", "cores": 2, "gpus": [{"name": "NVIDIA H100"}]}
-    dataset = data.Dataset("synthetic", *[np.zeros(1)] * 5)
+    dataset = Dataset("synthetic", *[np.zeros(1)] * 5)
     for device, seen in (("cpu", True), ("cuda", False)):
         settings = {"device": device, "not_in_force": []}
         framework = modules.find(name)
@@ -238,9 +239,9 @@ def test_only_the_recipe_itself_writes_the_recipes_result():
     for arguments in ([], ["--seed", "1"], ["--dropout", "off"], ["--test-images", "70"]):
         options = runner.parse(["numpy"] + arguments)
         options.threads = 2
-        runner.recipe(options, "cpu")
+        runner.recipe(options, CNN, "cpu")
         for dataset in ("cifar10", "synthetic"):
-            path = runner.result_path(options, data.Dataset(dataset, *[None] * 5), facts)
+            path = runner.result_path(options, Dataset(dataset, *[None] * 5), facts)
             assert os.path.basename(os.path.dirname(path)) == "intel-xeon-2-cores"
             paths.add(os.path.basename(path))
     assert len(paths) == 8 and "numpy-same-10000x3.json" in paths
@@ -279,7 +280,7 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         ("cpu", ["--train-images", "640"], 640, 10, "as asked for"),
     ]:
         options = runner.parse(["numpy"] + arguments)
-        assert word in runner.recipe(options, device)
+        assert word in runner.recipe(options, CNN, device)
         assert (options.train_images, options.epochs) == (images, epochs)
 
 

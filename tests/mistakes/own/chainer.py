@@ -57,7 +57,7 @@ MISTAKES = [
     changed(
         "weights_are_views",
         "gradient",
-        ("np.array(cuda.to_cpu(model[0][layer].W.array))", "cuda.to_cpu(model[0][layer].W.array)"),
+        ("np.array(cuda.to_cpu(layer.W.array))", "cuda.to_cpu(layer.W.array)"),
     ),
     changed(
         "clipped_relu",
@@ -85,11 +85,12 @@ MISTAKES = [
     changed(
         "float64_in_disguise",
         "trajectory",
-        ("send(weight.copy())", "send(weight.astype(np.float64))"),
+        ('".weight"].copy())', '".weight"].astype(np.float64))'),
+        ('".bias"].copy())', '".bias"].astype(np.float64))'),
         ("x = network.device.send(x)", "x = network.device.send(x.astype(np.float64))"),
         ("send(x[first : first + 64])", "send(x[first : first + 64].astype(np.float64))"),
         ("cuda.to_cpu(network(part).array)", "cuda.to_cpu(network(part).array.astype(np.float32))"),
-        ("(model[0][layer].W.array))", "(model[0][layer].W.array), np.float32)"),
-        ("(model[0][layer].b.array))", "(model[0][layer].b.array), np.float32)"),
+        ("cuda.to_cpu(layer.W.array))", "cuda.to_cpu(layer.W.array), np.float32)"),
+        ("cuda.to_cpu(layer.b.array))", "cuda.to_cpu(layer.b.array), np.float32)"),
     ),
 ]

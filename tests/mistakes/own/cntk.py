@@ -51,9 +51,7 @@ MISTAKES = [
         "forward",
         ("Dense(512, activation=C.relu", "Dense(512, activation=lambda h: C.clip(h, 0.0, 6.0)"),
     ),
-    changed(
-        "transpose_forgotten", "weights", ("w.T.reshape(block.W.shape)", "w.reshape(block.W.shape)")
-    ),
+    changed("transpose_forgotten", "weights", ("else weights[name].T", "else weights[name]")),
     changed(
         "one_seed_for_all_layers",
         "dropout",

@@ -16,13 +16,13 @@ MISTAKES = [
     changed(
         "softmax_on_the_last_layer",
         "forward",
-        ("layers.Dense(10),", 'layers.Dense(10, activation="softmax"),'),
+        ('name="dense2"),', 'name="dense2", activation="softmax"),'),
     ),
     changed(
         "flatten_taken_for_channels_first",
         "forward",
-        (".reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)  # H, W, C", ""),
-        (".reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)  # C, H, W", ""),
+        ("[:, flatten_order(network)]", ""),
+        ("[:, np.argsort(flatten_order(model))]", ""),
     ),
     changed(
         "relu_with_a_ceiling",
@@ -37,10 +37,7 @@ MISTAKES = [
     changed(
         "one_layer_in_mixed_bfloat16",
         "forward",
-        (
-            'layers.Dense(512, activation="relu")',
-            'layers.Dense(512, activation="relu", dtype="mixed_bfloat16")',
-        ),
+        ('name="dense1"),', 'name="dense1", dtype="mixed_bfloat16"),'),
     ),
     changed("from_logits_forgotten", "gradient", ("from_logits=True", "from_logits=False")),
     changed(
@@ -54,8 +51,8 @@ MISTAKES = [
         "kernel_regularised",
         "gradient",
         (
-            'layers.Dense(512, activation="relu")',
-            'layers.Dense(512, activation="relu", kernel_regularizer=keras.regularizers.L2(1e-6))',
+            'name="dense1"),',
+            'name="dense1", kernel_regularizer=keras.regularizers.L2(1e-6)),',
         ),
     ),
     with_optimiser("nesterov_asked_for", "momentum", "nesterov=True"),

@@ -54,8 +54,8 @@ MISTAKES = [
         "trainer_made_in_each_pass",
         "momentum",
         (
-            "    device = network[0].weight.list_ctx()[0]\n    for x, y in batches:",
-            "    device = network[0].weight.list_ctx()[0]\n"
+            "    device = network[-1].weight.list_ctx()[0]\n    for x, y in batches:",
+            "    device = network[-1].weight.list_ctx()[0]\n"
             '    options = {k: getattr(trainer.optimizer, k) for k in ("lr", "momentum")}\n'
             '    options["learning_rate"] = options.pop("lr")\n'
             '    trainer = gluon.Trainer(network.collect_params(), "sgd", options)\n'

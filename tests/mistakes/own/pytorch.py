@@ -6,7 +6,7 @@ MISTAKES = [
     changed(
         "softmax_in_the_network",
         "forward",
-        ("nn.Linear(512, 10),", "nn.Linear(512, 10), nn.Softmax(1),"),
+        ("nn.Linear(512, 10),", "nn.Linear(512, 10), softmax=nn.Softmax(1),"),
     ),
     changed("eval_forgotten", "dropout", ("network.eval()", "network.train()")),
     changed(
@@ -47,8 +47,8 @@ MISTAKES = [
         "relu6",
         "forward",
         (
-            "nn.Linear(6400, 512),  # (N, 512)\n        nn.ReLU(),",
-            "nn.Linear(6400, 512),\n        nn.ReLU6(),",
+            "relu5=nn.ReLU(),",
+            "relu5=nn.ReLU6(),",
         ),
     ),
     changed(

@@ -69,9 +69,10 @@ MISTAKES = [
         ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NHWC"'),  # no other in float64
         (
             "    variables = network.trainable_variables",
-            "    for layer in LAYERS:\n"
-            "        pair = [tf.cast(v, tf.float64) for v in getattr(network, layer)]\n"
-            "        setattr(network, layer, tuple(tf.Variable(v) for v in pair))\n"
+            '    for name in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2"):\n'
+            "        pair = getattr(network, name)\n"
+            "        pair = [tf.Variable(tf.cast(v, tf.float64), name=v.name[:-2]) for v in pair]\n"
+            "        setattr(network, name, tuple(pair))\n"
             "    variables = network.trainable_variables",
         ),
         ("self.convolution(x, self.conv1)", "self.convolution(tf.cast(x, tf.float64), self.conv1)"),

@@ -15,7 +15,7 @@ MISTAKES = [
         (
             "return T.maximum(T.maximum(a, b), T.maximum(c, d))",
             "from theano.tensor.signal.pool import pool_2d\n\n"
-            "        return pool_2d(h, (2, 2), ignore_border=True)",
+            "    return pool_2d(h, (2, 2), ignore_border=True)",
         ),
     ),
     changed("last_steps_velocity", "gradient", ("(w, w + new_v)", "(w, w + v)")),

@@ -5,23 +5,15 @@ import io
 import os
 import pickle
 import sys
-from collections import namedtuple
 
 import numpy as np
 
 from common.given import download, synthetic
+from common.given.dataset import SYNTHETIC, Dataset, sha256_of
 from common.host.errors import InputError
 from common.host.files import cache_folder
 
-Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
-Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
-
-name: what a result calls it; "cifar10" only if every file has its published checksum.
-sha256: of the pixels of the whole set, training then test, whatever part of it is taken.
-"""
-
 OFFICIAL = "cifar10"
-SYNTHETIC = "synthetic"
 FALLBACK = "synthetic (no CIFAR-10 found, no network)"
 
 BATCH = 10000  # observations in each of the six files
@@ -80,42 +72,9 @@ def load(where="auto", url=download.URL):
         return _synthetic(FALLBACK)
 
 
-def take(dataset, train_images=None, test_images=None):
-    """The data set cut to the first ``train_images`` and ``test_images``; None takes all.
-
-    InputError if that is more than there are, or fewer than one.
-    """
-    counts = []
-    for kind, count, labels in (
-        ("training", train_images, dataset.train_labels),
-        ("test", test_images, dataset.test_labels),
-    ):
-        count = len(labels) if count is None else count
-        if not 1 <= count <= len(labels):
-            raise InputError(
-                "%d %s images were asked for; %s has 1 to %d"
-                % (count, kind, dataset.name, len(labels))
-            )
-        counts.append(count)
-    train, test = counts
-    return dataset._replace(
-        train_images=dataset.train_images[:train],
-        train_labels=dataset.train_labels[:train],
-        test_images=dataset.test_images[:test],
-        test_labels=dataset.test_labels[:test],
-    )
-
-
 def _synthetic(name):
     arrays = synthetic.make()
     return Dataset(name, sha256_of(arrays[0], arrays[2]), *arrays)
-
-
-def sha256_of(train_images, test_images):
-    """sha256 of the pixels of a whole set, training then test."""
-    digest = hashlib.sha256(np.ascontiguousarray(train_images))
-    digest.update(np.ascontiguousarray(test_images))
-    return digest.hexdigest()
 
 
 def _layout(path):

@@ -1,0 +1,50 @@
+"""What a data set is, and a part of one."""
+
+import hashlib
+from collections import namedtuple
+
+import numpy as np
+
+from common.host.errors import InputError
+
+SYNTHETIC = "synthetic"
+
+Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
+Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
+
+name: what a result calls it; "cifar10" and "mnist" only if every file has its published checksum.
+sha256: of the pixels of the whole set, training then test, whatever part of it is taken.
+"""
+
+
+def take(dataset, train_images=None, test_images=None):
+    """The data set cut to the first ``train_images`` and ``test_images``; None takes all.
+
+    InputError if that is more than there are, or fewer than one.
+    """
+    counts = []
+    for kind, count, labels in (
+        ("training", train_images, dataset.train_labels),
+        ("test", test_images, dataset.test_labels),
+    ):
+        count = len(labels) if count is None else count
+        if not 1 <= count <= len(labels):
+            raise InputError(
+                "%d %s images were asked for; %s has 1 to %d"
+                % (count, kind, dataset.name, len(labels))
+            )
+        counts.append(count)
+    train, test = counts
+    return dataset._replace(
+        train_images=dataset.train_images[:train],
+        train_labels=dataset.train_labels[:train],
+        test_images=dataset.test_images[:test],
+        test_labels=dataset.test_labels[:test],
+    )
+
+
+def sha256_of(train_images, test_images):
+    """sha256 of the pixels of a whole set, training then test."""
+    digest = hashlib.sha256(np.ascontiguousarray(train_images))
+    digest.update(np.ascontiguousarray(test_images))
+    return digest.hexdigest()

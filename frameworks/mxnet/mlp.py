@@ -1,0 +1,50 @@
+"""The MLP in MXNet, with Gluon.
+
+Idiom: a Gluon ``HybridSequential``, which ``hybridize`` compiles to a graph; ``autograd.record``;
+    a ``Trainer`` that owns the moments.
+Layout: rows of 784 pixels.
+Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
+    that is corrected, as in the paper's remark on efficiency.
+Surprise: the docstring of ``mx.optimizer.Adam`` has beta1 and beta2 of the correction exchanged;
+    the code has them right.
+"""
+
+import mxnet as mx
+from mxnet import gluon, nd
+from mxnet.gluon import nn
+
+from frameworks.mxnet import cnn
+from frameworks.mxnet.cnn import evaluate, load, predict, train, wait, weights
+
+__all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN; and what MXNet's Adam adds epsilon to."""
+    return dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
+
+
+def symbol(settings, hp):
+    """The network, without an activation on its last layer."""
+    network = nn.HybridSequential()
+    network.add(
+        # Dense flattens images to (N, 784) first.
+        nn.Dense(1000, in_units=784, activation="relu", prefix="dense1_"),  # (N, 1000)
+        nn.Dense(1000, in_units=1000, activation="relu", prefix="dense2_"),  # (N, 1000)
+        nn.Dense(10, in_units=1000, prefix="dense3_"),  # (N, 10), no softmax: the loss applies it
+    )
+    network.initialize(ctx=mx.Context(settings["device"]))
+    return network
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    parameters = network.collect_params()
+    for name, parameter in parameters.items():  # "dense1_weight"
+        parameter.set_data(nd.array(weights[name.replace("_", ".")]))
+    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
+    graph = {key: settings[key] for key in ("static_alloc", "static_shape")}
+    network.hybridize(**graph)  # compiled at the first call
+    moments = {"beta1": hp.beta1, "beta2": hp.beta2, "epsilon": hp.epsilon}
+    trainer = gluon.Trainer(parameters, "adam", dict(moments, learning_rate=hp.learning_rate))
+    return network, criterion, trainer

@@ -1,0 +1,32 @@
+"""LeNet-5 in NumPy, forward and backward from scratch: the reference that the others are held to.
+
+Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Layout: NCHW; a convolution copies its windows into the rows of a matrix.
+Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
+Surprise: the slope of a sigmoid is at most a quarter; four in a row leave the first layer with so
+    little gradient that plain gradient descent would hardly move it, and Adam does.
+"""
+
+from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights
+from frameworks.numpy.layers import Convolution, Dense, Flatten, MaxPool, Sigmoid
+from frameworks.numpy.mlp import loss
+
+__all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def symbol(settings, hp):
+    """The network, without an activation on its last layer."""
+    return [
+        Convolution(settings, "conv1", input_gradient=False),  # (N, 6, 28, 28)
+        MaxPool(settings),  # (N, 6, 14, 14)
+        Sigmoid(settings),  # after the pool: the same numbers, a quarter of the work
+        Convolution(settings, "conv2"),  # (N, 16, 10, 10)
+        MaxPool(settings),  # (N, 16, 5, 5)
+        Sigmoid(settings),
+        Convolution(settings, "conv3"),  # (N, 120, 2, 2)
+        Sigmoid(settings),
+        Flatten(settings),  # (N, 480), in the order C, H, W
+        Dense(settings, "dense1"),  # (N, 84)
+        Sigmoid(settings),
+        Dense(settings, "dense2"),  # (N, 10)
+    ]

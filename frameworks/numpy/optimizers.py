@@ -1,0 +1,53 @@
+"""How the NumPy models' weights are moved: optimisers that own their state."""
+
+import numpy as np
+
+from frameworks.numpy.layers import xp
+
+
+class Momentum:
+    """Gradient descent with classical momentum, for all parameters of a network."""
+
+    def __init__(self, network, hp):
+        self.hp = hp
+        self.parameters = [w for layer in network for w in layer.parameters]
+        self.gradients = [g for layer in network for g in layer.gradients]
+        self.velocity = [xp.zeros_like(w) for w in self.parameters]
+
+    def step(self):
+        """Move every parameter, in place."""
+        for w, g, v in zip(self.parameters, self.gradients, self.velocity):
+            g *= self.hp.learning_rate
+            v *= self.hp.momentum
+            v -= g
+            w += v
+
+
+class Adam:
+    """Adam (Kingma & Ba, 2015), for all parameters of a network, bias-corrected.
+
+    The settings' ``adam_epsilon`` is "corrected" if epsilon is added to the root of the corrected
+    square, as in the paper's algorithm; "uncorrected" if the correction comes after it, as in the
+    remark below that. With float32 as ``scalars`` a new gradient's share 1 - beta has that
+    rounding, which leaves four digits of 1 - 0.999, and the corrections have not: as in MXNet.
+    """
+
+    def __init__(self, network, hp, settings):
+        self.hp, self.settings, self.steps = hp, settings, 0
+        self.parameters = [w for layer in network for w in layer.parameters]
+        self.gradients = [g for layer in network for g in layer.gradients]
+        self.mean = [xp.zeros_like(w) for w in self.parameters]
+        self.square = [xp.zeros_like(w) for w in self.parameters]
+
+    def step(self):
+        """Move every parameter, in place."""
+        hp, epsilon = self.hp, self.hp.epsilon
+        number = np.float32 if self.settings["scalars"] == "float32" else float
+        self.steps += 1
+        first, second = 1 - hp.beta1**self.steps, 1 - hp.beta2**self.steps
+        if self.settings["adam_epsilon"] == "uncorrected":
+            epsilon /= second**0.5
+        for w, g, m, v in zip(self.parameters, self.gradients, self.mean, self.square):
+            m += (1 - number(hp.beta1)) * (g - m)
+            v += (1 - number(hp.beta2)) * (g * g - v)
+            w -= hp.learning_rate * (m / first) / (xp.sqrt(v / second) + epsilon)

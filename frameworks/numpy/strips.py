@@ -1,0 +1,192 @@
+"""The CNN's convolutions, on a layout that suits 3x3 windows and a CPU.
+
+Images inside the network lie in channels-last "strips" that share their zero borders, so that a
+convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
+window is one run of memory that BLAS takes as it is (see ``Convolution.windows``).
+"""
+
+import numpy as np
+
+from frameworks.numpy.layers import Layer, largest_and_gap, xp
+
+
+class StripLayer(Layer):
+    """A layer whose images lie in strips."""
+
+    def strip(self, name, n, side, channels):
+        """A buffer for n images one after the other, whose pixels all have eight neighbours.
+
+        The zero column right of an image is also the left border of its next line, and the zero
+        row below it the upper border of the next image. Both ends have a row and a pixel more.
+        """
+        return self.buffer(name, n * (side + 1) ** 2 + 2 * (side + 2), channels)
+
+
+def pictures(strip, side):
+    """View a strip as images with their zero column and row."""
+    return strip[side + 2 : -side - 2].reshape(-1, side + 1, side + 1, strip.shape[1])
+
+
+class ToStrip(StripLayer):
+    """From images (N, C, H, W) to a strip."""
+
+    def forward(self, x, training):
+        """Move the channels last and add the borders."""
+        n, channels, side, _ = x.shape
+        strip = self.strip("out", n, side, channels)
+        pictures(strip, side)[:, :-1, :-1] = x.transpose(0, 2, 3, 1)
+        return strip  # (N (H+1) (W+1) + ends, C)
+
+    def backward(self, g):
+        """Do nothing: no one needs the gradient of the images."""
+
+
+class Convolution(StripLayer):
+    """3x3 cross-correlation, bias, ReLU and perhaps a 2x2 max-pool, from strip to strip.
+
+    Pooling comes before bias and ReLU, which then have a quarter of the work: the maximum commutes
+    with both. A few images at a time, so that what one line writes the next one finds in cache.
+    """
+
+    def __init__(self, settings, name, inputs, outputs, side, pool=False, input_gradient=True):
+        super().__init__(settings, name)
+        self.inputs, self.outputs, self.side = inputs, outputs, side
+        self.out_side = side // 2 if pool else side
+        self.pool, self.input_gradient = pool, input_gradient
+
+    def put(self, weight, bias):
+        """Turn the canonical (out, in, y, x) into a matrix, in the order of ``windows``."""
+        super().put(weight.T.reshape(-1, self.outputs), bias)  # (9 C, O), rows by x, y, in
+
+    def canonical(self):
+        """Turn the matrix back."""
+        weight, bias = self.parameters
+        return weight.reshape(3, 3, self.inputs, self.outputs).T, bias  # (O, C, 3, 3)
+
+    def chunks(self, n):
+        """Yield a few images at a time: which of the n they are, and their rows in a strip."""
+        start, area, step = self.side + 2, (self.side + 1) ** 2, self.settings["chunk_images"]
+        for first in range(0, n, step):
+            last = min(first + step, n)
+            yield slice(first, last), slice(start + first * area, start + last * area)
+
+    def windows(self, x, rows):
+        """Yield the 3x3 windows around rows of strip x, as three matrices of every third window.
+
+        Each pixel goes between its upper and its lower neighbour. A window is then three
+        successive rows, 9 C numbers without a gap, and the window three pixels on is the next
+        row of a plain matrix.
+        """
+        count, channels, width = rows.stop - rows.start, x.shape[1], self.side + 1
+        most = self.settings["chunk_images"] * width**2
+        columns = self.buffer("columns of %d" % channels, most + 2, 3, channels)
+        for i, shift in enumerate((-width, 0, width)):
+            columns[: count + 2, i] = x[rows.start - 1 + shift : rows.stop + 1 + shift]
+        for third in range(3):
+            size = (count - third + 2) // 3
+            yield third, columns[third : third + 3 * size].reshape(size, 9 * channels)
+
+    def correlate(self, x, weight, rows, out):
+        """Cross-correlate rows of strip x, into the same rows of strip out."""
+        for third, windows in self.windows(x, rows):
+            xp.matmul(windows, weight, out=out[rows][third::3])
+
+    def forward(self, x, training):
+        """Keep x and what is to be pooled for the way back."""
+        n = len(pictures(x, self.side))
+        weight, bias = self.parameters
+        self.x, self.y = x, self.strip("y", n, self.side, self.outputs)
+        self.out = self.strip("out", n, self.out_side, self.outputs) if self.pool else self.y
+        for some, rows in self.chunks(n):
+            self.correlate(x, weight, rows, self.y)
+            out = pictures(self.out, self.out_side)[some]  # (n, H+1, W+1, O)
+            inner = out[:, :-1, :-1]
+            if self.pool:
+                a, b, c, d = quarters(pictures(self.y, self.side)[some])
+                xp.maximum(xp.maximum(a, b), xp.maximum(c, d), out=inner)  # (n, H/2, W/2, O)
+            inner += bias
+            xp.maximum(inner, 0, out=inner)
+            out[:, -1] = out[:, :, -1] = 0  # what was correlated around a border
+        return self.out
+
+    def kinks(self, x):
+        """Where another pixel would become a pool's largest, then where ReLU opens."""
+        n = len(pictures(x, self.side))
+        y = self.strip("before relu", n, self.side, self.outputs)
+        for _, rows in self.chunks(n):
+            self.correlate(x, self.parameters[0], rows, y)
+        y = pictures(y, self.side)[:, :-1, :-1] + self.parameters[1]  # (N, H, W, O)
+        if self.pool:
+            y, gaps = largest_and_gap(xp.stack([y[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]))
+            # Behind a ReLU that is shut, nobody asks which pixel was the largest.
+            yield y, np.where(y > 0, gaps, np.inf)
+        yield y, np.abs(y)
+
+    def backward(self, g):
+        """Sum the gradients of weight and bias; return that of x, where it is needed."""
+        n = len(pictures(self.x, self.side))
+        weight, bias = self.gradients
+        weight[:] = bias[:] = 0
+        part = self.buffer("part", *weight.shape)
+        # Back through a correlation is a correlation by the kernel turned by half a turn.
+        turned = self.parameters[0].reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
+        turned = turned.swapaxes(2, 3).reshape(-1, self.inputs)  # (9 O, C)
+        dy = self.strip("dy", n, self.side, self.outputs) if self.pool else g
+        dx = self.strip("dx", n, self.side, self.inputs) if self.input_gradient else None
+        for some, rows in self.chunks(n):
+            some_g = pictures(g, self.out_side)[some]
+            some_g *= pictures(self.out, self.out_side)[some] > 0  # and the borders to zero
+            if self.pool:
+                y, some_dy = (pictures(strip, self.side)[some] for strip in (self.y, dy))
+                unpool(some_g, y, some_dy, self.settings["ties"])
+            shared = self.pool and self.settings["ties"] == "all"
+            bias += (some_dy if shared else some_g).sum((0, 1, 2))
+            for third, windows in self.windows(self.x, rows):
+                weight += xp.matmul(windows.T, dy[rows][third::3], out=part)
+            if self.input_gradient:
+                self.correlate(dy, turned, rows, dx)
+        return dx
+
+
+def quarters(y):
+    """View the upper left, upper right, lower left and lower right pixels of all 2x2 windows."""
+    return [y[:, i:-1:2, j:-1:2] for i in (0, 1) for j in (0, 1)]  # (N, H/2, W/2, C) each
+
+
+def unpool(g, y, dy, ties):
+    """Give each gradient of a maximum to the pixel that was it; of equal ones to the first.
+
+    With ``ties="all"`` every one of them gets it, as in Theano and Caffe2 on a CPU. Equal then
+    means equal up to rounding, because BLAS may sum two equal windows in different orders.
+    """
+    a, b, c, d = quarters(y)
+    largest = xp.maximum(xp.maximum(a, b), xp.maximum(c, d))
+    free = xp.ones(largest.shape, bool)
+    if ties == "all":
+        largest -= 4 * np.finfo(y.dtype).eps * xp.abs(largest)
+    for pixel, target in zip((a, b, c, d), quarters(dy)):
+        hit = pixel >= largest
+        if ties == "one":
+            hit &= free
+            free ^= hit
+        xp.multiply(g[:, :-1, :-1], hit, out=target)
+
+
+class FromStrip(StripLayer):
+    """From a strip to rows, in the order C, H, W."""
+
+    def __init__(self, settings, side):
+        super().__init__(settings)
+        self.side = side
+
+    def forward(self, x, training):
+        """Drop the borders and move the channels first."""
+        x = pictures(x, self.side)[:, :-1, :-1].transpose(0, 3, 1, 2)  # (N, C, H, W)
+        return x.reshape(len(x), -1)  # (N, C H W)
+
+    def backward(self, g):
+        """Turn rows into a strip again."""
+        g = g.reshape(len(g), -1, self.side, self.side)  # (N, C, H, W)
+        strip = self.strip("dx", len(g), self.side, g.shape[1])
+        pictures(strip, self.side)[:, :-1, :-1] = g.transpose(0, 2, 3, 1)
+        return strip

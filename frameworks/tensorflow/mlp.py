@@ -1,0 +1,76 @@
+"""The MLP in TensorFlow 2, below Keras.
+
+Idiom: matrix products on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``,
+    whose Python runs once, to record a graph.
+Layout: rows of 784 pixels.
+Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
+Surprise: what Python counts stays what it was when the graph was recorded; so the number of the
+    step is a variable, too, and in float64, because float32 keeps four digits of 1 - 0.999.
+"""
+
+import tensorflow as tf
+
+from frameworks.tensorflow.cnn import (
+    configure,
+    evaluate,
+    graphs,
+    layer,
+    load,
+    predict,
+    put,
+    train,
+    wait,
+    weights,
+)
+
+__all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+class Network(tf.Module):
+    """A kernel and a bias for each layer, and the scores that they give."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense1 = layer("dense1", 784, 1000)
+        self.dense2 = layer("dense2", 1000, 1000)
+        self.dense3 = layer("dense3", 1000, 10)
+
+    def __call__(self, x, training):
+        x = tf.reshape(x, (-1, 784))  # (N, 784)
+        for weight, bias in (self.dense1, self.dense2):
+            x = tf.nn.relu(tf.matmul(x, weight) + bias)  # (N, 1000)
+        weight, bias = self.dense3
+        return tf.matmul(x, weight) + bias  # (N, 10), no softmax: the loss applies it
+
+
+def symbol(settings, hp):
+    """The network, without an activation on its last layer."""
+    return Network()
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    variables = network.trainable_variables
+    put(variables, weights)
+    means = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
+    squares = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
+    steps = tf.Variable(0.0, dtype=tf.float64)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            scores = network(x, training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)  # (N,)
+            step_loss = tf.reduce_mean(losses)
+        gradients = tape.gradient(step_loss, variables)  # not for x
+        steps.assign_add(1)
+        first, second = (
+            tf.cast(1 - tf.constant(beta, tf.float64) ** steps, tf.float32)
+            for beta in (hp.beta1, hp.beta2)
+        )
+        for w, m, v, g in zip(variables, means, squares, gradients):
+            m.assign_add((1 - hp.beta1) * (g - m))
+            v.assign_add((1 - hp.beta2) * (g * g - v))
+            w.assign_sub(hp.learning_rate * (m / first) / (tf.sqrt(v / second) + hp.epsilon))
+        return step_loss
+
+    return graphs(network, step, settings)

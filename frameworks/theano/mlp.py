@@ -1,0 +1,66 @@
+"""The MLP in Theano.
+
+Idiom: symbolic expressions over shared variables; ``theano.function`` compiles them to C++, and
+    its ``updates`` write the new weights.
+Layout: rows of 784 pixels.
+Adam: both moments corrected for their bias, epsilon added to the root of the corrected second;
+    written out here, because Theano has no optimisers.
+Surprise: the number of the step is a shared variable like any other, and in float64, because
+    float32 keeps four digits of 1 - 0.999.
+"""
+
+import numpy as np
+import theano
+from theano import tensor as T
+from theano.tensor.nnet import categorical_crossentropy, softmax
+
+from frameworks.theano.cnn import (
+    compiled,
+    configure,
+    dense,
+    evaluate,
+    load,
+    predict,
+    relu,
+    train,
+    variables,
+    wait,
+    weights,
+)
+
+__all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def symbol(settings, hp):
+    """The network, without an activation on its last layer.
+
+    Scores of symbolic images, in training and in prediction, and the shared variables in them.
+    """
+    shared = variables(dense1=(1000, 784), dense2=(1000, 1000), dense3=(10, 1000))
+    x = T.tensor4("x")
+    h = relu(dense(x.flatten(2), shared, "dense1"))  # (N, 784); (N, 1000)
+    h = relu(dense(h, shared, "dense2"))  # (N, 1000)
+    scores = dense(h, shared, "dense3")  # (N, 10), no softmax: the loss applies it
+    return x, (scores, scores), shared
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    _, (scores, _), shared = network
+    y = T.lvector("y")
+    # Theano merges the softmax and the cross-entropy into one operation that does not overflow.
+    cost = categorical_crossentropy(softmax(scores), y).mean()
+    gradients = T.grad(cost, list(shared.values()))  # none is asked for x
+    steps = theano.shared(np.float64(0))
+    first, second = (
+        T.cast(1 - T.pow(np.float64(beta), steps + 1), "float32") for beta in (hp.beta1, hp.beta2)
+    )
+    updates = [(steps, steps + 1)]
+    for (name, w), g in zip(shared.items(), gradients):
+        w.set_value(weights[name])
+        m, v = (theano.shared(np.zeros_like(weights[name])) for _ in range(2))
+        new_m = hp.beta1 * m + (1 - hp.beta1) * g
+        new_v = hp.beta2 * v + (1 - hp.beta2) * g * g
+        step = hp.learning_rate * (new_m / first) / (T.sqrt(new_v / second) + hp.epsilon)
+        updates += [(m, new_m), (v, new_v), (w, w - step)]
+    return compiled(network, y, cost, updates, settings)

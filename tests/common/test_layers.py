@@ -1,0 +1,93 @@
+"""The reference's general layers are right: by numerical gradients and naive loops, in float64."""
+
+import numpy as np
+import pytest
+
+from frameworks.numpy import layers as blocks
+
+SETTINGS = {"precision": "float64", "ties": "one"}
+pytestmark = pytest.mark.skipif(blocks.xp is not np, reason="ARRAY_MODULE is not NumPy")
+
+
+def filled(layer, *shape, seed=1):
+    """``layer`` with random weights of this shape, and biases."""
+    random = np.random.RandomState(seed)
+    layer.put(random.normal(size=shape), random.normal(size=shape[0]))
+    return layer
+
+
+def convolution(padding=0, stride=1):
+    layer = blocks.Convolution(SETTINGS, "conv", padding=padding, stride=stride)
+    return filled(layer, 4, 3, 3, 2)
+
+
+LAYERS = {
+    "convolution": convolution,
+    "padding": lambda: convolution(padding=2),
+    "stride": lambda: convolution(stride=2),
+    "padding and stride": lambda: convolution(padding=1, stride=3),
+    "pool": lambda: blocks.MaxPool(SETTINGS),
+    "pool, overlapping": lambda: blocks.MaxPool(SETTINGS, size=3, stride=2),
+    "sigmoid": lambda: blocks.Sigmoid(SETTINGS),
+    "relu": lambda: blocks.ReLU(SETTINGS),
+    "flatten": lambda: blocks.Flatten(SETTINGS),
+}
+
+
+def images(seed=2):
+    """No two pixels are equal, and none is 0: a small step crosses no kink."""
+    order = np.random.RandomState(seed).permutation(2 * 3 * 8 * 7)
+    return (order.reshape(2, 3, 8, 7) - 167.5) / 100
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_gradients_are_the_numerical_ones(name):
+    """Of every input, weight and bias, for a loss that weighs each output differently."""
+    layer, x = LAYERS[name](), images()
+    upper = np.random.RandomState(3).normal(size=layer.forward(x, True).shape)
+    dx = layer.backward(upper.copy())
+    checked = [(x, dx)] + list(zip(layer.parameters, layer.gradients))
+    for array, gradient in checked:
+        for index in np.ndindex(*array.shape):
+            was, values = array[index], []
+            for step in (-1e-4, 1e-4):
+                array[index] = was + step
+                values.append((layer.forward(x, True) * upper).sum())
+            array[index] = was
+            expected = (values[1] - values[0]) / 2e-4
+            assert abs(gradient[index] - expected) < 1e-6 * max(1, abs(gradient).max())
+
+
+@pytest.mark.parametrize("padding, stride", [(0, 1), (2, 1), (0, 2), (1, 3)])
+def test_convolution_is_the_naive_loop(padding, stride):
+    layer, x = convolution(padding, stride), images()
+    weight, bias = layer.parameters
+    out = layer.forward(x, True)
+    padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)), "constant")
+    height, width = (padded.shape[2] - 3) // stride + 1, (padded.shape[3] - 2) // stride + 1
+    assert out.shape == (2, 4, height, width)
+    for n, o, row, column in np.ndindex(*out.shape):
+        r, c = row * stride, column * stride
+        window = padded[n, :, r : r + 3, c : c + 2]
+        assert out[n, o, row, column] == pytest.approx((window * weight[o]).sum() + bias[o])
+
+
+def test_a_tie_goes_to_the_first_of_a_window_or_to_all_of_it():
+    x, g = np.ones((1, 1, 2, 2)), np.full((1, 1, 1, 1), 7.0)
+    for ties, expected in (("one", [7, 0, 0, 0]), ("all", [7, 7, 7, 7])):
+        layer = blocks.MaxPool(dict(SETTINGS, ties=ties))
+        layer.forward(x, True)
+        assert layer.backward(g).ravel().tolist() == expected
+
+
+def test_a_sigmoid_does_not_overflow():
+    out = blocks.Sigmoid(SETTINGS).forward(np.array([[-1e4, 0.0, 1e4]]), True)
+    assert out.tolist() == [[0.0, 0.5, 1.0]]
+
+
+def test_kinks_are_where_the_gradient_jumps():
+    ((values, distances),) = blocks.ReLU(SETTINGS).kinks(np.array([[-3.0, 0.5]]))
+    assert distances.tolist() == [[3.0, 0.5]]
+    x = np.array([[[[1.0, 4.0], [3.5, 4.0]]]])  # two are equal: the next lower one is 0.5 away
+    ((values, distances),) = blocks.MaxPool(SETTINGS).kinks(x)
+    assert values.ravel().tolist() == [4.0] and distances.ravel().tolist() == [0.5]
