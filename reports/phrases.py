@@ -4,19 +4,21 @@ import re
 from collections import namedtuple
 
 from common.host.errors import InputError
+from reports import sources
 
-Concept = namedtuple("Concept", "name part pattern absent")
+Concept = namedtuple("Concept", "name part pattern absent model")
 Concept.__doc__ = """Something that every framework must be told, in its own words.
 
 name: the concept, for people.
 part: the part of a module (see ``sources.parts``) in which it is said.
 pattern: a regular expression that finds the line; the first one that matches.
 absent: keys of modules that have no line for it, because nothing needs to be said.
+model: the network in whose modules it is said; a framework that lacks it has no line.
 """
 
 
-def _concept(name, part, pattern, absent=""):
-    return Concept(name, part, re.compile(pattern), frozenset(absent.split()))
+def _concept(name, part, pattern, absent="", model="cnn"):
+    return Concept(name, part, re.compile(pattern), frozenset(absent.split()), model)
 
 
 CONCEPTS = [
@@ -104,6 +106,9 @@ CONCEPTS = [
         "wait",
         r"synchronize|sync_devices|waitall|convert_to_numpy|get_value|Return at once|Do nothing",
     ),
+    _concept("Adam", "loss", r"Adam\(|C\.adam\(|\"adam\"|w\.assign_sub|step = hp", model="mlp"),
+    _concept("Adam's epsilon", "head", r"^Adam:", model="mlp"),
+    _concept("sigmoid", "symbol", r"[Ss]igmoid", model="lenet5"),
 ]
 
 
@@ -134,13 +139,21 @@ def find(concept, module):
 def gaps(modules):
     """A line for every concept that the phrase book cannot find in one of ``modules``."""
     found = []
-    for module in modules:
-        for concept in CONCEPTS:
+    for concept in CONCEPTS:
+        for module in filter(None, _of_model(concept, modules)):
             try:
                 find(concept, module)
             except LookupError as gap:
                 found.append("%s, %r: %s" % (module.path, concept.name, gap))
     return found
+
+
+def _of_model(concept, modules):
+    """For each of the CNN's ``modules`` the one of the concept's network; None if there is none."""
+    if concept.model == "cnn":
+        return modules
+    others = {module.key: module for module in sources.modules(concept.model)}
+    return [others.get(module.key) for module in modules]
 
 
 def book(modules):
@@ -152,14 +165,19 @@ def book(modules):
     if missing:
         head = "the phrase book has gaps; mend CONCEPTS in reports/phrases.py:"
         raise InputError("\n    ".join([head] + missing))
-    return [(concept.name, [_said(concept, one) for one in modules]) for concept in CONCEPTS]
+    found = []
+    for concept in CONCEPTS:
+        said = [_said(concept, module) for module in _of_model(concept, modules)]
+        nothing = [(module, None, None) for module in modules]
+        found.append((concept.name, [one or none for one, none in zip(said, nothing)]))
+    return found
 
 
 def _said(concept, module):
-    """The line's number and text; a call that is opened at its end is followed to its close."""
-    number = find(concept, module)
+    """(module, number, text) of its line; a call opened at its end is followed to its close."""
+    number = module and find(concept, module)
     if number is None:
-        return module, None, None
+        return None
     text, following = module.lines[number - 1].strip(), number
     while text.endswith(("(", ",")) and text.count("(") > text.count(")"):
         space = "" if text.endswith("(") else " "

@@ -5,13 +5,13 @@ from collections import namedtuple
 
 import frameworks
 from common.given.models import MODELS
+from common.host.modules import has
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
-ROOT = HERE.parent
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -106,15 +106,16 @@ def certificates(committed, model):
     )
 
 
-def planted():
-    """What came of planting the known mistakes in each environment, in the registry's order."""
-    found = {path.stem: json.loads(path.read_text()) for path in PLANTED.glob("*.json")}
-    return {name: found[name] for name in frameworks.FRAMEWORKS if name in found}
+def planted(model):
+    """What came of planting the known mistakes in a model, by environment, in registry's order."""
+    suffix = "-%s.json" % model.name
+    paths = {name: PLANTED / (name + suffix) for name in frameworks.FRAMEWORKS}
+    return {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
 
 
-def mistakes():
+def mistakes(model):
     """A row for each mistake that can be made anywhere: the rung that caught it, by environment."""
-    environments = planted()
+    environments = planted(model)
     rows = []
     for name in list(environments.values())[0]["outside"]:
         caught = [one["outside"][name][1] or "MISSED" for one in environments.values()]
@@ -123,12 +124,12 @@ def mistakes():
         "Each was put into each environment's module on purpose, and the certificate climbed: "
         "the rung that caught it."
     )
-    return Table("Planted mistakes", note, ["mistake"] + list(environments), rows)
+    return Table(_titled("Planted mistakes", model), note, ["mistake"] + list(environments), rows)
 
 
-def own_mistakes():
+def own_mistakes(model):
     """A row for each environment: its framework's own traps, and whether any were missed."""
-    environments = planted()
+    environments = planted(model)
     rows = []
     for name, one in environments.items():
         all_of_them = list(one["outside"].values()) + list(one["own"].values())
@@ -148,7 +149,7 @@ def own_mistakes():
         )
     note = "Changes to the module's own source, as somebody who ports to this framework makes them."
     columns = ["environment", "caught ", "false alarms", "its own traps, and the rung"]
-    return Table("Each framework's own traps", note, columns, rows)
+    return Table(_titled("Each framework's own traps", model), note, columns, rows)
 
 
 def results(committed, machine, model):
@@ -197,9 +198,11 @@ def networks():
     """Which environment has which model, and where to read it."""
     rows = []
     for framework in frameworks.FRAMEWORKS.values():
-        paths = [frameworks.path(framework, model) for model in MODELS]
-        cells = [(path.split("/")[-1], path) if (ROOT / path).is_file() else "-" for path in paths]
-        rows.append([framework.name] + cells)
+        cells = [framework.name]
+        for model in MODELS:
+            path = frameworks.path(framework, model)
+            cells.append((path.split("/")[-1], path) if has(framework.name, model) else "-")
+        rows.append(cells)
     note = "What --model takes in each environment."
     columns = ["environment"] + [model.title for model in MODELS.values()]
     return Table("Networks", note, columns, rows)
@@ -207,8 +210,11 @@ def networks():
 
 def proofs(committed):
     """What shows that all compute the same, and that it would be seen if they did not."""
-    proven = [certificates(committed, model) for model in MODELS.values()]
-    return [one for one in proven if one.rows] + ([mistakes(), own_mistakes()] if planted() else [])
+    tables = [certificates(committed, model) for model in MODELS.values()]
+    for model in MODELS.values():
+        if planted(model):
+            tables += [mistakes(model), own_mistakes(model)]
+    return [one for one in tables if one.rows]
 
 
 def measured(committed, machine):

@@ -9,6 +9,7 @@ from collections import OrderedDict, namedtuple
 from common.given import cifar10, mnist
 from common.given.hyperparameters import Adam, Momentum
 from common.given.initializers import xavier_uniform
+from common.host import modules
 from common.host.errors import InputError
 
 Model = namedtuple(
@@ -29,8 +30,8 @@ hp: the hyperparameters of its recipe.
 whole, quick: (training images, epochs) of the recipe, and of what a CPU can do while people wait.
 multiply_adds: (forward pass, first layer) for one image; a training step costs two operations for
     each, three times, but for the first layer's gradient of the image, which nobody needs.
-traits: which parts of the certificate apply: "adam", "dropout", "pool"; "momentum" if two sets of
-    weights show the whole state of the optimiser.
+traits: what it is made of, so that parts of the certificate apply: "adam", "convolution",
+    "dropout", "pool"; "momentum" if two sets of weights show the whole state of the optimiser.
 """
 
 
@@ -70,7 +71,7 @@ CNN = Model(
         + 10 * 512,
         1024 * 50 * 27,
     ),
-    traits=frozenset(["dropout", "momentum", "pool"]),
+    traits=frozenset(["convolution", "dropout", "momentum", "pool"]),
 )
 
 MLP = Model(
@@ -109,7 +110,7 @@ LENET5 = Model(
         784 * 6 * 75 + 100 * 16 * 150 + 4 * 120 * 256 + 84 * 480 + 10 * 84,
         784 * 6 * 75,
     ),
-    traits=frozenset(["adam", "pool"]),
+    traits=frozenset(["adam", "convolution", "pool"]),
 )
 
 MNIST_CNN = Model(
@@ -124,7 +125,7 @@ MNIST_CNN = Model(
     whole=(60000, 5),
     quick=(10000, 1),
     multiply_adds=(784 * 10 * 9 + 100 * 1960 + 10 * 100, 784 * 10 * 9),
-    traits=frozenset(["adam", "pool"]),
+    traits=frozenset(["adam", "convolution", "pool"]),
 )
 
 MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN))
@@ -135,3 +136,8 @@ def find(name):
     if name not in MODELS:
         raise InputError("unknown model %r; known: %s" % (name, ", ".join(MODELS)))
     return MODELS[name]
+
+
+def of(framework):
+    """The models that a framework, given by its name, has a module for."""
+    return [model for model in MODELS.values() if modules.has(framework, model.name)]

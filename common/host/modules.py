@@ -12,15 +12,21 @@ from common.host.files import ROOT
 def find(name, model="cnn"):
     """The facts of the framework called ``name``; InputError lists the known ones.
 
-    InputError, too, where the framework has no module for the model.
+    InputError, too, where the framework has no module for the model; it names those that have.
     """
     if name not in frameworks.FRAMEWORKS:
         known = ", ".join(frameworks.FRAMEWORKS)
         raise InputError("unknown framework %r; known: %s" % (name, known))
-    framework = frameworks.FRAMEWORKS[name]
-    if not os.path.isfile(os.path.join(ROOT, frameworks.path(framework, model))):
-        raise InputError("%s has no model %r" % (name, model))
-    return framework
+    if not has(name, model):
+        those = ", ".join(other for other in frameworks.FRAMEWORKS if has(other, model))
+        raise InputError("%s has no model %r; it is in %s" % (name, model, those or "none"))
+    return frameworks.FRAMEWORKS[name]
+
+
+def has(name, model):
+    """Whether the framework has a module for the model."""
+    path = frameworks.path(frameworks.FRAMEWORKS[name], model)
+    return os.path.isfile(os.path.join(ROOT, path))
 
 
 def load(name, model="cnn"):

@@ -1,4 +1,4 @@
-"""python -m tests.mistakes NAME [--write]: plant every known mistake in a framework's module."""
+"""python -m tests.mistakes NAME [--model M] [--write]: plant every known mistake in a framework."""
 
 import json
 import os
@@ -18,14 +18,24 @@ def command(arguments):
     """Exit code 1 if a mistake passes the rung that names it, or the untouched module fails one."""
     parser = commands.OneLineParser(prog="python -m tests.mistakes")
     parser.add_argument("name", help="the framework")
+    parser.add_argument("--model", choices=list(models.MODELS), help="one of the framework's")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
-    parser.add_argument("--write", action="store_true", help="into reports/mistakes/NAME.json")
+    parser.add_argument("--write", action="store_true", help="into reports/mistakes")
     options = parser.parse_args(arguments)
-    framework = modules.find(options.name)
+    modules.find(options.name, options.model or "cnn")
     machine.limit_threads(options.threads)
-    module = modules.load(options.name)
-    kept = Kept(models.CNN, options.threads)
-    certifier = Certifier(models.CNN, options.threads, kept)
+    chosen = [model for model in models.of(options.name) if options.model in (None, model.name)]
+    failed = [plant(options, model) for model in chosen]
+    return 1 if any(failed) else 0
+
+
+def plant(options, model):
+    """Plant all in one model's module; how many went wrong."""
+    framework = modules.find(options.name, model.name)
+    module = modules.load(options.name, model.name)
+    kept = Kept(model, options.threads)
+    certifier = Certifier(model, options.threads, kept)
+    print("%s, %s" % (framework.title, model.title), flush=True)
 
     def report(mistake, rung, detail):
         where = rung or "NOT CAUGHT"
@@ -38,8 +48,8 @@ def command(arguments):
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]
         print("untouched, lane %-22s %s" % (lane, ", ".join(alarms[lane]) or "passed"), flush=True)
     kept.save()
-    from_outside = planted.plant(certifier, module, outside.MISTAKES, report)
-    own = planted.plant(certifier, module, planted.own(options.name), report)
+    from_outside = planted.plant(certifier, module, outside.mistakes(model), report)
+    own = planted.plant(certifier, module, planted.own(options.name, model.name), report)
     found = list(from_outside.items()) + list(own.items())
     wrong = [name for name, (named, rung) in found if rung != named]
     caught = sum(1 for _, (_, rung) in found if rung)
@@ -47,6 +57,7 @@ def command(arguments):
     print("%d of %d caught, %d at another rung" % (caught, len(found), len(wrong)), flush=True)
     result = OrderedDict(
         framework=options.name,
+        model=model.name,
         title=framework.title,
         versions=machine.versions(framework.package),
         false_alarms=alarms,
@@ -54,11 +65,11 @@ def command(arguments):
         own=own,
     )
     if options.write:
-        path = os.path.join(ROOT, "reports", "mistakes", options.name + ".json")
-        with atomic_write(path) as file:
+        file = "%s-%s.json" % (options.name, model.name)
+        with atomic_write(os.path.join(ROOT, "reports", "mistakes", file)) as file:
             file.write((json.dumps(result, indent=1) + "\n").encode())
     print("%d passed, %d failed" % (len(found) + len(alarms) - len(failed), len(failed)))
-    return 1 if failed else 0
+    return len(failed)
 
 
 sys.exit(commands.guarded(command, sys.argv[1:]))

@@ -124,7 +124,8 @@ def biases_ignored(module):
     """Given biases are not put in; initial ones are zero anyway, but trained ones are not."""
 
     def put(weights):
-        return dict(weights, **{"conv1.bias": np.zeros_like(weights["conv1.bias"])})
+        first = next(name for name in weights if name.endswith(".bias"))
+        return dict(weights, **{first: np.zeros_like(weights[first])})
 
     return with_weights(module, put)
 
@@ -226,7 +227,7 @@ def batch_size_written_in(module):
 
 
 def learning_rate_written_in(module):
-    """The recipe's, whatever is asked for."""
+    """A common one, whatever is asked for."""
     return with_hp(module, lambda hp: hp._replace(learning_rate=0.01))
 
 
@@ -251,10 +252,11 @@ def bias_decay(module):
 
 
 def bias_lost_on_the_way_back(module):
-    """conv3's bias gets no gradient."""
+    """The bias of the last layer but one gets no gradient."""
 
     def change(steps, before, update, hp):
-        return dict(update, **{"conv3.bias": 0 * update["conv3.bias"]})
+        lost = [name for name in update if name.endswith(".bias")][-2]
+        return dict(update, **{lost: 0 * update[lost]})
 
     return with_updates(module, change)
 
@@ -275,7 +277,7 @@ def convolution_backward_in_tf32(module):
     def change(steps, before, update, hp):
         random = np.random.RandomState(steps)
         return {
-            n: u * (1 + 2.0**-11 * random.uniform(-1, 1, u.shape)) if n == "conv3.weight" else u
+            n: u * (1 + 2.0**-11 * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
             for n, u in update.items()
         }
 
@@ -326,7 +328,7 @@ def velocity_reset_each_pass(module):
 
     def train(wrapped, batches):
         settings, hp = wrapped["made_of"]
-        if hp.momentum and wrapped.pop("trained", False):
+        if getattr(hp, "momentum", True) and wrapped.pop("trained", False):
             weights = module.weights(wrapped["model"])
             network = module.symbol(settings, hp)
             wrapped["model"] = module.loss(network, settings, hp, weights)
@@ -483,63 +485,191 @@ def labels_off_in_evaluation(module):
     return replaced(module, evaluate=evaluate)
 
 
-MISTAKES = [
-    Mistake(make.__name__, rung, lambda module, folder, make=make: make(module), None)
-    for rung, makes in (
-        ("data", (height_and_width_swapped, labels_off_by_one, own_batch_order)),
-        ("weights", (biases_not_zero, biases_ignored, claims_bfloat16)),
-        (
-            "forward",
-            (
-                biases_swapped,
-                kernel_flipped,
-                channels_last_flatten,
-                rows_of_a_prediction_out_of_order,
-                last_partial_batch_lost,
-                scores_in_half_precision,
-            ),
-        ),
-        (
-            "gradient",
-            (
-                loss_summed,
-                batch_size_written_in,
-                learning_rate_written_in,
-                weight_decay_on_kernels,
-                bias_decay,
-                bias_lost_on_the_way_back,
-                gradient_clipped,
-                convolution_backward_in_tf32,
-                probability_clipped,
-            ),
-        ),
-        (
-            "momentum",
-            (
-                nesterov,
-                scaled_gradient,
-                momentum_written_in,
-                velocity_reset_each_pass,
-                stops_early,
-                learning_rate_falls_late,
-                state_lost_late,
-            ),
-        ),
-        ("trajectory", (models_share_state, losses_rounded)),
-        (
-            "dropout",
-            (
-                rate_taken_for_keep,
-                rates_exchanged,
-                dropout_forgotten,
-                seed_ignored,
-                seed_from_the_clock,
-            ),
-        ),
-        (
-            "accuracy",
-            (half_of_the_rows_counted, two_highest_counted, labels_off_in_evaluation),
-        ),
+# Adam
+
+
+def with_adam(module, rule):
+    """``module`` whose Adam is another one.
+
+    ``rule(hp, step, g, state)`` gives a tensor's update of its gradient, in float64; ``state`` is a
+    dict of its own for each tensor. With a huge epsilon and as large a learning rate, a step of the
+    module's own Adam is the gradient.
+    """
+
+    class Wrapped:
+        def __init__(self, settings, hp, weights):
+            self.settings, self.hp, self.steps = settings, hp, 0
+            self.weights = {n: np.float64(w) for n, w in weights.items()}
+            self.states = {n: {} for n in weights}
+
+        def model(self, hp):
+            weights = {n: w.astype(np.float32) for n, w in self.weights.items()}
+            network = module.symbol(self.settings, hp)
+            return module.loss(network, self.settings, hp, weights)
+
+    def train(wrapped, batches):
+        huge = 2.0**20
+        hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge)
+        for batch in batches:
+            model = wrapped.model(hp)
+            (value,) = module.train(model, [batch])
+            after = module.weights(model)
+            wrapped.steps += 1
+            for name, w in wrapped.weights.items():
+                g = w.astype(np.float32).astype(np.float64) - after[name]
+                update = rule(wrapped.hp, wrapped.steps, g, wrapped.states[name])
+                wrapped.weights[name] = w + update
+            yield value
+
+    return replaced(
+        module,
+        loss=lambda network, settings, hp, weights: Wrapped(settings, hp, weights),
+        train=train,
+        predict=lambda wrapped, x: module.predict(wrapped.model(wrapped.hp), x),
+        weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.weights.items()},
+        wait=lambda wrapped: None,
     )
-    for make in makes
-]
+
+
+def moments(hp, step, g, state):
+    """Adam's mean and mean square of the gradients so far, not yet corrected."""
+    state["m"] = hp.beta1 * state.get("m", 0) + (1 - hp.beta1) * g
+    state["v"] = hp.beta2 * state.get("v", 0) + (1 - hp.beta2) * g * g
+    return state["m"], state["v"]
+
+
+def epsilon_inside_the_root(module):
+    """sqrt(v + epsilon), as in RMSProp in some frameworks."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+        return -hp.learning_rate * m / np.sqrt(v + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+def bias_not_corrected(module):
+    """The moments are taken as they are, though they begin at 0."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+def bias_corrected_one_step_behind(module):
+    """The number of the step is raised after the update."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        step = max(step - 1, 1)
+        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+def largest_square_kept(module):
+    """AMSGrad's, in place of the last one."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        v = state["largest"] = np.maximum(state.get("largest", 0), v)
+        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+def betas_exchanged(module):
+    """beta2 for the mean, and beta1 for the square."""
+    return with_hp(module, lambda hp: hp._replace(beta1=hp.beta2, beta2=hp.beta1))
+
+
+def betas_written_in(module):
+    """0.9 and 0.999, whatever is asked for, unless that is none."""
+
+    def change(hp):
+        return hp._replace(beta1=0.9, beta2=0.999) if hp.beta1 else hp
+
+    return with_hp(module, change)
+
+
+def epsilon_written_in(module):
+    """Keras's default, whatever is asked for."""
+    return with_hp(module, lambda hp: hp._replace(epsilon=1e-7))
+
+
+# The rung, in which models (all, those with a trait, or one), and the mistakes.
+KNOWN = (
+    ("data", "", (height_and_width_swapped, labels_off_by_one, own_batch_order)),
+    ("weights", "", (biases_not_zero, biases_ignored, claims_bfloat16)),
+    (
+        "forward",
+        "",
+        (rows_of_a_prediction_out_of_order, last_partial_batch_lost, scores_in_half_precision),
+    ),
+    ("forward", "convolution", (kernel_flipped,)),
+    ("forward", "cnn", (biases_swapped, channels_last_flatten)),
+    (
+        "gradient",
+        "",
+        (learning_rate_written_in, bias_decay, bias_lost_on_the_way_back, probability_clipped),
+    ),
+    ("gradient", "convolution", (weight_decay_on_kernels, convolution_backward_in_tf32)),
+    ("gradient", "momentum", (loss_summed, batch_size_written_in, gradient_clipped)),
+    ("gradient", "adam", (epsilon_written_in, betas_exchanged)),
+    ("momentum", "", (velocity_reset_each_pass,)),
+    (
+        "momentum",
+        "momentum",
+        (
+            nesterov,
+            scaled_gradient,
+            momentum_written_in,
+            stops_early,
+            learning_rate_falls_late,
+            state_lost_late,
+        ),
+    ),
+    (
+        "momentum",
+        "adam",
+        (
+            epsilon_inside_the_root,
+            bias_not_corrected,
+            bias_corrected_one_step_behind,
+            largest_square_kept,
+            betas_written_in,
+        ),
+    ),
+    ("trajectory", "", (models_share_state, losses_rounded)),
+    (
+        "dropout",
+        "dropout",
+        (
+            rate_taken_for_keep,
+            rates_exchanged,
+            dropout_forgotten,
+            seed_ignored,
+            seed_from_the_clock,
+        ),
+    ),
+    (
+        "accuracy",
+        "",
+        (half_of_the_rows_counted, two_highest_counted, labels_off_in_evaluation),
+    ),
+)
+
+
+def mistakes(model):
+    """All that can be made in a model's module from outside."""
+    return [
+        Mistake(make.__name__, rung, lambda module, folder, make=make: make(module), None, None)
+        for rung, trait, makes in KNOWN
+        if trait in model.traits | {"", model.name}
+        for make in makes
+    ]

@@ -8,11 +8,11 @@ from collections import OrderedDict
 import frameworks
 
 
-def own(name):
-    """A framework's own traps."""
+def own(name, model):
+    """A framework's own traps in a model."""
     framework = frameworks.FRAMEWORKS[name]
     known = importlib.import_module("tests.mistakes.own." + framework.folder + framework.variant)
-    return [one for one in known.MISTAKES if name in (one.only or [name])]
+    return [one for one in known.MISTAKES if one.model == model and name in (one.only or [name])]
 
 
 def caught(certifier, module, lane, mistake):

@@ -1,22 +1,16 @@
 """Every further model that a framework has climbs the rungs that apply to it."""
 
-import os
 import subprocess
 import sys
 
-import frameworks
 from common.given import models
 from common.host.files import ROOT
 from common.proof import contract
 
 
 def pytest_generate_tests(metafunc):
-    framework = frameworks.FRAMEWORKS[metafunc.config.getoption("--framework")]
-    further = [
-        name
-        for name in models.MODELS
-        if name != "cnn" and os.path.isfile(os.path.join(ROOT, frameworks.path(framework, name)))
-    ]
+    name = metafunc.config.getoption("--framework")
+    further = [model.name for model in models.of(name) if model is not models.CNN]
     cases = [(name, lane) for name in further for lane in contract.LANES]
     metafunc.parametrize("further, lane", cases)
 

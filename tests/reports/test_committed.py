@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from common.given.models import CNN
 from reports import __main__ as command
 from reports import committed, markdown, tables
 
@@ -64,7 +65,7 @@ def test_no_time_without_a_passed_certificate(folder):
     result = json.loads((folder / "good.json").read_text())
     result["certificate"]["passed"] = False
     used = [committed.Committed("results/machine/good.json", "machine", result)]
-    (row,) = tables.results(used, "machine").rows
+    (row,) = tables.results(used, "machine", CNN).rows
     assert row[3:8] == ["not proven", "-", "-", "-", "-"]
 
 

@@ -94,3 +94,35 @@ MISTAKES = [
         ("cuda.to_cpu(layer.b.array))", "cuda.to_cpu(layer.b.array), np.float32)"),
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "epsilon_said_to_be_corrected",
+        "gradient",
+        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
+        model="mlp",
+    ),
+    changed("epsilon_by_default", "gradient", (", hp.epsilon)", ")"), model="mlp"),
+    changed(
+        "weight_decay_in_the_optimiser",
+        "gradient",
+        (", hp.epsilon)", ", hp.epsilon, weight_decay_rate=1e-6)"),
+        model="mlp",
+    ),
+    changed("amsgrad", "momentum", (", hp.epsilon)", ", hp.epsilon, amsgrad=True)"), model="mlp"),
+    changed(
+        "hard_sigmoid",
+        "forward",
+        ("F.sigmoid(self.dense1", "F.hard_sigmoid(self.dense1"),
+        model="lenet5",
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        (
+            "F.max_pooling_2d(self.conv2(x), 2, cover_all=False)",
+            "F.average_pooling_2d(self.conv2(x), 2)",
+        ),
+        model="lenet5",
+    ),
+]

@@ -60,3 +60,39 @@ MISTAKES = [
     ),
     changed("seed_unsaid", "dropout", ("Dropout(drop1, seed=seed)", "Dropout(drop1)")),
 ]
+
+MISTAKES += [
+    changed(
+        "epsilon_said_to_be_corrected",
+        "gradient",
+        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
+        model="mlp",
+    ),
+    changed(
+        "gradient_summed_over_the_batch",
+        "gradient",
+        ("        minibatch_size=C.learners.IGNORE,\n", ""),
+        model="mlp",
+    ),
+    changed(
+        "unit_gain_switched_off", "momentum", ("unit_gain=True,", "unit_gain=False,"), model="mlp"
+    ),
+    changed(
+        "variance_momentum_by_default",
+        "gradient",
+        ("        variance_momentum=C.momentum_schedule(hp.beta2),\n", ""),
+        model="mlp",
+    ),
+    changed(
+        "adamax",
+        "gradient",
+        ("epsilon=hp.epsilon,", "epsilon=hp.epsilon, adamax=True,"),
+        model="mlp",
+    ),
+    changed(
+        "tanh_for_sigmoid",
+        "forward",
+        ("Dense(84, activation=C.sigmoid", "Dense(84, activation=C.tanh"),
+        model="lenet5",
+    ),
+]

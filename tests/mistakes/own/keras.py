@@ -121,3 +121,37 @@ MISTAKES = [
         ("sparse_categorical_accuracy(", "sparse_top_k_categorical_accuracy("),
     ),
 ]
+
+ADAM = "hp.beta2, hp.epsilon)"
+
+MISTAKES += [
+    changed("epsilon_by_default", "gradient", (ADAM, "hp.beta2)"), model="mlp"),
+    changed(
+        "epsilon_said_to_be_corrected",
+        "gradient",
+        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
+        model="mlp",
+    ),
+    changed("nadam", "gradient", ("optimizers.Adam(", "optimizers.Nadam("), model="mlp"),
+    changed("amsgrad", "momentum", (ADAM, "hp.beta2, hp.epsilon, amsgrad=True)"), model="mlp"),
+    changed(
+        "adamw_by_default",
+        "gradient",
+        ("optimizers.Adam(", "optimizers.AdamW("),
+        (ADAM, "beta_1=hp.beta1, beta_2=hp.beta2, epsilon=hp.epsilon)"),
+        ("hp.learning_rate, hp.beta1, ", "hp.learning_rate, "),
+        model="mlp",
+    ),
+    changed(
+        "hard_sigmoid",
+        "forward",
+        ('layers.Dense(84, activation="sigmoid"', 'layers.Dense(84, activation="hard_sigmoid"'),
+        model="lenet5",
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        ("layers.MaxPooling2D(2),  # (N, 6, 14, 14)", "layers.AveragePooling2D(2),"),
+        model="lenet5",
+    ),
+]

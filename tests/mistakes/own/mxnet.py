@@ -94,3 +94,34 @@ MISTAKES = [
         ("mx.metric.Accuracy()", "mx.metric.TopKAccuracy(5)"),
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "epsilon_said_to_be_corrected",
+        "gradient",
+        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
+        model="mlp",
+    ),
+    changed("epsilon_by_default", "gradient", (', "epsilon": hp.epsilon', ""), model="mlp"),
+    changed(
+        "weight_decay_in_the_optimiser",
+        "gradient",
+        ('"epsilon": hp.epsilon', '"epsilon": hp.epsilon, "wd": 1e-4'),
+        model="mlp",
+    ),
+    changed(
+        "adamax", "gradient", (', "epsilon": hp.epsilon', ""), ('"adam"', '"adamax"'), model="mlp"
+    ),
+    changed(
+        "softsign_for_sigmoid",
+        "forward",
+        ('in_units=480, activation="sigmoid"', 'in_units=480, activation="softsign"'),
+        model="lenet5",
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        ("nn.MaxPool2D(2),  # (N, 16, 5, 5)", "nn.AvgPool2D(2),"),
+        model="lenet5",
+    ),
+]

@@ -40,3 +40,27 @@ MISTAKES += [
     )
     for layer in (1, 2, 3)
 ]
+
+MISTAKES += [
+    changed(
+        "relu_forgotten",
+        "forward",
+        (
+            'Dense(settings, "dense2"),  # (N, 1000)\n        ReLU(settings),',
+            'Dense(settings, "dense2"),',
+        ),
+        model="mlp",
+    ),
+    changed(
+        "sigmoid_twice",
+        "forward",
+        ("        Flatten(settings),", "        Sigmoid(settings),\n        Flatten(settings),"),
+        model="lenet5",
+    ),
+    changed(
+        "relu_forgotten",
+        "forward",
+        ("        ReLU(settings),  # after the pool", "        # after the pool"),
+        model="mnist_cnn",
+    ),
+]

@@ -71,3 +71,36 @@ MISTAKES = [
         ),
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "adamw_by_default", "gradient", ("torch.optim.Adam(", "torch.optim.AdamW("), model="mlp"
+    ),
+    changed(
+        "amsgrad", "momentum", ("eps=hp.epsilon,", "eps=hp.epsilon, amsgrad=True,"), model="mlp"
+    ),
+    changed(
+        "nadam",
+        "gradient",
+        ("torch.optim.Adam(", "torch.optim.NAdam("),
+        ('        fused=settings["fused_optimizer"],\n', ""),
+        model="mlp",
+    ),
+    changed("epsilon_by_default", "gradient", ("        eps=hp.epsilon,\n", ""), model="mlp"),
+    changed("elu_for_relu", "forward", ("relu2=nn.ReLU()", "relu2=nn.ELU()"), model="mlp"),
+    changed(
+        "hard_sigmoid",
+        "forward",
+        ("sigmoid2=nn.Sigmoid()", "sigmoid2=nn.Hardsigmoid()"),
+        model="lenet5",
+    ),
+    changed(
+        "sigmoid_forgotten", "forward", ("        sigmoid4=nn.Sigmoid(),\n", ""), model="lenet5"
+    ),
+    changed(
+        "pool_by_average",
+        "forward",
+        ("pool2=nn.MaxPool2d(2)", "pool2=nn.AvgPool2d(2)"),
+        model="lenet5",
+    ),
+]

@@ -121,3 +121,34 @@ MISTAKES = [
         ),
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "step_counted_in_python",
+        "momentum",
+        (
+            "    steps = tf.Variable(0.0, dtype=tf.float64)",
+            "    steps = tf.constant(1.0, tf.float64)",
+        ),
+        ("        steps.assign_add(1)\n", ""),
+        model="mlp",
+    ),
+    changed(
+        "epsilon_inside_the_root_in_source",
+        "gradient",
+        ("(tf.sqrt(v / second) + hp.epsilon)", "tf.sqrt(v / second + hp.epsilon)"),
+        model="mlp",
+    ),
+    changed(
+        "bias_not_corrected_in_source",
+        "gradient",
+        ("(tf.sqrt(v / second) + hp.epsilon)", "(tf.sqrt(v) + hp.epsilon)"),
+        model="mlp",
+    ),
+    changed(
+        "tanh_for_sigmoid",
+        "forward",
+        ("x = tf.sigmoid(tf.matmul(", "x = tf.tanh(tf.matmul("),
+        model="lenet5",
+    ),
+]

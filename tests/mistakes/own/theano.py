@@ -61,3 +61,26 @@ MISTAKES = [
         ("shared.get_value() for", 'shared.get_value().astype("float32") for'),
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "epsilon_inside_the_root_in_source",
+        "gradient",
+        ("(T.sqrt(new_v / second) + hp.epsilon)", "T.sqrt(new_v / second + hp.epsilon)"),
+        model="mlp",
+    ),
+    changed("last_steps_moments", "gradient", ("(new_m / first)", "(m / first)"), model="mlp"),
+    changed("filter_flip_by_default", "forward", (", filter_flip=False)", ")"), model="lenet5"),
+    changed(
+        "ultra_fast_sigmoid",
+        "forward",
+        ("import conv2d, sigmoid", "import conv2d, ultra_fast_sigmoid as sigmoid"),
+        model="lenet5",
+    ),
+    changed(
+        "hard_sigmoid",
+        "forward",
+        ("import conv2d, sigmoid", "import conv2d, hard_sigmoid as sigmoid"),
+        model="lenet5",
+    ),
+]

@@ -1,0 +1,162 @@
+"""MNIST: what is read, what is refused, what is downloaded."""
+
+import gzip
+import hashlib
+import http.server
+import os
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+from common.given import mnist
+from common.host.errors import InputError
+
+
+def idx(array):
+    """The idx file of an array of bytes, gzipped."""
+    head = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(">%dI" % array.ndim, *array.shape)
+    return gzip.compress(head + array.astype(np.uint8).tobytes())
+
+
+@pytest.fixture
+def contents():
+    """The four files of a small set: {name: bytes}."""
+    random = np.random.RandomState(0)
+    arrays = []
+    for n in (12, 5):
+        arrays += [random.randint(0, 256, (n, 28, 28)), random.randint(0, 10, n)]
+    return {name: idx(array) for (name, _), array in zip(mnist.FILES, arrays)}
+
+
+@pytest.fixture
+def folder(contents, tmp_path):
+    """A folder with these files."""
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture
+def serve(contents):
+    """A local server of these files; a function that gives its address."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            content = contents.get(os.path.basename(self.path))
+            self.send_response(200 if content else 404)
+            self.end_headers()
+            self.wfile.write(content or b"")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield "http://127.0.0.1:%d/" % server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """A machine on which no MNIST is found; its cache is in the folder that is returned."""
+    place = tmp_path / "nowhere"
+    place.mkdir()
+    monkeypatch.delenv("ROSETTA_DATA", raising=False)
+    monkeypatch.setenv("ROSETTA_CACHE", str(place / "cache"))
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    monkeypatch.chdir(place)
+    return place
+
+
+def published(monkeypatch, contents):
+    """Let the checksums be those of these files."""
+    sums = [(name, hashlib.md5(contents[name]).hexdigest()) for name, _ in mnist.FILES]
+    monkeypatch.setattr(mnist, "FILES", tuple(sums))
+
+
+def refused(call, *words):
+    with pytest.raises(InputError) as caught:
+        call()
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_reading(folder, contents, monkeypatch):
+    found = mnist.load(str(folder))
+    assert found.name.startswith("mnist (unofficial, sha256 ")
+    assert found.train_images.shape == (12, 1, 28, 28) and found.test_images.dtype == np.uint8
+    assert found.train_labels.dtype == np.int64 and len(found.test_labels) == 5
+    raw = gzip.decompress(contents["train-images-idx3-ubyte.gz"])
+    assert found.train_images.tobytes() == raw[16:]
+    published(monkeypatch, contents)
+    assert mnist.load(str(folder)).name == "mnist"
+
+
+def test_auto_looks_where_it_may_be(folder, nowhere, monkeypatch):
+    monkeypatch.setenv("ROSETTA_DATA", str(folder.parent))
+    assert len(mnist.load().train_labels) == 12
+
+
+@pytest.mark.parametrize(
+    "number, spoil, cause",
+    [
+        (0, lambda content: content[:40], "cannot be read"),
+        (0, lambda content: b"no gzip", "cannot be read"),
+        (0, lambda content: gzip.compress(b"\0\0\x0d\x03" + b"\0" * 40), "not an idx file"),
+        (0, lambda content: gzip.compress(gzip.decompress(content)[:-1]), "values, not those of"),
+        (1, lambda content: idx(np.full(12, 10)), "a label is more than 9"),
+        (1, lambda content: idx(np.zeros(11)), "not as many labels as images"),
+        (2, lambda content: idx(np.zeros((5, 28, 27))), "values, not those of"),
+    ],
+)
+def test_a_spoilt_file_is_refused(number, spoil, cause, folder):
+    path = folder / mnist.FILES[number][0]
+    path.write_bytes(spoil(path.read_bytes()))
+    refused(lambda: mnist.load(str(folder)), cause)
+
+
+def test_no_folder_and_no_mnist_in_it(tmp_path):
+    refused(lambda: mnist.load(str(tmp_path / "none")), "no such folder")
+    refused(lambda: mnist.load(str(tmp_path)), "not an MNIST folder")
+
+
+def test_downloading(serve, contents, nowhere, monkeypatch):
+    published(monkeypatch, contents)
+    found = mnist.load(url=serve)
+    assert found.name == "mnist" and os.listdir(str(nowhere / "cache")) == ["mnist"]
+    assert mnist.load(url="http://127.0.0.1:1/").sha256 == found.sha256
+
+
+def test_a_download_with_a_wrong_checksum_leaves_nothing(serve, nowhere):
+    refused(lambda: mnist.load(url=serve), "corrupt")
+    assert os.listdir(str(nowhere / "cache")) == []
+
+
+def test_a_download_that_breaks_off_leaves_nothing(serve, contents, nowhere, monkeypatch):
+    published(monkeypatch, contents)
+    del contents[mnist.FILES[3][0]]
+    refused(lambda: mnist.load(url=serve), "404")
+    assert os.listdir(str(nowhere / "cache")) == []
+
+
+def test_no_network_falls_back_loudly(nowhere, capsys, monkeypatch):
+    monkeypatch.setattr(mnist.synthetic, "make", lambda train, test: SMALL)
+    found = mnist.load(url="http://127.0.0.1:1/")
+    assert found.name == "synthetic (no MNIST found, no network)"
+    assert found.train_images.shape == (3, 1, 28, 28)
+    assert "SYNTHETIC" in capsys.readouterr().err
+
+
+SMALL = tuple(
+    np.zeros(shape, kind)
+    for n in (3, 2)
+    for shape, kind in (((n, 3, 32, 32), np.uint8), (n, np.int64))
+)
