@@ -39,6 +39,6 @@ def other(hp, batch_size):
     """Values that differ from those of ``hp`` in every place: a constant in a module shows."""
     hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=hp.learning_rate * 4)
     if isinstance(hp, Adam):
-        # Float32 has these exactly; of 1 - 0.999 it keeps five digits.
+        # Float32 holds these exactly; of 1 - 0.999 it keeps five digits.
         return hp._replace(beta1=0.75, beta2=0.875, epsilon=1e-4)
     return hp._replace(momentum=0.7)

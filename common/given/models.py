@@ -24,7 +24,7 @@ image: shape (channels, height, width) of one image.
 classes: how many there are.
 shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
     (out, in, height, width) for cross-correlation; dense weights are (out, in), and a dense layer
-    behind images takes them flattened in the order channels, height, width.
+    that follows images takes them flattened in the order channels, height, width.
 initialize: makes the initial weights of (shapes, seed).
 hp: the hyperparameters of its recipe.
 whole, quick: (training images, epochs) of the recipe, and of what a CPU can do while people wait.

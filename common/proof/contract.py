@@ -31,8 +31,9 @@ Shapes and units
 Settings
     A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW" or "NHWC",
     of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always
-    there; ``ties`` is "all" where a pool gives the gradient to each of several equal maxima. The
-    rest are switches in the framework's own terms, read back from it where it can tell.
+    there; ``ties`` is "all" where a pool gives the gradient to each of several equal maxima, and
+    ``adam_epsilon`` is "uncorrected" where Adam adds epsilon before the second moment is corrected.
+    The rest are switches in the framework's own terms, read back from it where it can tell.
     ``not_in_force`` lists those that were asked for but cannot act on this machine, such as cuDNN's
     autotune without a GPU.
 """

@@ -4,6 +4,8 @@ None of it depends on the module that climbs. What takes long is small, and is k
 whole weights are large, and a few steps on small batches make them anew in a second.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from common.given import batches, hyperparameters
@@ -175,14 +177,9 @@ class Oracle:
             }
             exact, rounded = self.references(as_named)
             throughout = Reference(self.model, ROUNDED, self.threads, as_named, scalars=ROUNDED)
-            runs = [
-                self._run(one, start)
-                for one, start in (
-                    (exact, self.weights),
-                    (rounded, self.weights),
-                    (throughout, nudged),
-                )
-            ]
+            jobs = [(exact, self.weights), (rounded, self.weights), (throughout, nudged)]
+            with ThreadPoolExecutor(len(jobs)) as pool:  # between products NumPy uses one core
+                runs = list(pool.map(lambda job: self._run(*job), jobs))
             (losses, scores), others = runs[0], runs[1:]
             units = [max(unit(losses[i], other[0][i]) for other in others) for i in range(STEPS)]
             largest = max(unit(scores, other[1]) for other in others)

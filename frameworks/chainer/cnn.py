@@ -73,7 +73,7 @@ class CNN(chainer.Chain):
         """Scores of a batch of images."""
         drop1, drop2, drop3 = self.dropout  # the fraction dropped, not the fraction kept
         x = F.relu(self.conv1(x))  # (N, 50, 32, 32)
-        # ReLU after the pool: the same numbers for a quarter of the work. cover_all, the default,
+        # ReLU after the pool: the same numbers, a quarter of the work. cover_all, the default,
         # adds a window where the size is odd.
         x = F.relu(F.max_pooling_2d(self.conv2(x), 2, cover_all=False))  # (N, 50, 16, 16)
         x = F.dropout(x, drop1)
@@ -91,7 +91,7 @@ def symbol(settings, hp):
 
 
 def put(network, weights):
-    """Copy the canonical weights into the links of these names; updates are in place."""
+    """Copy the canonical weights into the links with the same names; updates are in place."""
     for layer in network.children():
         layer.W.array = network.device.send(weights[layer.name + ".weight"].copy())
         layer.b.array = network.device.send(weights[layer.name + ".bias"].copy())

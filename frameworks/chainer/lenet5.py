@@ -3,10 +3,10 @@
 Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and an optimiser that
     owns the moments.
 Layout: NCHW.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: with an odd size ``cover_all``, the pool's default, adds a window that the others do not
-    have; here all sizes are even, and it would not show.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: ``cover_all``, on by default, adds a partial window to a pool whose input has an odd size.
+    Both pools here have even inputs, so the default would not show.
 """
 
 import chainer
@@ -33,7 +33,7 @@ class LeNet5(chainer.Chain):
 
     def forward(self, x):
         """Scores of a batch of images."""
-        # Sigmoid after the pool: the same numbers for a quarter of the work.
+        # Sigmoid after the pool: the same numbers, a quarter of the work.
         x = F.sigmoid(F.max_pooling_2d(self.conv1(x), 2, cover_all=False))  # (N, 6, 14, 14)
         x = F.sigmoid(F.max_pooling_2d(self.conv2(x), 2, cover_all=False))  # (N, 16, 5, 5)
         x = F.sigmoid(self.conv3(x))  # (N, 120, 2, 2)

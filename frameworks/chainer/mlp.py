@@ -2,11 +2,11 @@
 
 Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and an optimiser that
     owns the moments.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: the learning rate is called alpha, after the paper, and so is the attribute that a
-    schedule must change.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: the learning rate is called ``alpha``, as in the paper. ``optimizer.lr`` exists too, but
+    is the corrected step size and cannot be set.
 """
 
 import chainer
@@ -50,6 +50,8 @@ def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     put(network, weights)
     criterion = F.softmax_cross_entropy  # softmax and the mean over the batch included
-    optimizer = chainer.optimizers.Adam(hp.learning_rate, hp.beta1, hp.beta2, hp.epsilon)
+    optimizer = chainer.optimizers.Adam(
+        alpha=hp.learning_rate, beta1=hp.beta1, beta2=hp.beta2, eps=hp.epsilon
+    )
     optimizer.setup(network)
     return network, criterion, optimizer

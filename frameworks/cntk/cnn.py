@@ -45,7 +45,7 @@ def symbol(settings, hp):
             Convolution2D(3, 50, activation=C.relu, pad=True, name="conv1"),  # (50, 32, 32)
             Convolution2D(3, 50, pad=True, name="conv2"),
             MaxPooling((2, 2), strides=2),  # (50, 16, 16)
-            C.relu,  # after the pool: a quarter of the work
+            C.relu,  # after the pool: the same numbers, a quarter of the work
             Dropout(drop1, seed=seed),
             Convolution2D(3, 100, activation=C.relu, pad=True, name="conv3"),  # (100, 16, 16)
             Convolution2D(3, 100, pad=True, name="conv4"),
@@ -60,7 +60,7 @@ def symbol(settings, hp):
 
 
 def put(network, weights):
-    """Copy the canonical weights into the blocks of these names; {name: block}."""
+    """Copy the canonical weights into the blocks with the same names; return {name: block}."""
     blocks = {}
     for name in weights:
         layer, kind = name.split(".")

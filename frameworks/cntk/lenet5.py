@@ -2,9 +2,10 @@
 
 Idiom: ``cntk.layers`` in a ``Sequential``, a learner and a ``Trainer``.
 Layout: NCHW; the batch axis is not written, so an image is (3, 32, 32).
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: ``Convolution2D`` pads nothing by default, and ``MaxPooling`` has a stride of 1.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: ``Convolution2D`` pads nothing by default, and ``MaxPooling`` has a stride of 1 unless
+    told otherwise.
 """
 
 import cntk as C
@@ -23,7 +24,7 @@ def symbol(settings, hp):
         [
             Convolution2D(5, 6, name="conv1"),  # (6, 28, 28)
             MaxPooling((2, 2), strides=2),  # (6, 14, 14)
-            C.sigmoid,  # after the pool: a quarter of the work
+            C.sigmoid,  # after the pool: the same numbers, a quarter of the work
             Convolution2D(5, 16, name="conv2"),  # (16, 10, 10)
             MaxPooling((2, 2), strides=2),  # (16, 5, 5)
             C.sigmoid,

@@ -2,10 +2,11 @@
 
 Idiom: ``cntk.layers`` in a ``Sequential``, a learner and a ``Trainer``.
 Layout: an image is (1, 28, 28); ``Dense`` takes all of its axes at once.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: beta2 is called ``variance_momentum``, and its default is one per sample, 0.9999986, which
-    in a batch of 720 makes 0.999.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: by default CNTK sums the gradient over the batch and divides the learning rate by its
+    size. Adam cancels the sum but not the division; ``minibatch_size=IGNORE`` takes the mean
+    instead.
 """
 
 import cntk as C
@@ -41,11 +42,11 @@ def loss(network, settings, hp, weights):
     criterion = C.cross_entropy_with_softmax(network, y)  # takes scores, not probabilities
     learner = C.adam(
         network.parameters,
-        lr=C.learning_parameter_schedule(hp.learning_rate),  # for the mean gradient of a batch
+        lr=C.learning_parameter_schedule(hp.learning_rate),
         momentum=C.momentum_schedule(hp.beta1),
-        unit_gain=True,  # what the paper has: 1 - beta1 of each gradient
-        variance_momentum=C.momentum_schedule(hp.beta2),
+        unit_gain=True,  # the default, and right here: Adam weighs a new gradient by 1 - beta1
+        variance_momentum=C.momentum_schedule(hp.beta2),  # the default is one per sample
         epsilon=hp.epsilon,
-        minibatch_size=C.learners.IGNORE,
+        minibatch_size=C.learners.IGNORE,  # the mean gradient of a batch, not the sum
     )
     return network, blocks, y, C.Trainer(network, criterion, learner)

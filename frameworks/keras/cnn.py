@@ -27,7 +27,10 @@ def configure(lane, threads, seed):
         import tensorflow as tf
         from tensorflow.python.util._pywrap_util_port import IsMklEnabled  # it has no public name
 
-        gpu = bool(tf.config.list_physical_devices("GPU"))
+        gpus = tf.config.list_physical_devices("GPU")
+        for device in gpus:
+            tf.config.experimental.set_memory_growth(device, True)  # not all of it at once
+        gpu = bool(gpus)
         channels_last = channels_last or not (gpu or IsMklEnabled())
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(1)  # the layers are a chain
@@ -117,7 +120,7 @@ def symbol(settings, hp):
 
 
 def flatten_order(network):
-    """Where the features that ``Flatten`` puts out in the order H, W, C stand in C, H, W."""
+    """For each feature in Flatten's order (H, W, C), its index in the canonical order (C, H, W)."""
     shape = network.get_layer("flatten").input.shape[1:]
     if keras.config.image_data_format() == "channels_last":
         shape = shape[-1:] + shape[:-1]
@@ -125,7 +128,7 @@ def flatten_order(network):
 
 
 def put(network, weights):
-    """Copy the canonical weights into the layers of these names."""
+    """Copy the canonical weights into the layers with the same names."""
     shared = dict(weights)
     shared["dense1.weight"] = shared["dense1.weight"][:, flatten_order(network)]
     for layer in network.layers:

@@ -1,9 +1,10 @@
 """LeNet-5 in Keras 3, on whichever backend KERAS_BACKEND names: tensorflow, jax or torch.
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches.
-Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
+Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch;
+    NHWC on a CPU, too, where TensorFlow lacks oneDNN.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
 Surprise: ``padding="valid"``, the default, means none.
 """
 
@@ -23,7 +24,7 @@ def symbol(settings, hp):
             keras.Input((3, 32, 32) if settings["layout"] == "NCHW" else (32, 32, 3)),
             layers.Conv2D(6, 5, name="conv1"),  # (N, 6, 28, 28)
             layers.MaxPooling2D(2),  # (N, 6, 14, 14)
-            layers.Activation("sigmoid"),  # after the pool: a quarter of the work
+            layers.Activation("sigmoid"),  # after the pool: the same numbers, a quarter of the work
             layers.Conv2D(16, 5, name="conv2"),  # (N, 16, 10, 10)
             layers.MaxPooling2D(2),  # (N, 16, 5, 5)
             layers.Activation("sigmoid"),

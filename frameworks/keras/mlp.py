@@ -1,11 +1,11 @@
 """The MLP in Keras 3, on whichever backend KERAS_BACKEND names: tensorflow, jax or torch.
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: Keras raises beta2 to the number of the step in float32, so that 1 - beta2 is right to
-    four digits in the first steps, and so is the step size.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: Keras computes ``beta2**t`` in float32. In the first steps this leaves about five correct
+    digits of ``1 - beta2**t``, and so of the step size.
 """
 
 import keras
@@ -39,7 +39,9 @@ def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     put(network, weights)
     network.compile(
-        optimizer=keras.optimizers.Adam(hp.learning_rate, hp.beta1, hp.beta2, hp.epsilon),
+        optimizer=keras.optimizers.Adam(
+            hp.learning_rate, beta_1=hp.beta1, beta_2=hp.beta2, epsilon=hp.epsilon
+        ),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),  # mean over the batch
         jit_compile=settings["jit"],
     )

@@ -1,10 +1,11 @@
 """The small CNN on MNIST in Keras 3, on whichever backend KERAS_BACKEND names.
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches.
-Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: with batches of eight a step is mostly the cost of calling Keras, not arithmetic.
+Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch;
+    NHWC on a CPU, too, where TensorFlow lacks oneDNN.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: Adam's ``epsilon`` is 1e-7 by default, where the paper and most others have 1e-8.
 """
 
 import keras

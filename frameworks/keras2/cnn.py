@@ -84,7 +84,7 @@ def symbol(settings, hp):
             Conv2D(50, 3, padding="same", activation=relu, input_shape=(3, 32, 32)),
             Conv2D(50, 3, padding="same"),  # (N, 50, 32, 32)
             Lambda(max_pool, (50, 16, 16)),  # (N, 50, 16, 16)
-            Activation(relu),  # after the pool: a quarter of the work
+            Activation(relu),  # after the pool: the same numbers, a quarter of the work
             Dropout(drop1, seed=seeds[0]),
             Conv2D(100, 3, padding="same", activation=relu),  # (N, 100, 16, 16)
             Conv2D(100, 3, padding="same"),

@@ -60,7 +60,7 @@ def symbol(settings, hp):
         nn.Conv2D(50, 3, padding=1, in_channels=3, activation="relu", prefix="conv1_"),
         nn.Conv2D(50, 3, padding=1, in_channels=50, prefix="conv2_"),  # (N, 50, 32, 32)
         nn.MaxPool2D(2),  # (N, 50, 16, 16)
-        nn.Activation("relu"),  # after the pool: a quarter of the work
+        nn.Activation("relu"),  # after the pool: the same numbers, a quarter of the work
         nn.Dropout(drop1),
         nn.Conv2D(100, 3, padding=1, in_channels=50, activation="relu", prefix="conv3_"),
         nn.Conv2D(100, 3, padding=1, in_channels=100, prefix="conv4_"),  # (N, 100, 16, 16)

@@ -3,10 +3,10 @@
 Idiom: a Gluon ``HybridSequential``, which ``hybridize`` compiles to a graph; ``autograd.record``;
     a ``Trainer`` that owns the moments.
 Layout: NCHW; Gluon's convolutions take NHWC on a GPU only.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: Gluon asks for the number of input channels only to have the weights before the first
-    batch; without it their shapes are found by the first call.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: ``in_channels`` may be left out. The weights then have no shape before the first call, so
+    none could be put in place.
 """
 
 import mxnet as mx

@@ -2,11 +2,11 @@
 
 Idiom: a Gluon ``HybridSequential``, which ``hybridize`` compiles to a graph; ``autograd.record``;
     a ``Trainer`` that owns the moments.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, but epsilon is added to the root of the second before
-    that is corrected, as in the paper's remark on efficiency.
-Surprise: the docstring of ``mx.optimizer.Adam`` has beta1 and beta2 of the correction exchanged;
-    the code has them right.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
+    1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
+Surprise: the docstring of ``mx.optimizer.Adam`` swaps beta1 and beta2 in the bias correction; the
+    code has them right.
 """
 
 import mxnet as mx
@@ -20,8 +20,10 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and what MXNet's Adam adds epsilon to."""
-    return dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
+    """As for the CNN; but MXNet's Adam updates one tensor at a time, and has its own epsilon."""
+    settings = cnn.configure(lane, threads, seed)
+    aggregation = mx.optimizer.Adam().aggregate_num
+    return dict(settings, optimizer_aggregation=aggregation, adam_epsilon="uncorrected")
 
 
 def symbol(settings, hp):
@@ -45,6 +47,6 @@ def loss(network, settings, hp, weights):
     criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
     graph = {key: settings[key] for key in ("static_alloc", "static_shape")}
     network.hybridize(**graph)  # compiled at the first call
-    moments = {"beta1": hp.beta1, "beta2": hp.beta2, "epsilon": hp.epsilon}
-    trainer = gluon.Trainer(parameters, "adam", dict(moments, learning_rate=hp.learning_rate))
+    adam = {"beta1": hp.beta1, "beta2": hp.beta2, "epsilon": hp.epsilon}
+    trainer = gluon.Trainer(parameters, "adam", {"learning_rate": hp.learning_rate, **adam})
     return network, criterion, trainer

@@ -13,7 +13,7 @@ import numpy as np
 
 from frameworks.numpy.layers import Dense, Dropout, ReLU, cross_entropy, put, to_numpy, xp
 from frameworks.numpy.optimizers import Momentum
-from frameworks.numpy.strips import Convolution, FromStrip, ToStrip
+from frameworks.numpy.strips import ConvolutionReLU, FromStrip, ToStrip
 
 
 def configure(lane, threads, seed):
@@ -43,11 +43,11 @@ def symbol(settings, hp):
     random = xp.random.RandomState(settings["seed"])
     return [
         ToStrip(settings),
-        Convolution(settings, "conv1", 3, 50, side=32, input_gradient=False),  # 50 x 32 x 32
-        Convolution(settings, "conv2", 50, 50, side=32, pool=True),  # 50 x 16 x 16
+        ConvolutionReLU(settings, "conv1", 3, 50, side=32, input_gradient=False),  # 50 x 32 x 32
+        ConvolutionReLU(settings, "conv2", 50, 50, side=32, pool=True),  # 50 x 16 x 16
         Dropout(settings, drop1, random),
-        Convolution(settings, "conv3", 50, 100, side=16),  # 100 x 16 x 16
-        Convolution(settings, "conv4", 100, 100, side=16, pool=True),  # 100 x 8 x 8
+        ConvolutionReLU(settings, "conv3", 50, 100, side=16),  # 100 x 16 x 16
+        ConvolutionReLU(settings, "conv4", 100, 100, side=16, pool=True),  # 100 x 8 x 8
         Dropout(settings, drop2, random),
         FromStrip(settings, side=8),  # (N, 6400)
         Dense(settings, "dense1"),  # (N, 512)

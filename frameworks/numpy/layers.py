@@ -12,7 +12,7 @@ import numpy as np
 
 xp = importlib.import_module(os.environ.get("ARRAY_MODULE", "numpy"))
 
-EQUAL = 1e-12  # what float64 makes of equal pixels, at most
+EQUAL = 1e-12  # pixels closer than this are equal: float64's rounding
 
 
 class Layer:
@@ -40,7 +40,7 @@ class Layer:
         return self.buffers[name]
 
     def kinks(self, x):
-        """Where the gradient jumps, for the proof: values before that, and how far each is off."""
+        """For the proof: yield values, and how far each is from where the gradient jumps."""
         return ()
 
 
@@ -52,7 +52,7 @@ def put(network, weights):
 
 
 class Dropout(Layer):
-    """Zero a fraction of the numbers and scale up the rest, in training only; in place."""
+    """Zero a fraction of the numbers and scale up the rest; in training only, and in place."""
 
     def __init__(self, settings, rate, random):
         super().__init__(settings)
@@ -63,14 +63,18 @@ class Dropout(Layer):
         self.kept = None
         if training and self.rate > 0:
             self.kept = self.random.random_sample(x.shape) >= self.rate
-        return self.backward(x)
+        return self.masked(x)
 
     def backward(self, g):
-        """Apply the mask."""
+        """Drop and scale the same numbers of the gradient."""
+        return self.masked(g)
+
+    def masked(self, x):
+        """Apply the mask, in place."""
         if self.kept is not None:
-            g *= self.kept
-            g /= 1 - self.rate
-        return g
+            x *= self.kept
+            x /= 1 - self.rate
+        return x
 
 
 class Flatten(Layer):
@@ -82,7 +86,7 @@ class Flatten(Layer):
         return x.reshape(len(x), -1)  # (N, C H W)
 
     def backward(self, g):
-        """Turn rows into images again, if there are any layers before this one."""
+        """Turn rows into images again; None where nobody needs the gradient."""
         return None if g is None else g.reshape(self.shape)
 
 
@@ -117,7 +121,7 @@ class Convolution(Layer):
     def forward(self, x, training):
         """Copy every window into a row, and multiply the rows by the kernels."""
         weight, bias = self.parameters
-        kernels, channels, *size = weight.shape
+        kernels, _, *size = weight.shape
         if self.padding:
             around = (self.padding, self.padding)
             x = xp.pad(x, ((0, 0), (0, 0), around, around))
@@ -163,21 +167,11 @@ class MaxPool(Layer):
         return self.out  # (N, C, H', W')
 
     def backward(self, g):
-        """Give each gradient to the pixel that was the maximum; of equal ones to the first.
-
-        With ``ties="all"`` every one of them gets it; see ``strips.unpool``.
-        """
-        dx, largest = xp.zeros_like(self.x), self.out
-        if self.settings["ties"] == "all":
-            largest = largest - 4 * np.finfo(self.dtype).eps * xp.abs(largest)
-        free = xp.ones(largest.shape, bool)
-        for pixel, target in zip(
-            views(self.x, self.size, self.stride), views(dx, self.size, self.stride)
-        ):
-            hit = pixel >= largest
-            if self.settings["ties"] == "one":
-                hit &= free
-                free ^= hit
+        """Give each gradient to the pixel that was the maximum."""
+        dx = xp.zeros_like(self.x)
+        pixels = views(self.x, self.size, self.stride)
+        hits = winners(pixels, self.out, self.settings["ties"])
+        for hit, target in zip(hits, views(dx, self.size, self.stride)):
             target += g * hit
         return dx
 
@@ -188,7 +182,7 @@ class MaxPool(Layer):
 
 
 def views(x, size, stride):
-    """Yield (N, C, H', W') of images (N, C, H, W): for each place in a window what stands there."""
+    """For each place in a window, yield the pixels that stand there: a view (N, C, H', W')."""
     height = (x.shape[2] - size[0]) // stride + 1
     width = (x.shape[3] - size[1]) // stride + 1
     for row in range(size[0]):
@@ -198,8 +192,26 @@ def views(x, size, stride):
             yield x[:, :, rows, columns]
 
 
+def winners(pixels, largest, ties):
+    """For each pixel of a window, where it gets the gradient of the maximum.
+
+    Of equal pixels the first gets it; with ``ties`` "all" every one, as in Theano and Caffe2 on a
+    CPU. Equal then means equal up to rounding, because BLAS may sum two equal windows in different
+    orders.
+    """
+    if ties == "all":
+        largest = largest - 4 * np.finfo(largest.dtype).eps * xp.abs(largest)
+    free = xp.ones(largest.shape, bool)
+    for pixel in pixels:
+        hit = pixel >= largest
+        if ties == "one":
+            hit &= free
+            free ^= hit
+        yield hit
+
+
 def largest_and_gap(windows):
-    """Of pixels (window, ...) the largest, and how far above the next lower one it is."""
+    """The largest pixel of each window (axis 0), and its lead over the next lower one."""
     windows = np.sort(to_numpy(windows), 0)
     gaps = windows[-1] - windows[:-1]
     return windows[-1], np.where(gaps < EQUAL, np.inf, gaps).min(0)
@@ -214,11 +226,11 @@ class ReLU(Layer):
         return self.out
 
     def backward(self, g):
-        """Pass what was above 0."""
+        """Pass the gradient where the input was above 0."""
         return g * (self.out > 0)
 
     def kinks(self, x):
-        """Zero."""
+        """The gradient jumps where x is 0."""
         yield x, np.abs(x)
 
 

@@ -1,10 +1,11 @@
 """LeNet-5 in NumPy, forward and backward from scratch: the reference that the others are held to.
 
 Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+    With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: the slope of a sigmoid is at most a quarter; four in a row leave the first layer with so
-    little gradient that plain gradient descent would hardly move it, and Adam does.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: the slope of a sigmoid is at most a quarter. After four of them little gradient reaches
+    the first layer; Adam still moves it, because it divides by the gradient's own size.
 """
 
 from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights

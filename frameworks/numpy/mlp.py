@@ -1,10 +1,11 @@
 """The MLP in NumPy, forward and backward from scratch: the reference that the others are held to.
 
 Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: where a gradient is always 0, as for a pixel that is black in every image, its square mean
-    is 0 too, and only epsilon keeps the quotient finite.
+    With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: a pixel that is black in every image leaves its weights without gradient. Their mean
+    square stays 0, and only epsilon keeps 0 / 0 from being NaN.
 """
 
 from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights

@@ -3,8 +3,8 @@
 Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: nine tenths of the weights are in the first dense layer, and so is most of Adam's work.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: 99% of the weights are in the first dense layer, and so is nearly all of Adam's work.
 """
 
 from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights

@@ -1,4 +1,4 @@
-"""How the NumPy models' weights are moved: optimisers that own their state."""
+"""The NumPy models' optimisers. Each owns its state."""
 
 import numpy as np
 
@@ -24,12 +24,13 @@ class Momentum:
 
 
 class Adam:
-    """Adam (Kingma & Ba, 2015), for all parameters of a network, bias-corrected.
+    """Adam (Kingma & Ba, 2015) for all parameters of a network, with bias correction.
 
-    The settings' ``adam_epsilon`` is "corrected" if epsilon is added to the root of the corrected
-    square, as in the paper's algorithm; "uncorrected" if the correction comes after it, as in the
-    remark below that. With float32 as ``scalars`` a new gradient's share 1 - beta has that
-    rounding, which leaves four digits of 1 - 0.999, and the corrections have not: as in MXNet.
+    ``adam_epsilon`` in the settings says where epsilon is added: "corrected", to the root of the
+    corrected mean square, as in the paper's Algorithm 1; "uncorrected", to the root before the
+    correction, as at the end of its Section 2. With ``scalars`` "float32", 1 - beta is computed
+    from a beta rounded to float32, as in MXNet and CNTK; of 1 - 0.999 that keeps five digits.
+    The corrections stay in float64.
     """
 
     def __init__(self, network, hp, settings):
@@ -44,10 +45,10 @@ class Adam:
         hp, epsilon = self.hp, self.hp.epsilon
         number = np.float32 if self.settings["scalars"] == "float32" else float
         self.steps += 1
-        first, second = 1 - hp.beta1**self.steps, 1 - hp.beta2**self.steps
+        correction1, correction2 = 1 - hp.beta1**self.steps, 1 - hp.beta2**self.steps
         if self.settings["adam_epsilon"] == "uncorrected":
-            epsilon /= second**0.5
+            epsilon /= correction2**0.5
         for w, g, m, v in zip(self.parameters, self.gradients, self.mean, self.square):
             m += (1 - number(hp.beta1)) * (g - m)
             v += (1 - number(hp.beta2)) * (g * g - v)
-            w -= hp.learning_rate * (m / first) / (xp.sqrt(v / second) + epsilon)
+            w -= hp.learning_rate * (m / correction1) / (xp.sqrt(v / correction2) + epsilon)

@@ -2,12 +2,12 @@
 
 Images inside the network lie in channels-last "strips" that share their zero borders, so that a
 convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
-window is one run of memory that BLAS takes as it is (see ``Convolution.windows``).
+window is one run of memory that BLAS takes as it is (see ``ConvolutionReLU.windows``).
 """
 
 import numpy as np
 
-from frameworks.numpy.layers import Layer, largest_and_gap, xp
+from frameworks.numpy.layers import Layer, largest_and_gap, winners, xp
 
 
 class StripLayer(Layer):
@@ -41,7 +41,7 @@ class ToStrip(StripLayer):
         """Do nothing: no one needs the gradient of the images."""
 
 
-class Convolution(StripLayer):
+class ConvolutionReLU(StripLayer):
     """3x3 cross-correlation, bias, ReLU and perhaps a 2x2 max-pool, from strip to strip.
 
     Pooling comes before bias and ReLU, which then have a quarter of the work: the maximum commutes
@@ -154,21 +154,10 @@ def quarters(y):
 
 
 def unpool(g, y, dy, ties):
-    """Give each gradient of a maximum to the pixel that was it; of equal ones to the first.
-
-    With ``ties="all"`` every one of them gets it, as in Theano and Caffe2 on a CPU. Equal then
-    means equal up to rounding, because BLAS may sum two equal windows in different orders.
-    """
-    a, b, c, d = quarters(y)
+    """Give each gradient of a maximum to the pixel that was it."""
+    pixels = a, b, c, d = quarters(y)
     largest = xp.maximum(xp.maximum(a, b), xp.maximum(c, d))
-    free = xp.ones(largest.shape, bool)
-    if ties == "all":
-        largest -= 4 * np.finfo(y.dtype).eps * xp.abs(largest)
-    for pixel, target in zip((a, b, c, d), quarters(dy)):
-        hit = pixel >= largest
-        if ties == "one":
-            hit &= free
-            free ^= hit
+    for hit, target in zip(winners(pixels, largest, ties), quarters(dy)):
         xp.multiply(g[:, :-1, :-1], hit, out=target)
 
 

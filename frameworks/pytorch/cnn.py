@@ -85,7 +85,7 @@ def loss(network, settings, hp, weights):
         network.parameters(),
         lr=hp.learning_rate,
         momentum=hp.momentum,
-        fused=settings["fused_optimizer"],
+        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
     )
     return network, criterion, optimizer
 

@@ -2,7 +2,7 @@
 
 Idiom: ``nn.Sequential``, an optimiser that owns the moments, eager execution.
 Layout: NCHW; the best lane keeps that shape and stores it channels-last in memory.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: a convolution pads nothing unless asked to, so that 5x5 takes 32x32 to 28x28.
 """
 

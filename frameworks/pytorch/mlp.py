@@ -1,9 +1,10 @@
 """The MLP in PyTorch.
 
 Idiom: ``nn.Sequential``, an optimiser that owns the moments, eager execution.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: ``fused=True`` is the fastest form of the optimiser on a CPU too, and must be asked for.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: on a CPU the default optimiser is a Python loop over the parameters. The fused one, a
+    single call, must be asked for.
 """
 
 from collections import OrderedDict
@@ -11,9 +12,17 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
-from frameworks.pytorch.cnn import configure, evaluate, load, place, predict, train, wait, weights
+from frameworks.pytorch import cnn
+from frameworks.pytorch.cnn import evaluate, load, place, predict, train, wait, weights
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN; but what only convolutions read is not in force."""
+    settings = cnn.configure(lane, threads, seed)
+    off = sorted({"memory_format", "autotune"} | set(settings["not_in_force"]))
+    return dict(settings, not_in_force=off)
 
 
 def symbol(settings, hp):
@@ -38,6 +47,6 @@ def loss(network, settings, hp, weights):
         lr=hp.learning_rate,
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
-        fused=settings["fused_optimizer"],
+        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
     )
     return network, criterion, optimizer

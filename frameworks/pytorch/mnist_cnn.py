@@ -2,8 +2,8 @@
 
 Idiom: ``nn.Sequential``, an optimiser that owns the moments, eager execution.
 Layout: NCHW; the best lane keeps that shape and stores it channels-last in memory.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: with batches of eight a step is mostly the cost of calling PyTorch, not arithmetic.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: ``padding="same"`` is refused with any stride but 1.
 """
 
 from collections import OrderedDict

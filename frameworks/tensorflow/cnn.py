@@ -70,9 +70,9 @@ class Network(tf.Module):
         self.dense1 = layer("dense1", 6400, 512)
         self.dense2 = layer("dense2", 512, 10)
 
-    def convolution(self, x, layer):
+    def convolution(self, x, weights):
         """Cross-correlate with a 3x3 kernel and add its bias."""
-        kernel, bias = layer
+        kernel, bias = weights
         x = tf.nn.conv2d(x, kernel, 1, "SAME", data_format=self.layout)
         return tf.nn.bias_add(x, bias, data_format=self.layout)
 
@@ -81,6 +81,7 @@ class Network(tf.Module):
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
     def __call__(self, x, training):
+        """Scores of a batch of images."""
         drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)  # the fraction dropped
         x = tf.nn.relu(self.convolution(x, self.conv1))  # (N, 50, 32, 32), or channels last
         # ReLU after the pool: the same numbers, a quarter of the work.
@@ -105,14 +106,14 @@ def symbol(settings, hp):
 
 
 def put(variables, weights):
-    """Copy the canonical weights into the variables of these names."""
+    """Copy the canonical weights into the variables with the same names."""
     for variable in variables:
         w = weights[variable.name[: -len(":0")]]
         variable.assign(w.transpose(AXES[w.ndim]))
 
 
 def graphs(network, step, settings):
-    """The model, of a network and the Python that trains it for a step; graphs are recorded."""
+    """The model: the network, and its training step and its scores as graphs."""
 
     def forward(x):
         return network(x, training=False)

@@ -3,8 +3,8 @@
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
     Python runs once, to record a graph.
 Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: padding is a word and not a number; "VALID" is none.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: padding is "VALID" (none), "SAME", or a list for all four axes, but never one number.
 """
 
 import tensorflow as tf
@@ -36,9 +36,9 @@ class Network(tf.Module):
         self.dense1 = layer("dense1", 480, 84)
         self.dense2 = layer("dense2", 84, 10)
 
-    def convolution(self, x, layer):
+    def convolution(self, x, weights):
         """Cross-correlate without padding and add the bias."""
-        kernel, bias = layer
+        kernel, bias = weights
         x = tf.nn.conv2d(x, kernel, 1, "VALID", data_format=self.layout)
         return tf.nn.bias_add(x, bias, data_format=self.layout)
 
@@ -46,9 +46,12 @@ class Network(tf.Module):
         """Take the maximum of each 2x2 window."""
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
-    def __call__(self, x, training):
+    def __call__(self, x, training):  # without dropout both are the same
+        """Scores of a batch of images."""
         # Sigmoid after the pool: the same numbers, a quarter of the work.
-        x = tf.sigmoid(self.pool(self.convolution(x, self.conv1)))  # (N, 6, 14, 14)
+        x = tf.sigmoid(
+            self.pool(self.convolution(x, self.conv1))
+        )  # (N, 6, 14, 14), or channels last
         x = tf.sigmoid(self.pool(self.convolution(x, self.conv2)))  # (N, 16, 5, 5)
         x = tf.sigmoid(self.convolution(x, self.conv3))  # (N, 120, 2, 2)
         if self.layout == "NHWC":

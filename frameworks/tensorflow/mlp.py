@@ -2,10 +2,10 @@
 
 Idiom: matrix products on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``,
     whose Python runs once, to record a graph.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: what Python counts stays what it was when the graph was recorded; so the number of the
-    step is a variable, too, and in float64, because float32 keeps four digits of 1 - 0.999.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: a Python counter would keep the value it had when the graph was recorded, so the step
+    number is a variable. It is float64, because float32 keeps five digits of 1 - 0.999.
 """
 
 import tensorflow as tf
@@ -35,7 +35,8 @@ class Network(tf.Module):
         self.dense2 = layer("dense2", 1000, 1000)
         self.dense3 = layer("dense3", 1000, 10)
 
-    def __call__(self, x, training):
+    def __call__(self, x, training):  # without dropout both are the same
+        """Scores of a batch of images."""
         x = tf.reshape(x, (-1, 784))  # (N, 784)
         for weight, bias in (self.dense1, self.dense2):
             x = tf.nn.relu(tf.matmul(x, weight) + bias)  # (N, 1000)
@@ -63,14 +64,16 @@ def loss(network, settings, hp, weights):
             step_loss = tf.reduce_mean(losses)
         gradients = tape.gradient(step_loss, variables)  # not for x
         steps.assign_add(1)
-        first, second = (
+        correction1, correction2 = (
             tf.cast(1 - tf.constant(beta, tf.float64) ** steps, tf.float32)
             for beta in (hp.beta1, hp.beta2)
         )
         for w, m, v, g in zip(variables, means, squares, gradients):
             m.assign_add((1 - hp.beta1) * (g - m))
             v.assign_add((1 - hp.beta2) * (g * g - v))
-            w.assign_sub(hp.learning_rate * (m / first) / (tf.sqrt(v / second) + hp.epsilon))
+            w.assign_sub(
+                hp.learning_rate * (m / correction1) / (tf.sqrt(v / correction2) + hp.epsilon)
+            )
         return step_loss
 
     return graphs(network, step, settings)

@@ -3,8 +3,8 @@
 Idiom: symbolic expressions over shared variables; ``theano.function`` compiles them to C++, and
     its ``updates`` write the new weights.
 Layout: NCHW.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second.
-Surprise: ``conv2d`` rotates the kernels by 180 degrees unless told ``filter_flip=False``.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: ``conv2d`` has no bias; it is added after, with ``dimshuffle`` to give it four axes.
 """
 
 from theano import tensor as T

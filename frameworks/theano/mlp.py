@@ -2,11 +2,10 @@
 
 Idiom: symbolic expressions over shared variables; ``theano.function`` compiles them to C++, and
     its ``updates`` write the new weights.
-Layout: rows of 784 pixels.
-Adam: both moments corrected for their bias, epsilon added to the root of the corrected second;
-    written out here, because Theano has no optimisers.
-Surprise: the number of the step is a shared variable like any other, and in float64, because
-    float32 keeps four digits of 1 - 0.999.
+Layout: images of one channel, flattened to rows of 784 pixels.
+Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
+Surprise: the step number is a shared variable like any other. It is float64, because float32 keeps
+    five digits of 1 - 0.999.
 """
 
 import numpy as np
@@ -52,7 +51,7 @@ def loss(network, settings, hp, weights):
     cost = categorical_crossentropy(softmax(scores), y).mean()
     gradients = T.grad(cost, list(shared.values()))  # none is asked for x
     steps = theano.shared(np.float64(0))
-    first, second = (
+    correction1, correction2 = (
         T.cast(1 - T.pow(np.float64(beta), steps + 1), "float32") for beta in (hp.beta1, hp.beta2)
     )
     updates = [(steps, steps + 1)]
@@ -61,6 +60,8 @@ def loss(network, settings, hp, weights):
         m, v = (theano.shared(np.zeros_like(weights[name])) for _ in range(2))
         new_m = hp.beta1 * m + (1 - hp.beta1) * g
         new_v = hp.beta2 * v + (1 - hp.beta2) * g * g
-        step = hp.learning_rate * (new_m / first) / (T.sqrt(new_v / second) + hp.epsilon)
-        updates += [(m, new_m), (v, new_v), (w, w - step)]
+        change = (
+            hp.learning_rate * (new_m / correction1) / (T.sqrt(new_v / correction2) + hp.epsilon)
+        )
+        updates += [(m, new_m), (v, new_v), (w, w - change)]
     return compiled(network, y, cost, updates, settings)

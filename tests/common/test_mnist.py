@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from common.given import mnist
-from common.host.errors import InputError
+from tests.common.test_data import refused
 
 
 def idx(array):
@@ -78,15 +78,6 @@ def published(monkeypatch, contents):
     """Let the checksums be those of these files."""
     sums = [(name, hashlib.md5(contents[name]).hexdigest()) for name, _ in mnist.FILES]
     monkeypatch.setattr(mnist, "FILES", tuple(sums))
-
-
-def refused(call, *words):
-    with pytest.raises(InputError) as caught:
-        call()
-    message = str(caught.value)
-    assert "\n" not in message
-    for word in words:
-        assert word in message
 
 
 def test_reading(folder, contents, monkeypatch):

@@ -41,10 +41,10 @@ def small_network():
     """The layers of the network in its order, fewer and smaller, in float64; with weights."""
     network = [
         strips.ToStrip(DOUBLE),
-        strips.Convolution(DOUBLE, "conv1", 3, 4, side=8),
-        strips.Convolution(DOUBLE, "conv2", 4, 3, side=8, pool=True),
-        strips.Convolution(DOUBLE, "conv3", 3, 5, side=4),
-        strips.Convolution(DOUBLE, "conv4", 5, 4, side=4, pool=True),
+        strips.ConvolutionReLU(DOUBLE, "conv1", 3, 4, side=8),
+        strips.ConvolutionReLU(DOUBLE, "conv2", 4, 3, side=8, pool=True),
+        strips.ConvolutionReLU(DOUBLE, "conv3", 3, 5, side=4),
+        strips.ConvolutionReLU(DOUBLE, "conv4", 5, 4, side=4, pool=True),
         strips.FromStrip(DOUBLE, side=2),
         blocks.Dense(DOUBLE, "dense1"),
         blocks.ReLU(DOUBLE),
@@ -52,7 +52,7 @@ def small_network():
     ]
     random = np.random.RandomState(0)
     for layer in network:
-        if isinstance(layer, strips.Convolution):
+        if isinstance(layer, strips.ConvolutionReLU):
             shape = (layer.outputs, layer.inputs, 3, 3)
         elif layer.name:
             shape = {"dense1": (12, 16), "dense2": (10, 12)}[layer.name]
@@ -83,9 +83,9 @@ def sides_taken(layers):
     """On which side of its kink each ReLU and each maximum was, in the last forward pass."""
     found = []
     for layer in layers:
-        if isinstance(layer, (strips.Convolution, blocks.ReLU)):
+        if isinstance(layer, (strips.ConvolutionReLU, blocks.ReLU)):
             found.append((layer.out > 0).tobytes())
-        if isinstance(layer, strips.Convolution) and layer.pool:
+        if isinstance(layer, strips.ConvolutionReLU) and layer.pool:
             found.append(
                 np.argmax(strips.quarters(strips.pictures(layer.y, layer.side)), 0).tobytes()
             )
@@ -124,7 +124,7 @@ def from_strip(strip, side):
 def convolution(inputs, outputs, side, seed=5, **options):
     """A convolution with random weights, and those."""
     random = np.random.RandomState(seed)
-    layer = strips.Convolution(DOUBLE, "conv", inputs, outputs, side, **options)
+    layer = strips.ConvolutionReLU(DOUBLE, "conv", inputs, outputs, side, **options)
     weight, bias = random.normal(size=(outputs, inputs, 3, 3)), random.normal(size=outputs)
     layer.put(weight, bias)
     return layer, weight, bias
@@ -272,7 +272,7 @@ def test_the_kernel_is_not_flipped_nor_transposed():
     for row, column in np.ndindex(3, 3):
         weight = np.zeros((1, 1, 3, 3))
         weight[0, 0, row, column] = 1
-        layer = strips.Convolution(DOUBLE, "conv", 1, 1, 4)
+        layer = strips.ConvolutionReLU(DOUBLE, "conv", 1, 1, 4)
         layer.put(weight, np.zeros(1))
         padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), "constant")
         out = from_strip(layer.forward(to_strip(layer, x), True), 4)
@@ -300,7 +300,7 @@ def test_of_equal_maxima_the_first_gets_all_of_the_gradient():
 
 
 def test_a_tie_at_zero_has_no_gradient_through_relu_whatever_pooling_says():
-    layer = strips.Convolution(DOUBLE, "conv", 1, 1, 4, pool=True)
+    layer = strips.ConvolutionReLU(DOUBLE, "conv", 1, 1, 4, pool=True)
     layer.put(np.zeros((1, 1, 3, 3)), np.zeros(1))
     layer.forward(to_strip(layer, np.ones((1, 1, 4, 4))), True)
     dx = layer.backward(to_strip(strips.StripLayer(DOUBLE), np.ones((1, 1, 2, 2))))

@@ -10,6 +10,7 @@ import types
 import numpy as np
 
 from common.proof import contract
+from common.proof.reference import CHOICES, named
 from tests.mistakes.mistake import Mistake
 
 
@@ -602,6 +603,17 @@ def epsilon_written_in(module):
     return with_hp(module, lambda hp: hp._replace(epsilon=1e-7))
 
 
+def epsilon_named_wrongly(module):
+    """The settings say the other of the two places where Adam may add it."""
+
+    def configure(lane, threads, seed):
+        settings = module.configure(lane, threads, seed)
+        (other,) = set(CHOICES.adam_epsilon) - {named(settings).adam_epsilon}
+        return dict(settings, adam_epsilon=other)
+
+    return replaced(module, configure=configure)
+
+
 # The rung, in which models (all, those with a trait, or one), and the mistakes.
 KNOWN = (
     ("data", "", (height_and_width_swapped, labels_off_by_one, own_batch_order)),
@@ -620,7 +632,7 @@ KNOWN = (
     ),
     ("gradient", "convolution", (weight_decay_on_kernels, convolution_backward_in_tf32)),
     ("gradient", "momentum", (loss_summed, batch_size_written_in, gradient_clipped)),
-    ("gradient", "adam", (epsilon_written_in, betas_exchanged)),
+    ("gradient", "adam", (epsilon_named_wrongly, epsilon_written_in, betas_exchanged)),
     ("momentum", "", (velocity_reset_each_pass,)),
     (
         "momentum",

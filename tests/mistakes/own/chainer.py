@@ -96,20 +96,14 @@ MISTAKES = [
 ]
 
 MISTAKES += [
-    changed(
-        "epsilon_said_to_be_corrected",
-        "gradient",
-        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
-        model="mlp",
-    ),
-    changed("epsilon_by_default", "gradient", (", hp.epsilon)", ")"), model="mlp"),
+    changed("epsilon_by_default", "gradient", (", eps=hp.epsilon", ""), model="mlp"),
     changed(
         "weight_decay_in_the_optimiser",
         "gradient",
-        (", hp.epsilon)", ", hp.epsilon, weight_decay_rate=1e-6)"),
+        ("eps=hp.epsilon", "eps=hp.epsilon, weight_decay_rate=1e-6"),
         model="mlp",
     ),
-    changed("amsgrad", "momentum", (", hp.epsilon)", ", hp.epsilon, amsgrad=True)"), model="mlp"),
+    changed("amsgrad", "momentum", ("eps=hp.epsilon", "eps=hp.epsilon, amsgrad=True"), model="mlp"),
     changed(
         "hard_sigmoid",
         "forward",

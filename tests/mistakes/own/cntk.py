@@ -63,15 +63,12 @@ MISTAKES = [
 
 MISTAKES += [
     changed(
-        "epsilon_said_to_be_corrected",
-        "gradient",
-        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
-        model="mlp",
-    ),
-    changed(
         "gradient_summed_over_the_batch",
         "gradient",
-        ("        minibatch_size=C.learners.IGNORE,\n", ""),
+        (
+            "minibatch_size=C.learners.IGNORE,",
+            "",
+        ),
         model="mlp",
     ),
     changed(
@@ -80,7 +77,10 @@ MISTAKES += [
     changed(
         "variance_momentum_by_default",
         "gradient",
-        ("        variance_momentum=C.momentum_schedule(hp.beta2),\n", ""),
+        (
+            "variance_momentum=C.momentum_schedule(hp.beta2),",
+            "",
+        ),
         model="mlp",
     ),
     changed(

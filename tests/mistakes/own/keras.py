@@ -122,24 +122,16 @@ MISTAKES = [
     ),
 ]
 
-ADAM = "hp.beta2, hp.epsilon)"
+ADAM = "beta_2=hp.beta2, epsilon=hp.epsilon"
 
 MISTAKES += [
-    changed("epsilon_by_default", "gradient", (ADAM, "hp.beta2)"), model="mlp"),
-    changed(
-        "epsilon_said_to_be_corrected",
-        "gradient",
-        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
-        model="mlp",
-    ),
+    changed("epsilon_by_default", "gradient", (ADAM, "beta_2=hp.beta2"), model="mlp"),
     changed("nadam", "gradient", ("optimizers.Adam(", "optimizers.Nadam("), model="mlp"),
-    changed("amsgrad", "momentum", (ADAM, "hp.beta2, hp.epsilon, amsgrad=True)"), model="mlp"),
+    changed("amsgrad", "momentum", (ADAM, ADAM + ", amsgrad=True"), model="mlp"),
     changed(
         "adamw_by_default",
         "gradient",
         ("optimizers.Adam(", "optimizers.AdamW("),
-        (ADAM, "beta_1=hp.beta1, beta_2=hp.beta2, epsilon=hp.epsilon)"),
-        ("hp.learning_rate, hp.beta1, ", "hp.learning_rate, "),
         model="mlp",
     ),
     changed(

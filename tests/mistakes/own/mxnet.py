@@ -96,12 +96,6 @@ MISTAKES = [
 ]
 
 MISTAKES += [
-    changed(
-        "epsilon_said_to_be_corrected",
-        "gradient",
-        ('adam_epsilon="uncorrected"', 'adam_epsilon="corrected"'),
-        model="mlp",
-    ),
     changed("epsilon_by_default", "gradient", (', "epsilon": hp.epsilon', ""), model="mlp"),
     changed(
         "weight_decay_in_the_optimiser",

@@ -83,7 +83,7 @@ MISTAKES += [
         "nadam",
         "gradient",
         ("torch.optim.Adam(", "torch.optim.NAdam("),
-        ('        fused=settings["fused_optimizer"],\n', ""),
+        ('fused=settings["fused_optimizer"] or None,', ""),
         model="mlp",
     ),
     changed("epsilon_by_default", "gradient", ("        eps=hp.epsilon,\n", ""), model="mlp"),

@@ -136,13 +136,13 @@ MISTAKES += [
     changed(
         "epsilon_inside_the_root_in_source",
         "gradient",
-        ("(tf.sqrt(v / second) + hp.epsilon)", "tf.sqrt(v / second + hp.epsilon)"),
+        ("(tf.sqrt(v / correction2) + hp.epsilon)", "tf.sqrt(v / correction2 + hp.epsilon)"),
         model="mlp",
     ),
     changed(
         "bias_not_corrected_in_source",
         "gradient",
-        ("(tf.sqrt(v / second) + hp.epsilon)", "(tf.sqrt(v) + hp.epsilon)"),
+        ("(tf.sqrt(v / correction2) + hp.epsilon)", "(tf.sqrt(v) + hp.epsilon)"),
         model="mlp",
     ),
     changed(

@@ -66,10 +66,15 @@ MISTAKES += [
     changed(
         "epsilon_inside_the_root_in_source",
         "gradient",
-        ("(T.sqrt(new_v / second) + hp.epsilon)", "T.sqrt(new_v / second + hp.epsilon)"),
+        ("(T.sqrt(new_v / correction2) + hp.epsilon)", "T.sqrt(new_v / correction2 + hp.epsilon)"),
         model="mlp",
     ),
-    changed("last_steps_moments", "gradient", ("(new_m / first)", "(m / first)"), model="mlp"),
+    changed(
+        "last_steps_moments",
+        "gradient",
+        ("(new_m / correction1)", "(m / correction1)"),
+        model="mlp",
+    ),
     changed("filter_flip_by_default", "forward", (", filter_flip=False)", ")"), model="lenet5"),
     changed(
         "ultra_fast_sigmoid",
