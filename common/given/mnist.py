@@ -65,6 +65,8 @@ def load(where="auto", url=URL):
 def _download(url):
     """Download the four files into the cache folder; all of them or none."""
     target = os.path.join(cache_folder(), "mnist")
+    if os.path.isdir(target):
+        raise InputError("%s: lacks %s; remove it to have MNIST downloaded" % (target, FILES[0][0]))
     with download.temporary_folder(cache_folder()) as folder:
         for name, md5 in FILES:
             download.retrieve(url + name, folder, name, "md5:" + md5)

@@ -32,13 +32,15 @@ Settings
     A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW" or "NHWC",
     of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always
     there; ``ties`` is "all" where a pool gives the gradient to each of several equal maxima, and
-    ``adam_epsilon`` is "uncorrected" where Adam adds epsilon before the second moment is corrected.
+    ``adam_epsilon`` and ``adam_scalars`` say in what Adam differs by nature (``reference.Named``).
     The rest are switches in the framework's own terms, read back from it where it can tell.
     ``not_in_force`` lists those that were asked for but cannot act on this machine, such as cuDNN's
     autotune without a GPU.
 """
 
 import inspect
+
+from common.proof.reference import CHOICES
 
 SIGNATURES = {
     "configure": ("lane", "threads", "seed"),
@@ -86,6 +88,9 @@ def settings_problems(settings):
     found = ["setting %r is missing" % key for key in REQUIRED_SETTINGS if key not in settings]
     if settings.get("layout") not in ("NCHW", "NHWC"):
         found.append("layout is %r, not NCHW or NHWC" % settings.get("layout"))
+    for key, choices in CHOICES._asdict().items():
+        if settings.get(key, choices[0]) not in choices:
+            found.append("%s is %r, not %s" % (key, settings[key], " or ".join(choices)))
     for key in settings.get("not_in_force", ()):
         if key not in settings:
             found.append("%r is listed as not in force but is not a setting" % key)

@@ -32,7 +32,7 @@ def shared(masks):
     """No two observations, channels, rows or columns of a layer have the same mask."""
     for number, rate in enumerate(RATES, 1):
         mask = masks[number - 1]
-        mask = mask[:, :, ::2, ::2] if number == 1 else mask[:, 50:] if number == 2 else mask
+        mask = mask[:, :, ::2, ::2] if number == 1 else mask
         known = ~np.isnan(mask)
         chance = np.where(known, (np.abs(mask) > 1e-2) - (1 - rate), 0)
         for axis in range(mask.ndim):

@@ -21,12 +21,11 @@ def _edges(network, x):
         x = layer.forward(x, training=False)
 
 
-def clear(references, hp, weights, images):
-    """Which of ``images`` stand on no edge under ``weights``, as booleans (n,).
+def clear(references, networks, images):
+    """Which of ``images`` stand on no edge of the networks, as booleans (n,).
 
-    references, weights: in float64 and in float32.
+    references, networks: in float64 and in float32.
     """
-    networks = [one.model(hp, own)[0] for one, own in zip(references, weights)]
     found = np.ones(len(images), bool)
     both = [
         _edges(network, one.module.load(images, None, one.settings)[0])

@@ -16,6 +16,7 @@ SOURCES = (
     "common/proof/oracle.py",
     "common/proof/probes.py",
     "common/proof/reference.py",
+    "common/proof/rungs.py",
     "frameworks/numpy/*.py",
 )
 

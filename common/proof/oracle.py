@@ -4,9 +4,11 @@ None of it depends on the module that climbs. What takes long is small, and is k
 whole weights are large, and a few steps on small batches make them anew in a second.
 """
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from common.given import batches, hyperparameters
 from common.proof import edges, probes
@@ -15,6 +17,7 @@ from common.proof.reference import EXACT, ROUNDED, USUAL, Reference, unit
 SEED = 0  # of weights, batches and images
 STEPS = 20  # of the recipe model
 SEARCHED = 1280  # images, for some that stand on no edge
+LATE = 60  # steps after which updates are compared again
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
 PLAIN = np.float32(1)
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
@@ -58,10 +61,17 @@ class Oracle:
         self.weights = model.initialize(model.shapes, SEED)
         self.biased = probes.biased(model, SEED)
         self.certain = probes.certain(self.biased)
+        if "sigmoid" in model.traits:  # which bright images only saturate
+            last = probes.layers(model)[-1] + ".weight"
+            self.certain[last] = BRIGHT * self.certain[last]
+        # For Adam whatever begins late shows in a step that has many without gradient before it.
+        adam = "adam" in model.traits
+        self.bright_hp = self.gradient_hp._replace(beta2=1 - 2.0**-7) if adam else self.gradient_hp
+        self.silent_steps = LATE if adam else 1
         size = model.hp.batch_size
         count = max(STEPS * size, SEARCHED)
         self.images, self.labels = probes.images(model, count, SEED)
-        self.test_images, self.test_labels = probes.images(model, IMAGES, SEED + 1)
+        self.test_images, _ = probes.images(model, IMAGES, SEED + 1)
         first = slice(STEPS * size)
         self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
@@ -90,18 +100,18 @@ class Oracle:
         both = weights, weights if rounded is None else rounded
 
         def search():
+            networks = [one.model(hp, own)[0] for one, own in zip(self.references(), both)]
             found, first, size = [], 0, 16
             while len(found) < count and first < len(self.images):
                 part = scale * self.images[first : first + size]
-                found += list(
-                    first + np.flatnonzero(edges.clear(self.references(), hp, both, part))
-                )
+                clear = edges.clear(self.references(), networks, part)
+                found += list(first + np.flatnonzero(clear))
                 first += size
             return np.array(found[:count])
 
         chosen = search() if key is None else self._keep(key, search)
         if not len(chosen):
-            raise ValueError("under these weights every image stands on an edge: nothing to check")
+            raise ValueError("every image stands on an edge, or the weights are not finite")
         chosen = np.resize(chosen, count)  # repeated where too few stand clear
         return scale * self.images[chosen], self.labels[chosen]
 
@@ -119,27 +129,47 @@ class Oracle:
         """A batch that leaves no gradient under ``certain``: its softmax is exactly 1 and 0."""
         return BRIGHT * self.images[:GRADIENT_BATCH], np.zeros(GRADIENT_BATCH, np.int64)
 
-    def gradient_steps(self, as_named):
-        """[(images, labels, ``Step``)] of the gradient model's step, and of the bright model's."""
+    def plain_step(self, as_named):
+        """(images, labels, ``Step``) of the gradient model."""
 
         def compute():
-            hp = self.gradient_hp
-            plain = self.clear("gradient", GRADIENT_BATCH, hp, self.biased)
-            bright = self.clear("bright", GRADIENT_BATCH, hp, self.certain, scale=BRIGHT)
-            first = Training(self.references(as_named), hp, self.biased)
-            second = Training(self.references(as_named), hp, self.certain)
-            second.step(*self.silent())  # moves no weight, but counts for Adam
-            return [plain + (first.step(*plain),), bright + (second.step(*bright),)]
+            pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
+            training = Training(self.references(as_named), self.gradient_hp, self.biased)
+            return pair + (training.step(*pair),)
 
-        return self._once(("gradient", as_named), compute)
+        return self._once(("plain", as_named), compute)
+
+    def bright_step(self, as_named):
+        """(images, labels, ``Step``) of the bright model, after its silent steps."""
+
+        def compute():
+            pair = self.clear("bright", GRADIENT_BATCH, self.bright_hp, self.certain, scale=BRIGHT)
+            training = Training(self.references(as_named), self.bright_hp, self.certain)
+            for _ in range(self.silent_steps):
+                training.step(*self.silent())
+            return pair + (training.step(*pair),)
+
+        return self._once(("bright", as_named), compute)
+
+    def certain_update(self, as_named, hp, weights, batch):
+        """What a step of a model that is certain moves its last bias by, in float64."""
+
+        def compute():
+            reference = self.references(as_named)[0]
+            model = reference.model(hp, weights)
+            list(reference.module.train(model, [batch]))
+            last = list(weights)[-1]
+            return reference.module.weights(model)[last] - weights[last]
+
+        return self._once(("certain", as_named), compute)
 
     def momentum_steps(self, as_named):
-        """[(images, labels, ``Step``)] of the momentum model's first three steps."""
+        """[(images, labels, ``Step``)] of the momentum model's three steps; for Adam a fourth."""
 
         def compute():
             training = Training(self.references(as_named), self.momentum_hp, self.biased)
             found, weights = [], (self.biased, self.biased)
-            for number in range(3):
+            for number in range(4 if "adam" in self.model.traits else 3):
                 key = " ".join(("momentum", str(number)) + as_named)
                 pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights)
                 step = training.step(*pair)
@@ -165,8 +195,8 @@ class Oracle:
         """(exact losses, float32 ones, units, exact scores of the test images after, their unit).
 
         Rounding may tip a ReLU or a pool here, in one run and not in the next; so float32 runs
-        twice, and the larger error is the unit. The second run starts from weights that are off by
-        their own rounding, and computes 1 - beta in float32 as well, as some frameworks do.
+        twice, the second time from weights that are off by their own rounding, and the larger error
+        is the unit.
         """
 
         def compute():
@@ -178,8 +208,7 @@ class Oracle:
             exact, rounded = self.references(as_named)
             throughout = Reference(self.model, ROUNDED, self.threads, as_named, scalars=ROUNDED)
             jobs = [(exact, self.weights), (rounded, self.weights), (throughout, nudged)]
-            with ThreadPoolExecutor(len(jobs)) as pool:  # between products NumPy uses one core
-                runs = list(pool.map(lambda job: self._run(*job), jobs))
+            runs = self._side_by_side(jobs)
             (losses, scores), others = runs[0], runs[1:]
             units = [max(unit(losses[i], other[0][i]) for other in others) for i in range(STEPS)]
             largest = max(unit(scores, other[1]) for other in others)
@@ -189,11 +218,25 @@ class Oracle:
         losses, rounded, units, scores = np.split(found[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
         return losses, rounded, units, scores.reshape(IMAGES, -1), float(found[-1])
 
-    def _run(self, reference, weights):
+    def _side_by_side(self, jobs):
+        """``_run`` of each (reference, weights), one on a core: but for products NumPy uses one."""
+        stopped = threading.Event()
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
+            try:
+                return list(pool.map(lambda job: self._run(*job, stopped=stopped), jobs))
+            except BaseException:  # Ctrl-C: the threads would go on to their end
+                stopped.set()
+                raise
+
+    def _run(self, reference, weights, stopped):
         """(losses, scores of the test images) of the recipe's steps."""
         module, settings = reference.module, reference.settings
         model = reference.model(self.recipe_hp, weights)
         loaded = (module.load(images, labels, settings) for images, labels in self.pairs)
-        losses = [float(loss) for loss in module.train(model, loaded)]
-        x, _ = module.load(self.test_images, self.test_labels, settings)
+        losses = []
+        for loss in module.train(model, loaded):
+            losses.append(float(loss))
+            if stopped.is_set():
+                return None
+        x, _ = module.load(self.test_images, np.zeros(IMAGES, np.int64), settings)
         return losses, module.predict(model, x)

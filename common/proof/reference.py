@@ -18,13 +18,19 @@ MULTIPLE = 16
 
 EXACT, ROUNDED = "float64", "float32"
 
-Named = namedtuple("Named", "ties adam_epsilon")
+Named = namedtuple("Named", "ties adam_epsilon adam_scalars")
 Named.__doc__ = """In what frameworks differ by nature; a module's settings name it.
 
 ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
 adam_epsilon: what epsilon is added to: the root of the "corrected" square, or of the "uncorrected".
+adam_scalars: what Adam computes 1 - beta in: "float64", or float32 for the new gradient's "float32
+    shares" or for the "float32 corrections". Of 1 - 0.999 float32 keeps five digits.
 """
-CHOICES = Named(("one", "all"), ("corrected", "uncorrected"))
+CHOICES = Named(
+    ("one", "all"),
+    ("corrected", "uncorrected"),
+    ("float64", "float32 shares", "float32 corrections"),
+)
 
 
 USUAL = Named(*(choices[0] for choices in CHOICES))
@@ -57,7 +63,7 @@ def _numpy_module(model):
 class Reference:
     """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``, as ``Named``.
 
-    scalars: the precision of what an optimiser computes from its hyperparameters.
+    scalars: the precision of Adam's corrections, where they are named "float32 corrections".
     """
 
     def __init__(self, model, precision, threads, as_named=USUAL, scalars=EXACT):

@@ -74,7 +74,8 @@ def result_path(options, dataset, facts):
     parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
     # What makes a run another than the recipe's must not overwrite the recipe's result.
     parts += ["seed%d" % options.seed] if options.seed else []
-    parts += ["no-dropout"] if options.dropout == "off" else []
+    without = options.dropout == "off" and models.find(options.model).hp.dropout
+    parts += ["no-dropout"] if without else []
     parts += ["weights"] if options.weights else []
     parts += ["%dtest" % options.test_images] if options.test_images else []
     parts += ["%dthreads" % options.threads] if options.threads != facts["cores"] else []

@@ -20,7 +20,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and what Chainer's Adam adds epsilon to."""
+    """As for the CNN; and in what Chainer's Adam differs by nature."""
     return dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
 
 

@@ -18,8 +18,9 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and what Keras's Adam adds epsilon to."""
-    return dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
+    """As for the CNN; and in what Keras's Adam differs by nature."""
+    settings = cnn.configure(lane, threads, seed)
+    return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 corrections")
 
 
 def symbol(settings, hp):

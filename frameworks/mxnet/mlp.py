@@ -20,10 +20,10 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; but MXNet's Adam updates one tensor at a time, and has its own epsilon."""
+    """As for the CNN; but MXNet's Adam updates one tensor at a time, and differs by nature."""
     settings = cnn.configure(lane, threads, seed)
-    aggregation = mx.optimizer.Adam().aggregate_num
-    return dict(settings, optimizer_aggregation=aggregation, adam_epsilon="uncorrected")
+    settings["optimizer_aggregation"] = mx.optimizer.Adam().aggregate_num
+    return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 shares")
 
 
 def symbol(settings, hp):

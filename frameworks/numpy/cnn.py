@@ -23,8 +23,6 @@ def configure(lane, threads, seed):
         "layout": "NCHW",
         "precision": "float32",  # with "float64" all of the run is in that
         "ties": "one",  # of equal pixels in a pool, only the first gets the gradient
-        "adam_epsilon": "corrected",  # added to the root of the corrected square
-        "scalars": "float64",  # what an optimiser's numbers are computed in
         "threads": threads,
         "seed": seed,
         "chunk_images": 4 if xp is np else 64,  # what a convolution works on at a time

@@ -124,7 +124,7 @@ class Convolution(Layer):
         kernels, _, *size = weight.shape
         if self.padding:
             around = (self.padding, self.padding)
-            x = xp.pad(x, ((0, 0), (0, 0), around, around))
+            x = xp.pad(x, ((0, 0), (0, 0), around, around), "constant")
         self.shape = x.shape
         windows = xp.stack(list(views(x, size, self.stride)), 2)
         n, _, _, height, width = windows.shape  # (N, C, kh kw, H', W')

@@ -26,15 +26,19 @@ class Momentum:
 class Adam:
     """Adam (Kingma & Ba, 2015) for all parameters of a network, with bias correction.
 
-    ``adam_epsilon`` in the settings says where epsilon is added: "corrected", to the root of the
-    corrected mean square, as in the paper's Algorithm 1; "uncorrected", to the root before the
-    correction, as at the end of its Section 2. With ``scalars`` "float32", 1 - beta is computed
-    from a beta rounded to float32, as in MXNet and CNTK; of 1 - 0.999 that keeps five digits.
-    The corrections stay in float64.
+    The settings may ask for what some frameworks do. ``adam_epsilon`` "uncorrected": epsilon is
+    added before the mean square is corrected, as at the end of the paper's Section 2, and not after
+    it, as in its Algorithm 1. ``adam_scalars`` "float32 shares": a new gradient's share 1 - beta is
+    computed in float32; "float32 corrections": 1 - beta**t is, with ``scalars`` "float32".
     """
 
     def __init__(self, network, hp, settings):
-        self.hp, self.settings, self.steps = hp, settings, 0
+        self.hp, self.steps = hp, 0
+        self.hat = settings.get("adam_epsilon") == "uncorrected"
+        scalars = settings.get("adam_scalars")
+        self.share = np.float32 if scalars == "float32 shares" else float
+        rounded = scalars == "float32 corrections" and settings.get("scalars") == "float32"
+        self.power = np.float32 if rounded else float
         self.parameters = [w for layer in network for w in layer.parameters]
         self.gradients = [g for layer in network for g in layer.gradients]
         self.mean = [xp.zeros_like(w) for w in self.parameters]
@@ -42,13 +46,14 @@ class Adam:
 
     def step(self):
         """Move every parameter, in place."""
-        hp, epsilon = self.hp, self.hp.epsilon
-        number = np.float32 if self.settings["scalars"] == "float32" else float
+        hp = self.hp
         self.steps += 1
-        correction1, correction2 = 1 - hp.beta1**self.steps, 1 - hp.beta2**self.steps
-        if self.settings["adam_epsilon"] == "uncorrected":
-            epsilon /= correction2**0.5
+        correction1, correction2 = (
+            float(1 - self.power(beta) ** self.power(self.steps)) for beta in (hp.beta1, hp.beta2)
+        )
+        epsilon = hp.epsilon / correction2**0.5 if self.hat else hp.epsilon
+        share1, share2 = 1 - self.share(hp.beta1), 1 - self.share(hp.beta2)
         for w, g, m, v in zip(self.parameters, self.gradients, self.mean, self.square):
-            m += (1 - number(hp.beta1)) * (g - m)
-            v += (1 - number(hp.beta2)) * (g * g - v)
+            m += share1 * (g - m)
+            v += share2 * (g * g - v)
             w -= hp.learning_rate * (m / correction1) / (xp.sqrt(v / correction2) + epsilon)

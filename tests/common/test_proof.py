@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from common.given import models
+from common.host import modules
 from common.host.files import ROOT
 from common.proof import edges, masks, probes
 from common.proof.check import Check
@@ -15,6 +16,7 @@ from common.proof.kept import Kept
 from common.proof.oracle import BRIGHT, Oracle
 from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import Certifier
+from tests.mistakes import outside
 
 ORDER = ("host", "given", "proof", "run")  # of the folders in common/: each imports those before it
 
@@ -54,7 +56,8 @@ def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale)
     """By a few roundings of float32; and some of the others do not, if nudged by more."""
     hp, weights = oracle.gradient_hp, oracle.biased
     images = scale * oracle.images[:48]
-    clear = edges.clear(oracle.references(), hp, (weights, weights), images)
+    networks = [one.model(hp, weights)[0] for one in oracle.references()]
+    clear = edges.clear(oracle.references(), networks, images)
     exact, random = oracle.references()[0], np.random.RandomState(1)
     same = []
     for nudge in (2.0**-21, 2.0**-15):
@@ -90,7 +93,7 @@ def test_a_silent_batch_moves_no_weight(oracle):
 def test_bright_images_reach_what_clips(oracle):
     """Activations above 6 in every layer, and a gradient whose norm is above 5."""
     network = oracle.references()[0].model(oracle.gradient_hp, oracle.certain)[0]
-    images, labels, step = oracle.gradient_steps(USUAL)[1]
+    images, labels, step = oracle.bright_step(USUAL)
     x = images.astype(float)
     for layer in network[:-1]:
         x = layer.forward(x, training=False)
@@ -102,7 +105,7 @@ def test_bright_images_reach_what_clips(oracle):
 
 def test_ties_that_are_shared_are_another_gradient(oracle):
     shared = USUAL._replace(ties="all")
-    one, all_of_them = (oracle.gradient_steps(named)[0][2] for named in (USUAL, shared))
+    one, all_of_them = (oracle.plain_step(named)[2] for named in (USUAL, shared))
     apart = np.abs(one.exact["conv1.weight"] - all_of_them.exact["conv1.weight"]).max()
     assert apart > 1000 * one.units["conv1.weight"]
 
@@ -127,7 +130,9 @@ def test_masks_are_read_off_the_weights():
     seen = masks.observe(weights, reference.module.weights(model), 1)
     third = [layer for layer in model[0] if type(layer).__name__ == "Dropout"][2]
     assert np.array_equal(seen.third > 1e-2, third.kept[: masks.SEEN])
-    assert np.allclose(seen.third, third.kept[: masks.SEEN] / 0.5, rtol=1e-3, atol=1e-3)
+    assert np.allclose(
+        seen.third, third.kept[: masks.SEEN] / (1 - masks.RATES[2]), rtol=1e-3, atol=1e-3
+    )
     for measured, expected in seen.backward.values():
         assert np.allclose(measured, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
 
@@ -169,7 +174,8 @@ def test_a_module_that_raises_fails_the_rung_and_says_why():
     class Broken:
         @staticmethod
         def configure(lane, threads, seed):
-            return {"layout": "NCHW", "precision": "float32"}
+            settings = {"layout": "NCHW", "precision": "float32", "not_in_force": []}
+            return dict(settings, device="cpu", threads=threads)
 
         @staticmethod
         def symbol(settings, hp):
@@ -186,3 +192,17 @@ def test_a_module_that_raises_fails_the_rung_and_says_why():
 def test_a_model_without_dropout_has_no_rung_for_it():
     assert "dropout" in Certifier(models.CNN, 1).rungs
     assert "dropout" not in Certifier(models.MLP, 1).rungs
+
+
+def doubled(hp, step, g, state):
+    return 2 * outside.as_in_the_paper(hp, step, g, state)
+
+
+@pytest.mark.parametrize("rule, passes", [(outside.as_in_the_paper, True), (doubled, False)])
+def test_a_planted_adam_that_is_right_passes(rule, passes):
+    """What catches the wrong ones is not the way in which they are planted."""
+    module = outside.with_adam(modules.load("numpy", "mlp"), rule)
+    certifier = Certifier(models.MLP, 2)
+    certifier.take(module, "same")
+    result = certifier.climb("momentum")
+    assert result["passed"] == passes, result["detail"]

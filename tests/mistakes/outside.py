@@ -486,6 +486,39 @@ def labels_off_in_evaluation(module):
     return replaced(module, evaluate=evaluate)
 
 
+def predicts_with_stale_weights(module):
+    """Scores come from the weights as they were before the last step."""
+
+    class Wrapped:
+        def __init__(self, settings, hp, weights):
+            self.made_of, self.before, self.last = (settings, hp), weights, None
+
+    def loss(network, settings, hp, weights):
+        wrapped = Wrapped(settings, hp, dict(weights))
+        wrapped.model = module.loss(network, settings, hp, weights)
+        return wrapped
+
+    def train(wrapped, batches):
+        for value in module.train(wrapped.model, batches):
+            after = module.weights(wrapped.model)
+            wrapped.before, wrapped.last = wrapped.last or wrapped.before, after
+            yield value
+
+    def predict(wrapped, x):
+        settings, hp = wrapped.made_of
+        model = module.loss(module.symbol(settings, hp), settings, hp, dict(wrapped.before))
+        return module.predict(model, x)
+
+    return replaced(
+        module,
+        loss=loss,
+        train=train,
+        predict=predict,
+        weights=lambda wrapped: module.weights(wrapped.model),
+        wait=lambda wrapped: module.wait(wrapped.model),
+    )
+
+
 # Adam
 
 
@@ -493,8 +526,8 @@ def with_adam(module, rule):
     """``module`` whose Adam is another one.
 
     ``rule(hp, step, g, state)`` gives a tensor's update of its gradient, in float64; ``state`` is a
-    dict of its own for each tensor. With a huge epsilon and as large a learning rate, a step of the
-    module's own Adam is the gradient.
+    dict of its own for each tensor. With a huge epsilon and a larger learning rate, a step of the
+    module's own Adam is a multiple of the gradient.
     """
 
     class Wrapped:
@@ -509,21 +542,26 @@ def with_adam(module, rule):
             return module.loss(network, self.settings, hp, weights)
 
     def train(wrapped, batches):
-        huge = 2.0**20
-        hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge)
+        huge, loud = 2.0**20, 2.0**10
+        hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge * loud)
         for batch in batches:
             model = wrapped.model(hp)
             (value,) = module.train(model, [batch])
             after = module.weights(model)
             wrapped.steps += 1
             for name, w in wrapped.weights.items():
-                g = w.astype(np.float32).astype(np.float64) - after[name]
+                g = (w.astype(np.float32).astype(np.float64) - after[name]) / loud
                 update = rule(wrapped.hp, wrapped.steps, g, wrapped.states[name])
                 wrapped.weights[name] = w + update
             yield value
 
+    def configure(lane, threads, seed):
+        settings = module.configure(lane, threads, seed)
+        return dict(settings, adam_epsilon="corrected", adam_scalars="float64")
+
     return replaced(
         module,
+        configure=configure,
         loss=lambda network, settings, hp, weights: Wrapped(settings, hp, weights),
         train=train,
         predict=lambda wrapped, x: module.predict(wrapped.model(wrapped.hp), x),
@@ -537,6 +575,13 @@ def moments(hp, step, g, state):
     state["m"] = hp.beta1 * state.get("m", 0) + (1 - hp.beta1) * g
     state["v"] = hp.beta2 * state.get("v", 0) + (1 - hp.beta2) * g * g
     return state["m"], state["v"]
+
+
+def as_in_the_paper(hp, step, g, state):
+    """The right rule."""
+    m, v = moments(hp, step, g, state)
+    m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+    return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
 
 def epsilon_inside_the_root(module):
@@ -578,6 +623,18 @@ def largest_square_kept(module):
     def rule(hp, step, g, state):
         m, v = moments(hp, step, g, state)
         v = state["largest"] = np.maximum(state.get("largest", 0), v)
+        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+def correction_stops_counting(module):
+    """The number of the step in the correction stays at 32."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        step = min(step, 32)
         m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
         return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
@@ -631,8 +688,10 @@ KNOWN = (
         (learning_rate_written_in, bias_decay, bias_lost_on_the_way_back, probability_clipped),
     ),
     ("gradient", "convolution", (weight_decay_on_kernels, convolution_backward_in_tf32)),
-    ("gradient", "momentum", (loss_summed, batch_size_written_in, gradient_clipped)),
+    ("gradient", "", (gradient_clipped,)),
+    ("gradient", "momentum", (loss_summed, batch_size_written_in)),
     ("gradient", "adam", (epsilon_named_wrongly, epsilon_written_in, betas_exchanged)),
+    ("gradient", "adam", (learning_rate_falls_late, state_lost_late, correction_stops_counting)),
     ("momentum", "", (velocity_reset_each_pass,)),
     (
         "momentum",
@@ -658,6 +717,7 @@ KNOWN = (
         ),
     ),
     ("trajectory", "", (models_share_state, losses_rounded)),
+    ("accuracy", "", (predicts_with_stale_weights,)),
     (
         "dropout",
         "dropout",

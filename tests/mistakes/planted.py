@@ -25,7 +25,7 @@ def caught(certifier, module, lane, mistake):
         for rung in [mistake.rung] + [one for one in certifier.rungs if one != mistake.rung]:
             certifier.take(wrong, lane)  # with models that no other rung has trained
             result = certifier.climb(rung, stop_early=True)
-            if re.match("(Name|Type|Attribute|Import|Syntax)Error: ", result["detail"]):
+            if re.match("(Name|Type|Attribute|Import|Syntax|Key|Index)Error: ", result["detail"]):
                 raise ValueError(
                     "%s is no mistake but broken: %s" % (mistake.name, result["detail"])
                 )
