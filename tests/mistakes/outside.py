@@ -662,13 +662,19 @@ def epsilon_written_in(module):
 
 def epsilon_named_wrongly(module):
     """The settings say the other of the two places where Adam may add it."""
+    right = {}
 
     def configure(lane, threads, seed):
         settings = module.configure(lane, threads, seed)
+        right.update(settings)
         (other,) = set(CHOICES.adam_epsilon) - {named(settings).adam_epsilon}
         return dict(settings, adam_epsilon=other)
 
-    return replaced(module, configure=configure)
+    return replaced(  # the reference would do as its settings say
+        module,
+        configure=configure,
+        loss=lambda network, settings, hp, weights: module.loss(network, right, hp, weights),
+    )
 
 
 # The rung, in which models (all, those with a trait, or one), and the mistakes.

@@ -81,7 +81,7 @@ MISTAKES += [
     ),
     changed(
         "nadam",
-        "gradient",
+        "momentum",
         ("torch.optim.Adam(", "torch.optim.NAdam("),
         ('fused=settings["fused_optimizer"] or None,', ""),
         model="mlp",
