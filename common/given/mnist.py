@@ -38,14 +38,11 @@ def load(where="auto", url=URL):
     if where == "synthetic":
         return _synthetic(SYNTHETIC)
     if where != "auto":
-        folder = _folder(where)
-        if folder is None:
-            cause = "not an MNIST folder" if os.path.exists(where) else "no such folder"
-            raise InputError("%s: %s" % (where, cause))
-        return _read(folder)
-    # $ROSETTA_DATA may hold another model's data alone.
-    for place in (os.environ.get("ROSETTA_DATA"), cache_folder(), "data"):
-        folder = place and _folder(place)
+        return _read(_find(where, "not an MNIST folder"))
+    if os.environ.get("ROSETTA_DATA"):
+        return _read(_find(os.environ["ROSETTA_DATA"], "$ROSETTA_DATA is not an MNIST folder"))
+    for place in (cache_folder(), "data"):
+        folder = _folder(place)
         if folder:
             return _read(folder)
     try:
@@ -76,8 +73,12 @@ def _download(url):
 
 def _synthetic(name):
     train, train_labels, test, test_labels = synthetic.make(60000, 10000)
-    # Grey, and cut to MNIST's size.
-    train, test = (np.ascontiguousarray(images[:, :1, :28, :28]) for images in (train, test))
+    # Of MNIST's size, and grey: a third of the columns from each colour, which so can be told.
+    colours = np.arange(28) // 10
+    train, test = (
+        np.ascontiguousarray(images[:, colours, :28, np.arange(28)].transpose(1, 2, 0)[:, None])
+        for images in (train, test)
+    )
     return Dataset(name, sha256_of(train, test), train, train_labels, test, test_labels)
 
 
@@ -87,6 +88,14 @@ def _folder(place):
         if os.path.isfile(os.path.join(folder, FILES[0][0])):
             return folder
     return None
+
+
+def _find(place, otherwise):
+    folder = _folder(place)
+    if folder is None:
+        missing = "%s: it has no %s" % (otherwise, FILES[0][0])
+        raise InputError("%s: %s" % (place, missing if os.path.exists(place) else "no such folder"))
+    return folder
 
 
 def _read(folder):
@@ -99,8 +108,12 @@ def _read(folder):
             official = official and hashlib.md5(content).hexdigest() == md5
             arrays.append(_array(path, gzip.decompress(content)))
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError("%s: cannot be read: %s" % (path, error))
+            cause = getattr(error, "strerror", None) or error
+            raise InputError("%s: cannot be read: %s" % (path, cause))
     train, train_labels, test, test_labels = arrays
+    for images, labels in ((train, train_labels), (test, test_labels)):
+        if images.ndim != 4 or labels.ndim != 1:
+            raise InputError("%s: a file of images holds labels, or the reverse" % folder)
     if len(train) != len(train_labels) or len(test) != len(test_labels):
         raise InputError("%s: not as many labels as images" % folder)
     if max(train_labels.max(), test_labels.max()) > 9:

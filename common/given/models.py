@@ -31,7 +31,8 @@ whole, quick: (training images, epochs) of the recipe, and of what a CPU can do 
 multiply_adds: (forward pass, first layer) for one image; a training step costs two operations for
     each, three times, but for the first layer's gradient of the image, which nobody needs.
 traits: what it is made of, so that parts of the certificate apply: "adam", "convolution",
-    "dropout", "pool"; "momentum" if two sets of weights show the whole state of the optimiser.
+    "dropout", "pool", "sigmoid"; "momentum" if two sets of weights show the whole state of the
+    optimiser.
 """
 
 
@@ -110,7 +111,7 @@ LENET5 = Model(
         784 * 6 * 75 + 100 * 16 * 150 + 4 * 120 * 256 + 84 * 480 + 10 * 84,
         784 * 6 * 75,
     ),
-    traits=frozenset(["adam", "convolution", "pool"]),
+    traits=frozenset(["adam", "convolution", "pool", "sigmoid"]),
 )
 
 MNIST_CNN = Model(

@@ -19,7 +19,7 @@ class OneLineParser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message):
-        raise InputError(message)
+        raise InputError(message if len(message) < 300 else message[:300] + " ...")
 
 
 class Terminated(KeyboardInterrupt):

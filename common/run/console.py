@@ -9,7 +9,7 @@ import frameworks
 from common.host import machine
 
 
-def announce(framework, version, lane, settings, facts, dataset, recipe, epochs):
+def announce(framework, version, title, lane, settings, facts, dataset, recipe, epochs):
     """Say on what, with what and how far a run will go."""
     off = settings["not_in_force"]
     switches = ", ".join(
@@ -18,6 +18,7 @@ def announce(framework, version, lane, settings, facts, dataset, recipe, epochs)
         if name != "not_in_force"
     )
     print("%s %s" % (framework.title, version))
+    print("network    %s" % title)
     print("machine    %s" % machine.described(facts))
     if facts["gpus"] and settings["device"] == "cpu":
         print("gpu        %s" % unused_gpu(framework, facts))

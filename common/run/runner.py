@@ -41,8 +41,10 @@ def parse(arguments):
     parser.add_argument("--seed", type=int, default=0, help="of weights, batches and dropout")
     parser.add_argument("--train-images", type=number, metavar="N", help="the first N")
     parser.add_argument("--test-images", type=number, metavar="N", help="the first N")
-    parser.add_argument("--dropout", choices=("on", "off"), default="on")
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    parser.add_argument("--dropout", choices=("on", "off"), default="on", help="by default on")
+    parser.add_argument(
+        "--threads", type=commands.thread_count, default=cores, metavar="N", help="of the CPU"
+    )
     parser.add_argument("--weights", metavar="IN.npz", help="initial weights, not Xavier's")
     parser.add_argument("--save-weights", metavar="OUT.npz", help="trained weights")
     parser.add_argument("--save-scores", metavar="OUT.npz", help="test scores, one array (n, 10)")
@@ -106,7 +108,15 @@ def run(options):
     files.check_writable(path)
     version = versions["framework"]
     console.announce(
-        framework, version, options.lane, settings, facts, dataset, kind, options.epochs
+        framework,
+        version,
+        description.title,
+        options.lane,
+        settings,
+        facts,
+        dataset,
+        kind,
+        options.epochs,
     )
 
     result = OrderedDict(

@@ -96,6 +96,13 @@ def test_auto_looks_where_it_may_be(folder, nowhere, monkeypatch):
     assert len(mnist.load().train_labels) == 12
 
 
+def test_rosetta_data_that_is_unusable_is_an_error(nowhere, monkeypatch):
+    monkeypatch.setenv("ROSETTA_DATA", str(nowhere))
+    refused(mnist.load, str(nowhere), "$ROSETTA_DATA", "train-images-idx3-ubyte.gz")
+    monkeypatch.setenv("ROSETTA_DATA", str(nowhere / "none"))
+    refused(mnist.load, str(nowhere / "none"), "no such folder")
+
+
 @pytest.mark.parametrize(
     "number, spoil, cause",
     [
@@ -106,6 +113,8 @@ def test_auto_looks_where_it_may_be(folder, nowhere, monkeypatch):
         (1, lambda content: idx(np.full(12, 10)), "a label is more than 9"),
         (1, lambda content: idx(np.zeros(11)), "not as many labels as images"),
         (2, lambda content: idx(np.zeros((5, 28, 27))), "values, not those of"),
+        (2, lambda content: idx(np.zeros(5)), "a file of images holds labels"),
+        (3, lambda content: idx(np.zeros((5, 28, 28))), "a file of images holds labels"),
     ],
 )
 def test_a_spoilt_file_is_refused(number, spoil, cause, folder):
