@@ -126,7 +126,7 @@ ADAM = "beta_2=hp.beta2, epsilon=hp.epsilon"
 
 MISTAKES += [
     changed("epsilon_by_default", "gradient", (ADAM, "beta_2=hp.beta2"), model="mlp"),
-    changed("nadam", "momentum", ("optimizers.Adam(", "optimizers.Nadam("), model="mlp"),
+    changed("nadam", "gradient", ("optimizers.Adam(", "optimizers.Nadam("), model="mlp"),
     changed("amsgrad", "momentum", (ADAM, ADAM + ", amsgrad=True"), model="mlp"),
     changed(
         "adamw_by_default",
