@@ -106,9 +106,9 @@ CONCEPTS = [
         "wait",
         r"synchronize|sync_devices|waitall|convert_to_numpy|get_value|Return at once|Do nothing",
     ),
-    _concept("Adam", "loss", r"Adam\(|C\.adam\(|\"adam\"|w\.assign_sub|change = hp", model="mlp"),
+    _concept("Adam", "loss", r"Adam\(|C\.adam\(|\"adam\"|w\.assign_sub|change = ", model="mlp"),
     _concept("Adam's epsilon", "head", r"^Adam:", model="mlp"),
-    _concept("sigmoid", "symbol", r"[Ss]igmoid", model="lenet5"),
+    _concept("sigmoid", "symbol", r"^(?!\s*#).*[Ss]igmoid", model="lenet5"),
 ]
 
 

@@ -47,10 +47,10 @@ def parts(text, lines):
     """
     found, first = {}, 1
     for node in ast.parse(text).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not found:
+            found["head"] = (1, node.lineno - 1)
+            first = node.lineno
         if isinstance(node, ast.FunctionDef) and node.name in contract.SIGNATURES:
-            if not found:  # what stands before the first function
-                found["head"] = (1, node.lineno - 1)
-                first = node.lineno
             found[node.name] = (first, node.end_lineno)
             first = node.end_lineno + 1
     return {name: _trimmed(lines, *span) for name, span in found.items()}
