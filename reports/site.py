@@ -40,7 +40,8 @@ def machine(runs, name):
 def render(runs, left_out, folder=SITE):
     """Write the site of what ``committed.read`` gave into ``folder``, anew; its size in bytes."""
     modules = sources.modules()
-    code = {one.path: [Markup(line) for line in sources.highlighted(one)] for one in modules}
+    files = [module for model in MODELS for module in sources.modules(model)]
+    code = {one.path: [Markup(line) for line in sources.highlighted(one)] for one in files}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -65,12 +66,10 @@ def render(runs, left_out, folder=SITE):
         )
     }
     page = environment.get_template("file.html.j2")
-    for model in MODELS:
-        for module in sources.modules(model):
-            path = "files/%s.html" % module.path
-            up = "../" * path.count("/")
-            lines = [Markup(line) for line in sources.highlighted(module)]
-            pages[path] = page.render(up=up, module=module, lines=lines)
+    for module in files:
+        path = "files/%s.html" % module.path
+        up = "../" * path.count("/")
+        pages[path] = page.render(up=up, module=module, lines=code[module.path])
     light, dark = sources.styles()
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "assets", folder / "assets")

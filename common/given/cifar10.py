@@ -4,12 +4,11 @@ import hashlib
 import io
 import os
 import pickle
-import sys
 
 import numpy as np
 
 from common.given import download, synthetic
-from common.given.dataset import SYNTHETIC, Dataset, sha256_of
+from common.given.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
 from common.host.errors import InputError
 from common.host.files import cache_folder
 
@@ -61,14 +60,7 @@ def load(where="auto", url=download.URL):
     try:
         return _read(_layout(download.fetch(cache_folder(), url)))
     except download.NoNetwork as error:
-        line = "*" * 80
-        print(
-            "%s\nNo CIFAR-10 was found and it cannot be downloaded:\n%s\n"
-            "Going on with SYNTHETIC images. Results are not CIFAR-10 results.\n"
-            "Set ROSETTA_DATA to a folder with CIFAR-10 to use the real images.\n%s"
-            % (line, error, line),
-            file=sys.stderr,
-        )
+        tell_of_synthetic("CIFAR-10", "CIFAR-10", error)
         return _synthetic(FALLBACK)
 
 

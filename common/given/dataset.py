@@ -1,6 +1,7 @@
 """What a data set is, and a part of one."""
 
 import hashlib
+import sys
 from collections import namedtuple
 
 import numpy as np
@@ -40,6 +41,21 @@ def take(dataset, train_images=None, test_images=None):
         train_labels=dataset.train_labels[:train],
         test_images=dataset.test_images[:test],
         test_labels=dataset.test_labels[:test],
+    )
+
+
+def tell_of_synthetic(name, files, error):
+    """Say on stderr, so that nobody misses it, that ``name`` could not be had.
+
+    files: what to put into a folder for $ROSETTA_DATA. error: why the download failed.
+    """
+    line = "*" * 80
+    print(
+        "%s\nNo %s was found and it cannot be downloaded:\n%s\n"
+        "Going on with SYNTHETIC images. Results are not %s results.\n"
+        "Set ROSETTA_DATA to a folder with %s to use the real images.\n%s"
+        % (line, name, error, name, files, line),
+        file=sys.stderr,
     )
 
 

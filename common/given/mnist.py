@@ -4,13 +4,12 @@ import gzip
 import hashlib
 import os
 import struct
-import sys
 import zlib
 
 import numpy as np
 
 from common.given import download, synthetic
-from common.given.dataset import SYNTHETIC, Dataset, sha256_of
+from common.given.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
 from common.host.errors import InputError
 from common.host.files import cache_folder
 
@@ -48,14 +47,7 @@ def load(where="auto", url=URL):
     try:
         return _read(_download(url))
     except download.NoNetwork as error:
-        line = "*" * 80
-        print(
-            "%s\nNo MNIST was found and it cannot be downloaded:\n%s\n"
-            "Going on with SYNTHETIC images. Results are not MNIST results.\n"
-            "Set ROSETTA_DATA to a folder with MNIST's four files to use the real images.\n%s"
-            % (line, error, line),
-            file=sys.stderr,
-        )
+        tell_of_synthetic("MNIST", "MNIST's four files", error)
         return _synthetic(FALLBACK)
 
 

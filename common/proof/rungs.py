@@ -337,10 +337,10 @@ class Certifier:
             return all(error <= allowed for _, error, allowed, _ in compared)
 
         for key in self._applies():
-            said = getattr(self.named, key)
-            others = [one for one in getattr(CHOICES, key) if one != said]
             if key == "adam_scalars":
                 continue  # this step's betas are exact in float32
+            said = getattr(self.named, key)
+            others = [one for one in getattr(CHOICES, key) if one != said]
             wrong = not fits(self.named) and fits(self.named._replace(**{key: others[0]}))
             detail = "settings say %s: %s; it is: %s" % (key, said, others[0])
             yield Check(key, wrong, 0, detail)

@@ -49,9 +49,8 @@ class Network(tf.Module):
     def __call__(self, x, training):  # without dropout both are the same
         """Scores of a batch of images."""
         # Sigmoid after the pool: the same numbers, a quarter of the work.
-        x = tf.sigmoid(
-            self.pool(self.convolution(x, self.conv1))
-        )  # (N, 6, 14, 14), or channels last
+        # Shapes are those of NCHW.
+        x = tf.sigmoid(self.pool(self.convolution(x, self.conv1)))  # (N, 6, 14, 14)
         x = tf.sigmoid(self.pool(self.convolution(x, self.conv2)))  # (N, 16, 5, 5)
         x = tf.sigmoid(self.convolution(x, self.conv3))  # (N, 120, 2, 2)
         if self.layout == "NHWC":

@@ -577,11 +577,15 @@ def moments(hp, step, g, state):
     return state["m"], state["v"]
 
 
-def as_in_the_paper(hp, step, g, state):
-    """The right rule."""
-    m, v = moments(hp, step, g, state)
+def corrected(hp, step, m, v):
+    """The update that the paper makes of moments, corrected as those of this step."""
     m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
     return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+
+def as_in_the_paper(hp, step, g, state):
+    """The right rule."""
+    return corrected(hp, step, *moments(hp, step, g, state))
 
 
 def epsilon_inside_the_root(module):
@@ -609,10 +613,7 @@ def bias_corrected_one_step_behind(module):
     """The number of the step is raised after the update."""
 
     def rule(hp, step, g, state):
-        m, v = moments(hp, step, g, state)
-        step = max(step - 1, 1)
-        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
-        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+        return corrected(hp, max(step - 1, 1), *moments(hp, step, g, state))
 
     return with_adam(module, rule)
 
@@ -622,9 +623,8 @@ def largest_square_kept(module):
 
     def rule(hp, step, g, state):
         m, v = moments(hp, step, g, state)
-        v = state["largest"] = np.maximum(state.get("largest", 0), v)
-        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
-        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+        state["largest"] = np.maximum(state.get("largest", 0), v)
+        return corrected(hp, step, m, state["largest"])
 
     return with_adam(module, rule)
 
@@ -633,10 +633,7 @@ def correction_stops_counting(module):
     """The number of the step in the correction stays at 32."""
 
     def rule(hp, step, g, state):
-        m, v = moments(hp, step, g, state)
-        step = min(step, 32)
-        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
-        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+        return corrected(hp, min(step, 32), *moments(hp, step, g, state))
 
     return with_adam(module, rule)
 
