@@ -256,6 +256,30 @@ def draw(committed, machine):
     return figures
 
 
+def free_run(runs):
+    """How each framework's LSTM goes on with a sine wave: [the figure], or [] without a run."""
+
+    def draw(axes, result):
+        targets, values = result["sample"]["targets"], result["sample"]["values"]
+        steps = np.arange(1, len(targets) + 1)
+        axes.axvline(len(targets) / 2 + 0.5, color=LINES, linewidth=0.8)
+        if result["lane"] == "same":
+            style = {"color": YARDSTICK, "linewidth": 4, "alpha": 0.5}
+            axes.plot(steps, targets, label="the wave", **style)
+        _line(axes, result, steps, values)
+
+    title = "The LSTM's free run"
+    if not runs:
+        return []
+    svg = _panels(latest(runs), title, "step", "value", draw)
+    caption = (
+        "The first test sequence. Left of the line the network says the next value of the wave "
+        "that it is given; right of it, it is fed with what it said."
+    )
+    command = "tox run -e NAME -- --model lstm --lane LANE --epochs 20"
+    return [Drawn("free-run", title, caption, svg, command)]
+
+
 def divergence(committed):
     """How far each framework's losses are from float64, of the latest certificates."""
     title = "Distance from the float64 reference"

@@ -108,6 +108,28 @@ CONCEPTS = [
     ),
     _concept("Adam", "loss", r"Adam\(|C\.adam\(|\"adam\"|w\.assign_sub|change = ", model="mlp"),
     _concept("Adam's epsilon", "head", r"^Adam:", model="mlp"),
+    _concept(
+        "LSTM",
+        "symbol",
+        r"nn\.LSTM\(|layers\.LSTM\(|rnn\.LSTM\(|L\.LSTM\(|LSTM\(settings|LSTM\(5\)|sigmoid\(f\)"
+        r"|lstm\.input\.weight",
+        model="lstm",
+    ),
+    _concept("order of the gates", "head", r"[Gg]ates", model="lstm"),
+    _concept("state carried", "head", r"^State:", model="lstm"),
+    _concept(
+        "gradient truncated",
+        "symbol train",
+        r"detach\(\)|stop_gradient\(|unchain_backward|disconnected_grad\(|CHUNK",
+        model="lstm",
+    ),
+    _concept(
+        "free-running",
+        "predict symbol",
+        r"\[-1\]\[:, -1:\]|value\[:, -1:\]|ahead\[-1\]"
+        r"|values\[-1\]\)",
+        model="lstm",
+    ),
     _concept("sigmoid", "symbol", r"^(?!\s*#).*[Ss]igmoid", model="lenet5"),
 ]
 

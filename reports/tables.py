@@ -157,10 +157,14 @@ def results(committed, machine, model):
     rows = []
     for one in ordered(one for one in of_model(committed, model) if one.machine == machine):
         result = one.result
-        accuracy, times = result["accuracy"], result.get("timings", {})
-        low, high = accuracy["interval"]
+        times = result.get("timings", {})
         cells = [(_label(result), one.path), kind(result)]
-        cells.append("%.2f%% (%.2f–%.2f)" % (100 * accuracy["value"], 100 * low, 100 * high))
+        if "accuracy" in result:
+            shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
+            cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
+        else:
+            error = result["error"]
+            cells.append("%.4f (%.4f)" % (error["one_step_ahead"], error["free_running"]))
         if result["certificate"]["passed"]:
             step = times["step"]
             spread = tuple(1e3 * seconds for seconds in [step["median"]] + step["quartiles"])
@@ -177,8 +181,13 @@ def results(committed, machine, model):
         memory = result.get("peak_memory_bytes")
         cells.append("%.2f GB" % (memory / 1e9) if memory else "-")
         rows.append(cells)
-    columns = ["run", "images × epochs", "accuracy (95% interval) ", "training ", "first step "]
-    columns += ["step, median (quartiles) ", "images/s ", "of matrix product ", "peak memory "]
+    figure = {
+        "accuracy": "accuracy (95% interval) ",
+        "error": "error one step ahead (free-running) ",
+    }[model.task.figure]
+    noun = model.task.observations
+    columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]
+    columns += ["step, median (quartiles) ", "%s/s " % noun, "of matrix product ", "peak memory "]
     return Table(_titled("Results: %s" % machine, model), "", columns, rows)
 
 

@@ -5,12 +5,14 @@ import numpy as np
 from common.host.errors import InputError
 
 
-def as_float(images):
-    """Float32 images in [0, 1] from bytes."""
-    return images.astype(np.float32) / 255
+def as_float(observations):
+    """Float32 images in [0, 1] from bytes; sequences are float32 already."""
+    if observations.dtype == np.uint8:
+        return observations.astype(np.float32) / 255
+    return observations
 
 
-def order(n, batch_size, seed, epoch):
+def order(n, batch_size, seed, epoch, noun="images"):
     """Which observations make up each step of an epoch, as int64 indices (steps, batch_size).
 
     Every observation of ``n`` is drawn at most once; the last partial batch is dropped. InputError
@@ -18,7 +20,7 @@ def order(n, batch_size, seed, epoch):
     every NumPy gives the same order.
     """
     if n < batch_size:
-        raise InputError("%d training images are fewer than one batch of %d" % (n, batch_size))
+        raise InputError("%d training %s are fewer than one batch of %d" % (n, noun, batch_size))
     steps = n // batch_size
     shuffled = np.random.RandomState([seed, epoch]).permutation(n).astype(np.int64)
     return shuffled[: steps * batch_size].reshape(steps, batch_size)

@@ -13,12 +13,14 @@ SYNTHETIC = "synthetic"
 Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
 Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
 
+Of sequences both are (n, steps, features) float32: what goes in, and what is to come out.
+
 name: what a result calls it; "cifar10" and "mnist" only if every file has its published checksum.
 sha256: of the pixels of the whole set, training then test, whatever part of it is taken.
 """
 
 
-def take(dataset, train_images=None, test_images=None):
+def take(dataset, train_images=None, test_images=None, noun="images"):
     """The data set cut to the first ``train_images`` and ``test_images``; None takes all.
 
     InputError if that is more than there are, or fewer than one.
@@ -31,8 +33,8 @@ def take(dataset, train_images=None, test_images=None):
         count = len(labels) if count is None else count
         if not 1 <= count <= len(labels):
             raise InputError(
-                "%d %s images were asked for; %s has 1 to %d"
-                % (count, kind, dataset.name, len(labels))
+                "%d %s %s were asked for; %s has 1 to %d"
+                % (count, kind, noun, dataset.name, len(labels))
             )
         counts.append(count)
     train, test = counts

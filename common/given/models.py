@@ -6,33 +6,47 @@ stands here; nothing else in ``common/`` names a layer or a shape.
 
 from collections import OrderedDict, namedtuple
 
-from common.given import cifar10, mnist
+from common.given import cifar10, mnist, wave
 from common.given.hyperparameters import Adam, Momentum
 from common.given.initializers import xavier_uniform
 from common.host import modules
 from common.host.errors import InputError
 
+Task = namedtuple("Task", "name observations targets outputs figure")
+Task.__doc__ = """What a network is to say of an observation.
+
+name: "classes" or "values".
+observations, targets, outputs: what they are called, for people and in the modules' arguments.
+figure: what says how well it does, and the key of that in a result.
+"""
+
+CLASSES = Task("classes", "images", "labels", "scores", "accuracy")
+VALUES = Task("values", "sequences", "targets", "values", "error")
+
 Model = namedtuple(
-    "Model", "name title data image classes shapes initialize hp whole quick multiply_adds traits"
+    "Model",
+    "name title task data observation shapes initialize hp whole quick multiply_adds traits",
 )
 Model.__doc__ = """A network, its data and its training.
 
 name: on the command line, and of the file in each framework's folder.
 title: for people.
+task: what it is to say of an observation: a score for each class, or values.
 data: reads the data set that it is trained on, from "auto", "synthetic" or a folder.
-image: shape (channels, height, width) of one image.
-classes: how many there are.
+observation: shape of one: an image (channels, height, width), or a sequence (steps, features).
 shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
     (out, in, height, width) for cross-correlation; dense weights are (out, in), and a dense layer
-    that follows images takes them flattened in the order channels, height, width.
+    that follows images takes them flattened in the order channels, height, width. An LSTM's are
+    (4 units, in) and (4 units, units), its gates in the order input, forget, cell, output; it has
+    one bias (4 units,).
 initialize: makes the initial weights of (shapes, seed).
 hp: the hyperparameters of its recipe.
-whole, quick: (training images, epochs) of the recipe, and of what a CPU can do while people wait.
-multiply_adds: (forward pass, first layer) for one image; a training step costs two operations for
-    each, three times, but for the first layer's gradient of the image, which nobody needs.
+whole, quick: (observations, epochs) of the recipe, and of what a CPU can do while people wait.
+multiply_adds: (forward pass, first layer) for one observation; a training step costs two operations
+    for each, three times, but for the first layer's gradient of its input, which nobody needs.
 traits: what it is made of, so that parts of the certificate apply: "adam", "convolution",
-    "dropout", "pool", "sigmoid"; "momentum" if two sets of weights show the whole state of the
-    optimiser.
+    "dropout", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights show the whole state of
+    the optimiser.
 """
 
 
@@ -48,9 +62,9 @@ def _shapes(**layers):
 CNN = Model(
     name="cnn",
     title="CNN on CIFAR-10",
+    task=CLASSES,
     data=cifar10.load,
-    image=(3, 32, 32),
-    classes=10,
+    observation=(3, 32, 32),
     shapes=_shapes(
         conv1=(50, 3, 3, 3),
         conv2=(50, 50, 3, 3),
@@ -78,9 +92,9 @@ CNN = Model(
 MLP = Model(
     name="mlp",
     title="MLP on MNIST",
+    task=CLASSES,
     data=mnist.load,
-    image=(1, 28, 28),
-    classes=10,
+    observation=(1, 28, 28),
     shapes=_shapes(dense1=(1000, 784), dense2=(1000, 1000), dense3=(10, 1000)),
     initialize=xavier_uniform,
     hp=Adam(batch_size=100, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
@@ -93,9 +107,9 @@ MLP = Model(
 LENET5 = Model(
     name="lenet5",
     title="LeNet-5 on CIFAR-10",
+    task=CLASSES,
     data=cifar10.load,
-    image=(3, 32, 32),
-    classes=10,
+    observation=(3, 32, 32),
     shapes=_shapes(
         conv1=(6, 3, 5, 5),
         conv2=(16, 6, 5, 5),
@@ -117,9 +131,9 @@ LENET5 = Model(
 MNIST_CNN = Model(
     name="mnist_cnn",
     title="CNN on MNIST",
+    task=CLASSES,
     data=mnist.load,
-    image=(1, 28, 28),
-    classes=10,
+    observation=(1, 28, 28),
     shapes=_shapes(conv1=(10, 1, 3, 3), dense1=(100, 1960), dense2=(10, 100)),
     initialize=xavier_uniform,
     hp=Adam(batch_size=8, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
@@ -129,7 +143,32 @@ MNIST_CNN = Model(
     traits=frozenset(["adam", "convolution", "pool"]),
 )
 
-MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN))
+LSTM = Model(
+    name="lstm",
+    title="LSTM on a sine wave",
+    task=VALUES,
+    data=wave.load,
+    observation=(wave.STEPS, 1),
+    shapes=OrderedDict(
+        [
+            ("dense1.weight", (5, 1)),
+            ("dense1.bias", (5,)),
+            ("lstm.input.weight", (20, 5)),
+            ("lstm.recurrent.weight", (20, 5)),
+            ("lstm.bias", (20,)),
+            ("dense2.weight", (1, 5)),
+            ("dense2.bias", (1,)),
+        ]
+    ),
+    initialize=xavier_uniform,
+    hp=Adam(batch_size=20, learning_rate=1e-2, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
+    whole=(2000, 20),
+    quick=(2000, 5),
+    multiply_adds=(wave.STEPS * (5 + 20 * 5 + 20 * 5 + 5), wave.STEPS * 5),
+    traits=frozenset(["adam", "lstm"]),
+)
+
+MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM))
 
 
 def find(name):

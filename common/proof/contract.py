@@ -11,7 +11,7 @@ load        images, labels, settings            NumPy arrays (x, y) as this fram
 symbol      settings, hp                        the network, without an activation on its last layer
 loss        network, settings, hp, weights      loss, optimiser, initial weights: the model
 train       model, batches                      yield the loss of each step of one pass
-predict     model, x                            scores (n, 10) of every row
+predict     model, x                            what the network says of every row
 evaluate    scores, labels                      accuracy in [0, 1]
 weights     model                               the weights, canonical, as NumPy float32 arrays
 wait        model                               return when the device has finished its work
@@ -20,6 +20,10 @@ wait        model                               return when the device has finis
 Shapes and units
     images: (n, channels, height, width) float32, in [0, 1] but for probes.
     labels: (n,) int64, class numbers from 0.
+    scores: (n, classes) float32.
+    Where the model's task is to go on with sequences, these three are sequences (n, steps,
+    features), targets of the same shape, and values (n, 2 steps, features): as many steps again as
+    it was given, each fed with the one before. ``evaluate`` gives their root mean square error.
     hp: one of ``common.given.hyperparameters``, with the model's kind of optimiser.
     weights: dict of float32 arrays, names and shapes as in the model's description.
     batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.
@@ -29,10 +33,11 @@ Shapes and units
     model: whatever ``train`` and ``predict`` need; opaque to the caller.
 
 Settings
-    A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW" or "NHWC",
-    of the arrays that ``load`` returns), ``precision`` ("float32") and ``threads`` are always
-    there; ``ties`` is "all" where a pool gives the gradient to each of several equal maxima, and
-    ``adam_epsilon`` and ``adam_scalars`` say in what Adam differs by nature (``reference.Named``).
+    A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW", "NHWC", or
+    "NTC" of sequences: of the arrays that ``load`` returns), ``precision`` ("float32") and
+    ``threads`` are always there; ``ties`` is "all" where a pool gives the gradient to each of
+    several equal maxima, and ``adam_epsilon`` and ``adam_scalars`` say in what Adam differs by
+    nature (``reference.Named``).
     The rest are switches in the framework's own terms, read back from it where it can tell.
     ``not_in_force`` lists those that were asked for but cannot act on this machine, such as cuDNN's
     autotune without a GPU.
@@ -54,15 +59,22 @@ SIGNATURES = {
     "wait": ("model",),
 }
 
+LAYOUTS = ("NCHW", "NHWC", "NTC")
 LANES = ("same", "best")
 
 REQUIRED_SETTINGS = ("device", "layout", "precision", "threads", "not_in_force")
 
 
-def problems(module):
-    """What keeps ``module`` from the contract, as a list of sentences; empty if it keeps it."""
+def problems(module, task):
+    """What keeps ``module`` from the contract, as a list of sentences; empty if it keeps it.
+
+    task: the model's, which has its own words for what ``load`` and ``evaluate`` take.
+    """
     found = []
+    words = {"images": task.observations, "labels": task.targets, "scores": task.outputs}
     for name, arguments in SIGNATURES.items():
+        if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
+            arguments = tuple(words.get(argument, argument) for argument in arguments)
         function = getattr(module, name, None)
         if not inspect.isfunction(function):
             found.append("%s() is missing" % name)
@@ -86,8 +98,8 @@ def problems(module):
 def settings_problems(settings):
     """What is wrong with a settings dict that ``configure`` returned; empty if nothing is."""
     found = ["setting %r is missing" % key for key in REQUIRED_SETTINGS if key not in settings]
-    if settings.get("layout") not in ("NCHW", "NHWC"):
-        found.append("layout is %r, not NCHW or NHWC" % settings.get("layout"))
+    if settings.get("layout") not in LAYOUTS:
+        found.append("layout is %r, not %s" % (settings.get("layout"), " or ".join(LAYOUTS)))
     for key, choices in CHOICES._asdict().items():
         if settings.get(key, choices[0]) not in choices:
             found.append("%s is %r, not %s" % (key, settings[key], " or ".join(choices)))

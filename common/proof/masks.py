@@ -17,7 +17,7 @@ from collections import namedtuple
 import numpy as np
 
 from common.given import models
-from common.proof import probes
+from common.proof import probes, tasks
 
 SEEN = 9  # observations whose masks are seen: the first ones of a batch
 RATES = (0.15, 0.3, 0.4)  # no two alike, so that exchanged layers show, and none the recipe's
@@ -39,7 +39,8 @@ backward: {layer: (measured, expected)} of what came back: through the first two
 def batch(batch_size):
     """(weights, images, labels) of a training step that shows the masks."""
     model = models.CNN
-    weights = probes.certain(probes.zeros(model))
+    task = tasks.of(model)
+    weights = task.certain(probes.zeros(model))
     for layer in ("conv1", "conv2"):
         weights[layer + ".weight"][:, 0, 1, 1] = 1  # every channel shows the first
     for layer in ("conv3", "conv4"):
@@ -51,7 +52,7 @@ def batch(batch_size):
     weights["dense1.weight"][:] = SMALL
     for hidden in range(512):
         weights["dense2.weight"][1 + hidden % SEEN, hidden] = 1 / 16.0
-    images, labels = probes.counted(model, batch_size, SEEN)
+    images, labels = task.counted(batch_size, SEEN)
     for row in (0, 1):
         for column in (0, 1):
             images[:, :, row::4, column::4] = 1

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from common.given import batches, hyperparameters
-from common.proof import edges, probes
+from common.proof import edges, probes, tasks
 from common.proof.reference import EXACT, ROUNDED, USUAL, Reference, unit
 
 SEED = 0  # of weights, batches and images
@@ -19,8 +19,6 @@ STEPS = 20  # of the recipe model
 SEARCHED = 1280  # images, for some that stand on no edge
 LATE = 60  # steps after which updates are compared again
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
-PLAIN = np.float32(1)
-BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
 
@@ -60,18 +58,16 @@ class Oracle:
         self.recipe_hp = hyperparameters.without_dropout(model.hp)
         self.weights = model.initialize(model.shapes, SEED)
         self.biased = probes.biased(model, SEED)
-        self.certain = probes.certain(self.biased)
-        if "sigmoid" in model.traits:  # which bright images only saturate
-            last = probes.layers(model)[-1] + ".weight"
-            self.certain[last] = BRIGHT * self.certain[last]
+        self.task = tasks.of(model)
+        self.certain = self.task.certain(self.biased)
         # For Adam whatever begins late shows in a step that has many without gradient before it.
         adam = "adam" in model.traits
         self.bright_hp = self.gradient_hp._replace(beta2=1 - 2.0**-7) if adam else self.gradient_hp
         self.silent_steps = LATE if adam else 1
         size = model.hp.batch_size
         count = max(STEPS * size, SEARCHED)
-        self.images, self.labels = probes.images(model, count, SEED)
-        self.test_images, _ = probes.images(model, IMAGES, SEED + 1)
+        self.images, self.labels = self.task.observations(count, SEED)
+        self.test_images, _ = self.task.observations(IMAGES, SEED + 1)
         first = slice(STEPS * size)
         self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
@@ -90,20 +86,23 @@ class Oracle:
             self.kept[key] = compute()
         return self.kept[key]
 
-    def clear(self, key, count, hp, weights, rounded=None, scale=PLAIN):
+    def clear(self, key, count, hp, weights, rounded=None, bright=False):
         """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
 
         Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
         float32 has come to in place of these weights, if it is not the same. ValueError if there
-        is no such image.
+        is no such image. ``bright``: 64 times as bright.
         """
+        images, labels = self.images, self.labels
+        if bright:
+            images, labels = self.task.bright(images, labels)
         both = weights, weights if rounded is None else rounded
 
         def search():
             networks = [one.model(hp, own)[0] for one, own in zip(self.references(), both)]
             found, first, size = [], 0, 16
-            while len(found) < count and first < len(self.images):
-                part = scale * self.images[first : first + size]
+            while len(found) < count and first < len(images):
+                part = images[first : first + size]
                 clear = edges.clear(self.references(), networks, part)
                 found += list(first + np.flatnonzero(clear))
                 first += size
@@ -113,7 +112,7 @@ class Oracle:
         if not len(chosen):
             raise ValueError("every image stands on an edge, or the weights are not finite")
         chosen = np.resize(chosen, count)  # repeated where too few stand clear
-        return scale * self.images[chosen], self.labels[chosen]
+        return images[chosen], labels[chosen]
 
     def scores(self, key, weights, images):
         """(exact scores, their unit) of ``images``; kept as ``key`` unless it is None."""
@@ -123,11 +122,12 @@ class Oracle:
             return np.append(both[0], unit(*both))
 
         found = compute() if key is None else self._keep(key, compute)
-        return found[:-1].reshape(len(images), -1), float(found[-1])
+        return found[:-1].reshape((len(images),) + self.task.outputs), float(found[-1])
 
     def silent(self):
-        """A batch that leaves no gradient under ``certain``: its softmax is exactly 1 and 0."""
-        return BRIGHT * self.images[:GRADIENT_BATCH], np.zeros(GRADIENT_BATCH, np.int64)
+        """A batch that leaves no gradient under ``certain``."""
+        images, _ = self.task.bright(self.images[:GRADIENT_BATCH], self.labels[:GRADIENT_BATCH])
+        return images, self.task.silent(GRADIENT_BATCH)
 
     def plain_step(self, as_named):
         """(images, labels, ``Step``) of the gradient model."""
@@ -143,7 +143,7 @@ class Oracle:
         """(images, labels, ``Step``) of the bright model, after its silent steps."""
 
         def compute():
-            pair = self.clear("bright", GRADIENT_BATCH, self.bright_hp, self.certain, scale=BRIGHT)
+            pair = self.clear("bright", GRADIENT_BATCH, self.bright_hp, self.certain, bright=True)
             training = Training(self.references(as_named), self.bright_hp, self.certain)
             for _ in range(self.silent_steps):
                 training.step(*self.silent())
@@ -216,7 +216,8 @@ class Oracle:
 
         found = self._keep(" ".join(("trajectory",) + as_named), compute)
         losses, rounded, units, scores = np.split(found[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
-        return losses, rounded, units, scores.reshape(IMAGES, -1), float(found[-1])
+        scores = scores.reshape((IMAGES,) + self.task.outputs)
+        return losses, rounded, units, scores, float(found[-1])
 
     def _side_by_side(self, jobs):
         """``_run`` of each (reference, weights), one on a core: but for products NumPy uses one."""
@@ -238,5 +239,5 @@ class Oracle:
             losses.append(float(loss))
             if stopped.is_set():
                 return None
-        x, _ = module.load(self.test_images, np.zeros(IMAGES, np.int64), settings)
+        x, _ = module.load(self.test_images, self.task.none(IMAGES), settings)
         return losses, module.predict(model, x)

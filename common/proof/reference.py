@@ -89,9 +89,8 @@ class Reference:
         return self.module.loss(network, self.settings, hp, weights)
 
     def scores(self, hp, weights, images):
-        """Scores (n, classes) of ``images``."""
-        labels = np.zeros(len(images), np.int64)
-        x, _ = self.module.load(images, labels, self.settings)
+        """Scores of ``images``, a row for each."""
+        x, _ = self.module.load(images, None, self.settings)
         return self.module.predict(self.model(hp, weights), x)
 
 

@@ -21,19 +21,11 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.given import hyperparameters
+from common.given import hyperparameters, models
 from common.given import weights as canonical
 from common.proof import contract, dropout, masks, probes, updates
 from common.proof.check import Check
-from common.proof.oracle import (
-    BRIGHT,
-    LATE,
-    MOMENTUM_BATCH,
-    PROBE_BATCH,
-    SEED,
-    STEPS,
-    Oracle,
-)
+from common.proof.oracle import LATE, MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS, Oracle
 from common.proof.reference import CHOICES, MULTIPLE, distance, named, unit
 
 RUNGS = (
@@ -56,6 +48,7 @@ BATCHES_SHA256 = {
     "mlp": "aa4e852c90f00651cf0d95c8b7ab8de34a9c260c961a06f28aeb24bf74da3c8a",
     "lenet5": "a748df98ee5375cd9949e5b0e1c631fb94f1984bc20606c1a0b39fbbcfc7dbfe",
     "mnist_cnn": "9fa34f650240123200c2bdb6bf06bd8222415692cf387de6cc6d26bb105113a6",
+    "lstm": "8741d8a32e0aa93496cea135850598c9502df04c1084793c4da3bdaa48be9e4e",
 }
 
 
@@ -69,7 +62,7 @@ class Certifier:
 
     def __init__(self, model, threads, kept=None):
         self.oracle = Oracle(model, threads, {} if kept is None else kept)
-        self.model, self.threads = model, threads
+        self.model, self.threads, self.task = model, threads, self.oracle.task
         self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
 
     def take(self, module, lane):
@@ -90,7 +83,7 @@ class Certifier:
         return self.module.load(images.copy(), labels.copy(), self.settings)
 
     def _scores(self, model, images):
-        x, _ = self._load(images, np.zeros(len(images), np.int64))
+        x, _ = self._load(images, self.task.none(len(images)))
         return self.module.predict(model, x)
 
     def _train(self, model, pairs):
@@ -143,13 +136,13 @@ class Certifier:
     def _probe_batch(self):
         if "dropout" in self.model.traits:
             return masks.batch(PROBE_BATCH)[1:]
-        return probes.counted(self.model, PROBE_BATCH, masks.SEEN)
+        return self.task.counted(PROBE_BATCH, masks.SEEN)
 
     def _probe(self, seed):
         """The probe model, built with this seed, and the weights that it was given."""
         settings = self.module.configure(self.lane, self.threads, seed)
         hp = self._probe_hp()
-        weights = probes.certain(probes.zeros(self.model))
+        weights = self.task.certain(probes.zeros(self.model))
         if "dropout" in self.model.traits:
             weights = masks.batch(PROBE_BATCH)[0]
         network = self.module.symbol(settings, hp)
@@ -165,7 +158,7 @@ class Certifier:
         def run():
             model, weights = self._probe(SEED)
             batch = self._probe_batch()
-            ordered = [probes.counted(self.model, PROBE_BATCH, count) for count in COUNTS]
+            ordered = [self.task.counted(PROBE_BATCH, count) for count in COUNTS]
             self._scores(model, batch[0][:1])  # leaves prediction mode behind, as between epochs
             losses, after = [], [weights]
             for loss, weights in self._train(model, [batch, batch] + ordered):
@@ -185,7 +178,7 @@ class Certifier:
         digest = hashlib.sha256()
         for images, labels in self.oracle.pairs:
             digest.update(images.tobytes())
-            digest.update(labels.astype("<i8").tobytes())
+            digest.update(self.task.digested(labels))
         known = BATCHES_SHA256[self.model.name]
         yield Check(
             "sha256 of the shared batches",
@@ -198,15 +191,15 @@ class Certifier:
         x = np.asarray(x)
         if self.settings["layout"] == "NHWC":
             x = x.transpose(0, 3, 1, 2)
-        y = np.asarray(y)
-        y = y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.reshape(-1)
+        y = self.task.loaded(np.asarray(y))
         pixels = np.size(images) if x.shape != images.shape else np.count_nonzero(x != images)
         detail = "load() changed %d pixels" % pixels
         if pixels and np.array_equal(x, images.swapaxes(2, 3)):
             detail = "load() swapped height and width"
         yield Check("pixels that load() changed", pixels, 0, detail)
-        wrong = np.count_nonzero(y != labels)
-        yield Check("labels that load() changed", wrong, 0, "load() changed %d labels" % wrong)
+        wrong = np.size(labels) if y.shape != labels.shape else np.count_nonzero(y != labels)
+        detail = "load() changed %d %s" % (wrong, self.model.task.targets)
+        yield Check("targets that load() changed", wrong, 0, detail)
         losses, _, _ = self._probe_run()
         counts = (masks.SEEN, masks.SEEN) + COUNTS
         yield Check(
@@ -241,7 +234,8 @@ class Certifier:
     def forward(self):
         """Scores of several batches, the last one partial, and of images 64 times as bright."""
         oracle, images = self.oracle, self.oracle.test_images
-        for what, part in (("scores", images), ("scores, bright", BRIGHT * images[:40])):
+        bright, _ = self.task.bright(images[:40], self.task.none(40))
+        for what, part in (("scores", images), ("scores, bright", bright)):
             exact, allowed = oracle.scores(what, oracle.biased, part)
             scores = self._scores(self._gradient_model(), part)
             check = self._scores_check(what, exact, allowed, scores)
@@ -260,7 +254,7 @@ class Certifier:
 
     def _first_layer_off(self, images):
         """Name the first layer whose real weights, with all behind it passing through, are off."""
-        for layer in [None] + probes.layers(self.model):
+        for layer in [None] + list(probes.layers(self.model)):
             weights = probes.up_to(self.model, layer, self.oracle.biased)
             exact, allowed = self.oracle.scores(None, weights, images)
             scores = self._scores(self._build(self.oracle.gradient_hp, weights), images)
@@ -301,8 +295,9 @@ class Certifier:
         ):
             for check in self._updates(what, before, after, step):
                 yield check
-        for check in self._unlikely():
-            yield check
+        if self.model.task is models.CLASSES:
+            for check in self._unlikely():
+                yield check
 
     def _updates(self, what, start, ours, step):
         """A check for each tensor, in backward order: the first one off is where it went wrong."""
@@ -314,11 +309,11 @@ class Certifier:
         """A label that has no chance at all still has its loss, and its gradient."""
         losses, pairs, _ = self._probe_run()
         before, after = pairs[0]
-        last = probes.layers(self.model)[-1] + ".bias"
+        last = list(self.model.shapes)[-1]
         batch = self._probe_batch()
         right = self.oracle.certain_update(self.named, self._probe_hp(), before, batch)
         shares = (np.float64(after[last]) - before[last])[1:] / right[1:]
-        expected = probes.CERTAIN * masks.SEEN / PROBE_BATCH
+        expected = self.task.CERTAIN * masks.SEEN / PROBE_BATCH
         detail = "the loss of all but impossible labels is %.4g, not about %.4g: look for a " % (
             losses[0],
             expected,
@@ -541,15 +536,14 @@ class Certifier:
 
     def accuracy(self):
         """After the recipe's 20 steps every score is the reference's; evaluate() counts rightly."""
-        scores, labels, right = probes.graded(self.model.classes)
+        scores, labels, right = self.task.graded()
         measured = float(self.module.evaluate(scores, labels))
-        detail = "evaluate() gives %.4f where %d of %d rows are right" % (
+        detail = "evaluate() gives %.4f where the %s is %.4f" % (
             measured,
+            self.model.task.figure,
             right,
-            len(labels),
         )
-        error = abs(measured - right / float(len(labels)))
-        yield Check("rows counted", error, 1e-6, detail)
+        yield Check("rows counted", abs(measured - right), 1e-6, detail)
         model, _, _ = self._recipe_run()
         _, _, _, exact, allowed = self.oracle.trajectory(self.named)
         scores = self._scores(model, self.oracle.test_images)

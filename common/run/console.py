@@ -9,7 +9,7 @@ import frameworks
 from common.host import machine
 
 
-def announce(framework, version, title, lane, settings, facts, dataset, recipe, epochs):
+def announce(framework, version, model, lane, settings, facts, dataset, recipe, epochs):
     """Say on what, with what and how far a run will go."""
     off = settings["not_in_force"]
     switches = ", ".join(
@@ -18,14 +18,14 @@ def announce(framework, version, title, lane, settings, facts, dataset, recipe, 
         if name != "not_in_force"
     )
     print("%s %s" % (framework.title, version))
-    print("network    %s" % title)
+    print("network    %s" % model.title)
     print("machine    %s" % machine.described(facts))
     if facts["gpus"] and settings["device"] == "cpu":
         print("gpu        %s" % unused_gpu(framework, facts))
     print("settings   lane %s: %s" % (lane, switches))
     print("data       %s" % dataset.name)
-    images = len(dataset.train_labels)
-    print("recipe     %s: %d images, %d epochs" % (recipe, images, epochs), flush=True)
+    what = (recipe, len(dataset.train_labels), model.task.observations, epochs)
+    print("recipe     %s: %d %s, %d epochs" % what, flush=True)
 
 
 def unused_gpu(framework, facts):
@@ -39,21 +39,22 @@ def unused_gpu(framework, facts):
 
 
 @contextmanager
-def progress(label, steps, batch_size):
+def progress(label, steps, batch_size, noun):
     """A progress bar of one epoch; yields the function that takes a block's (losses, seconds)."""
     with tqdm(total=steps, desc=label, unit="step", mininterval=0.5) as bar:
 
         def report(losses, seconds):
             rate = len(losses) * batch_size / seconds
-            bar.set_postfix_str("loss %.4f, %.0f images/s" % (losses[-1], rate), refresh=False)
+            text = "loss %.4f, %.0f %s/s" % (losses[-1], rate, noun)
+            bar.set_postfix_str(text, refresh=False)
             bar.update(len(losses))
 
         yield report
 
 
-def summary(result, path):
+def summary(result, model, path):
     """A finished run in a few lines of text."""
-    accuracy, times, proof = result["accuracy"], result["timings"], result["certificate"]
+    times, proof = result["timings"], result["certificate"]
     failed = [rung["rung"] for rung in proof["rungs"] if not rung["passed"]]
     lines = ["", "certificate  FAILED at: %s" % ", ".join(failed)]
     if proof["passed"]:
@@ -62,16 +63,23 @@ def summary(result, path):
     if late:
         word = "as the first" if late["passed"] else "NOT as the reference's: " + late["detail"]
         lines.append("updates      after %d steps %s" % (late["steps"], word))
-    percent = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
-    line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
-    lines.append("%s, %d images)" % (line, accuracy["n"]))
+    if "accuracy" in result:
+        accuracy = result["accuracy"]
+        percent = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
+        line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
+        lines.append("%s, %d images)" % (line, accuracy["n"]))
+    else:
+        error = result["error"]
+        told = (error["one_step_ahead"], error["free_running"], error["of_the_mean"])
+        lines.append("error        %.4f one step ahead, %.4f free-running; the mean's: %.4f" % told)
     if proof["passed"]:  # no time without the proof that the right thing was timed
         step = times["step"]
         spread = tuple(1000 * seconds for seconds in [step["median"]] + step["quartiles"])
         whole = (times["train"], times["first_step"])
         lines.append("training     %.1f s, first step %.2f s" % whole)
         lines.append("step         %.1f ms median, quartiles %.1f to %.1f" % spread)
-        line = "throughput   %.0f images/s" % times["images_per_second"]
+        told = (times["images_per_second"], model.task.observations)
+        line = "throughput   %.0f %s/s" % told
         if "share_of_matmul" in times:
             line += ", %.0f%% of this machine's matrix product" % (100 * times["share_of_matmul"])
         lines.append(line)

@@ -20,7 +20,7 @@ from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
 from common.proof import certificate, contract, updates
-from common.run import clocks, console, results
+from common.run import clocks, console, measures, results
 
 
 def parse(arguments):
@@ -39,7 +39,9 @@ def parse(arguments):
     parser.add_argument("--epochs", type=number, metavar="N", help="passes over the images")
     parser.add_argument("--lane", choices=contract.LANES, default="same", help="the settings")
     parser.add_argument("--seed", type=int, default=0, help="of weights, batches and dropout")
-    parser.add_argument("--train-images", type=number, metavar="N", help="the first N")
+    parser.add_argument(
+        "--train-images", type=number, metavar="N", help="or sequences: the first N"
+    )
     parser.add_argument("--test-images", type=number, metavar="N", help="the first N")
     parser.add_argument("--dropout", choices=("on", "off"), default="on", help="by default on")
     parser.add_argument(
@@ -47,7 +49,7 @@ def parse(arguments):
     )
     parser.add_argument("--weights", metavar="IN.npz", help="initial weights, not Xavier's")
     parser.add_argument("--save-weights", metavar="OUT.npz", help="trained weights")
-    parser.add_argument("--save-scores", metavar="OUT.npz", help="test scores, one array (n, 10)")
+    parser.add_argument("--save-scores", metavar="OUT.npz", help="test scores, one array")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
     if not 0 <= options.seed < 2**32:
@@ -101,8 +103,9 @@ def run(options):
     settings = module.configure(options.lane, options.threads, options.seed)
     kind = recipe(options, description, settings["device"])
     hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
-    dataset = take(description.data(options.data), options.train_images, options.test_images)
-    batches.order(options.train_images, hp.batch_size, options.seed, 0)  # enough for a batch?
+    noun = description.task.observations
+    dataset = take(description.data(options.data), options.train_images, options.test_images, noun)
+    batches.order(options.train_images, hp.batch_size, options.seed, 0, noun)  # enough for a batch?
     facts, versions = machine.facts(), machine.versions(framework.package)
     path = options.out or result_path(options, dataset, facts)
     files.check_writable(path)
@@ -110,7 +113,7 @@ def run(options):
     console.announce(
         framework,
         version,
-        description.title,
+        description,
         options.lane,
         settings,
         facts,
@@ -170,7 +173,7 @@ def run(options):
     if options.save_scores:
         with files.atomic_write(options.save_scores) as file:
             np.savez(file, scores=scores)
-    print(console.summary(result, path))
+    print(console.summary(result, description, path))
     return result
 
 
@@ -208,49 +211,34 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     predicted = clock()
     if not np.isfinite(scores).all():  # the last update may have spoilt what its loss did not show
         raise clocks.NotFinite("a score in prediction")
-    accuracy = checked_accuracy(module, scores, dataset.test_labels)
+    description = models.find(options.model)
+    figures = measures.measure(module, description.task, scores, dataset.test_labels)
 
     times = clocks.summary(passes, hp.batch_size)
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if settings["device"] == "cpu":
-        forward, first = models.find(options.model).multiply_adds
+        forward, first = description.multiply_adds
         operations = times["images_per_second"] * 2 * (3 * forward - first)
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
-    interval = results.wilson_interval(accuracy, len(scores))
-    result.update(
-        losses=losses,
-        accuracy={"value": accuracy, "n": len(scores), "interval": interval},
-        timings=times,
-        peak_memory_bytes=machine.peak_memory(),
-    )
+    result.update(losses=losses)
+    result.update(figures)
+    result.update(timings=times, peak_memory_bytes=machine.peak_memory())
     return model, scores
 
 
 def train(module, model, x, y, options, hp, losses):
     """All epochs, each a ``clocks.Pass``, with a progress bar; ``losses`` grows with every step."""
     steps, passes = len(x) // hp.batch_size, []
+    noun = models.find(options.model).task.observations
     for epoch in range(options.epochs):
         label = "epoch %d/%d" % (epoch + 1, options.epochs)
-        with console.progress(label, steps, hp.batch_size) as report:
+        with console.progress(label, steps, hp.batch_size, noun) as report:
             shared = batches.batches(x, y, hp.batch_size, options.seed, epoch)
             passes.append(clocks.timed_pass(module, model, shared, losses, report))
         given = len(passes[-1].losses)
         if given != steps:
             raise clocks.Stop("train() yielded %d losses for %d batches" % (given, steps))
     return passes
-
-
-def checked_accuracy(module, scores, labels):
-    """What ``evaluate`` returns; Stop unless it is the share of rows whose label scores highest."""
-    if len(scores) != len(labels):
-        sizes = (len(scores), len(labels))
-        raise clocks.Stop("predict() returned %d rows of scores for %d images" % sizes)
-    accuracy = float(module.evaluate(scores, labels))
-    right = int((scores.argmax(1) == labels).sum())
-    if abs(accuracy * len(labels) - right) > 0.01:  # float32 may round the last digits
-        sizes = (accuracy, right, len(labels))
-        raise clocks.Stop("evaluate() returned %s, but %d of %d images are right" % sizes)
-    return accuracy
 
 
 def source_sha256(module):

@@ -95,8 +95,8 @@ def weights(model):
     """Every weight under its canonical name, in the run's precision: float64 is not rounded."""
     found = {}
     for layer in model[0]:
-        for kind, w in zip((".weight", ".bias"), layer.canonical()):
-            found[layer.name + kind] = np.array(to_numpy(w), order="C")
+        for kind, w in zip(layer.kinds, layer.canonical()):
+            found["%s.%s" % (layer.name, kind)] = np.array(to_numpy(w), order="C")
     return found
 
 

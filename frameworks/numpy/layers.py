@@ -1,4 +1,4 @@
-"""What the NumPy models are built from: layers and a loss.
+"""What the NumPy models are built from: layers and losses.
 
 A network is a list of layers. ``x = layer.forward(x, training)`` goes through the list,
 ``g = layer.backward(g)`` back; then each layer with a name holds its gradients, and the optimiser
@@ -19,18 +19,19 @@ class Layer:
     """What layers share: parameters, if any, and buffers that are reused in each step."""
 
     parameters = gradients = ()
+    kinds = ("weight", "bias")
 
     def __init__(self, settings, name=None):
         self.settings, self.dtype, self.name = settings, settings["precision"], name
         self.buffers = {}
 
-    def put(self, weight, bias):
-        """Copy the initial weights, given in this layer's own layout."""
-        self.parameters = [xp.array(w, self.dtype, order="C") for w in (weight, bias)]
+    def put(self, *weights):
+        """Copy the initial weights, given in this layer's own layout, in the order of its kinds."""
+        self.parameters = [xp.array(w, self.dtype, order="C") for w in weights]
         self.gradients = [xp.zeros_like(w) for w in self.parameters]
 
     def canonical(self):
-        """Weight and bias in the canonical layout."""
+        """The weights in the canonical layout."""
         return self.parameters
 
     def buffer(self, name, *shape):
@@ -48,7 +49,7 @@ def put(network, weights):
     """Copy canonical weights into the layers that have a name."""
     for layer in network:
         if layer.name:
-            layer.put(weights[layer.name + ".weight"], weights[layer.name + ".bias"])
+            layer.put(*(weights["%s.%s" % (layer.name, kind)] for kind in layer.kinds))
 
 
 class Dropout(Layer):
@@ -91,7 +92,7 @@ class Flatten(Layer):
 
 
 class Dense(Layer):
-    """A matrix product and a bias."""
+    """A matrix product and a bias, on the last axis."""
 
     def __init__(self, settings, name, input_gradient=True):
         super().__init__(settings, name)
@@ -101,14 +102,15 @@ class Dense(Layer):
         """Keep x for the way back."""
         self.x = x
         weight, bias = self.parameters
-        return xp.matmul(x, weight.T) + bias  # (N, out)
+        return xp.matmul(x, weight.T) + bias  # (N, out), or (N, T, out) of sequences
 
     def backward(self, g):
         """Compute the gradients of weight and bias; return that of x, where it is needed."""
         weight, bias = self.gradients
-        xp.matmul(g.T, self.x, out=weight)
-        bias[:] = g.sum(0)
-        return xp.matmul(g, self.parameters[0]) if self.input_gradient else None  # (N, in)
+        rows = g.reshape(-1, g.shape[-1])
+        xp.matmul(rows.T, self.x.reshape(-1, self.x.shape[-1]), out=weight)
+        bias[:] = rows.sum(0)
+        return xp.matmul(g, self.parameters[0]) if self.input_gradient else None  # as x
 
 
 class Convolution(Layer):
@@ -234,18 +236,90 @@ class ReLU(Layer):
         yield x, np.abs(x)
 
 
+def sigmoid(x):
+    """1 / (1 + exp(-x))."""
+    with np.errstate(over="ignore"):  # an infinite exp gives the right 0
+        return 1 / (1 + xp.exp(-x))
+
+
 class Sigmoid(Layer):
     """1 / (1 + exp(-x))."""
 
     def forward(self, x, training):
         """Keep the result for the way back."""
-        with np.errstate(over="ignore"):  # an infinite exp gives the right 0
-            self.out = 1 / (1 + xp.exp(-x))
+        self.out = sigmoid(x)
         return self.out
 
     def backward(self, g):
         """Multiply by the slope."""
         return g * self.out * (1 - self.out)
+
+
+class LSTM(Layer):
+    """Long short-term memory with a forget gate, on sequences (N, T, in).
+
+    c = f c + i g and h = o tanh(c), where i, f, o are sigmoids and g is the tanh of their quarters
+    of W x + R h + b. The gradient goes back over the steps of a chunk, and not into the one before:
+    truncated back-propagation through time.
+    """
+
+    kinds = ("input.weight", "recurrent.weight", "bias")
+
+    def __init__(self, settings, name, chunk):
+        super().__init__(settings, name)
+        self.chunk = chunk
+
+    def forward(self, x, training, state=None):
+        """Go through the steps from ``state``, (h, c), or from zeros; leave the last one behind."""
+        weight, recurrent, bias = self.parameters
+        zeros = xp.zeros((len(x), recurrent.shape[1]), self.dtype)
+        h, c = state or (zeros, zeros)
+        self.steps, hs = [], []
+        for t in range(x.shape[1]):
+            a = xp.matmul(x[:, t], weight.T) + xp.matmul(h, recurrent.T) + bias  # (N, 4 units)
+            i, f, g, o = xp.split(a, 4, 1)
+            i, f, g, o = sigmoid(i), sigmoid(f), xp.tanh(g), sigmoid(o)
+            self.steps.append((x[:, t], h, c, i, f, g, o))
+            c = f * c + i * g
+            h = o * xp.tanh(c)
+            hs.append(h)
+        self.state = h, c
+        return xp.stack(hs, 1)  # (N, T, units)
+
+    def backward(self, upper):
+        """Compute the gradients of the weights, step by step; return that of the input."""
+        weight, recurrent, _ = self.parameters
+        for gradient in self.gradients:
+            gradient[:] = 0
+        dx, last = [], self.state[1]
+        dh = dc = xp.zeros_like(last)
+        for t in reversed(range(len(self.steps))):
+            x, h, c, i, f, g, o = self.steps[t]
+            if (t + 1) % self.chunk == 0:  # what comes after belongs to the next chunk
+                dh = dc = xp.zeros_like(last)
+            dh = dh + upper[:, t]
+            squashed = xp.tanh(last)
+            dc = dc + dh * o * (1 - squashed**2)
+            parts = (
+                dc * g * i * (1 - i),
+                dc * c * f * (1 - f),
+                dc * i * (1 - g**2),
+                dh * squashed * o * (1 - o),
+            )
+            da = xp.concatenate(parts, 1)  # (N, 4 units)
+            for gradient, part in zip(
+                self.gradients, (xp.matmul(da.T, x), xp.matmul(da.T, h), da.sum(0))
+            ):
+                gradient += part
+            dx.append(xp.matmul(da, weight))
+            dh, dc, last = xp.matmul(da, recurrent), dc * f, c
+        return xp.stack(dx[::-1], 1)  # (N, T, in)
+
+
+def squared_error(values, targets):
+    """Squared error, mean over all values, and its gradient."""
+    difference = values - targets
+    return (difference**2).mean(), 2 * difference / difference.size
 
 
 def cross_entropy(scores, labels):

@@ -49,20 +49,13 @@ def symbol(settings, hp):
     return Network()
 
 
-def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
-    variables = network.trainable_variables
-    put(variables, weights)
+def adam(variables, hp):
+    """The function that moves the variables by their gradients."""
     means = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
     squares = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
     steps = tf.Variable(0.0, dtype=tf.float64)
 
-    def step(x, y):
-        with tf.GradientTape() as tape:
-            scores = network(x, training=True)
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)  # (N,)
-            step_loss = tf.reduce_mean(losses)
-        gradients = tape.gradient(step_loss, variables)  # not for x
+    def update(gradients):
         steps.assign_add(1)
         correction1, correction2 = (
             tf.cast(1 - tf.constant(beta, tf.float64) ** steps, tf.float32)
@@ -74,6 +67,22 @@ def loss(network, settings, hp, weights):
             w.assign_sub(
                 hp.learning_rate * (m / correction1) / (tf.sqrt(v / correction2) + hp.epsilon)
             )
+
+    return update
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    variables = network.trainable_variables
+    put(variables, weights)
+    update = adam(variables, hp)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            scores = network(x, training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)  # (N,)
+            step_loss = tf.reduce_mean(losses)
+        update(tape.gradient(step_loss, variables))  # not for x
         return step_loss
 
     return graphs(network, step, settings)

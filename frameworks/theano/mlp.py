@@ -43,25 +43,31 @@ def symbol(settings, hp):
     return x, (scores, scores), shared
 
 
-def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
-    _, (scores, _), shared = network
-    y = T.lvector("y")
-    # Theano merges the softmax and the cross-entropy into one operation that does not overflow.
-    cost = categorical_crossentropy(softmax(scores), y).mean()
-    gradients = T.grad(cost, list(shared.values()))  # none is asked for x
+def adam(shared, gradients, hp):
+    """The updates of shared variables by their gradients."""
     steps = theano.shared(np.float64(0))
     correction1, correction2 = (
         T.cast(1 - T.pow(np.float64(beta), steps + 1), "float32") for beta in (hp.beta1, hp.beta2)
     )
     updates = [(steps, steps + 1)]
-    for (name, w), g in zip(shared.items(), gradients):
-        w.set_value(weights[name])
-        m, v = (theano.shared(np.zeros_like(weights[name])) for _ in range(2))
+    for w, g in zip(shared, gradients):
+        m, v = (theano.shared(np.zeros_like(w.get_value())) for _ in range(2))
         new_m = hp.beta1 * m + (1 - hp.beta1) * g
         new_v = hp.beta2 * v + (1 - hp.beta2) * g * g
         change = (
             hp.learning_rate * (new_m / correction1) / (T.sqrt(new_v / correction2) + hp.epsilon)
         )
         updates += [(m, new_m), (v, new_v), (w, w - change)]
-    return compiled(network, y, cost, updates, settings)
+    return updates
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    _, (scores, _), shared = network
+    for name, w in shared.items():
+        w.set_value(weights[name])
+    y = T.lvector("y")
+    # Theano merges the softmax and the cross-entropy into one operation that does not overflow.
+    cost = categorical_crossentropy(softmax(scores), y).mean()
+    gradients = T.grad(cost, list(shared.values()))  # none is asked for x
+    return compiled(network, y, cost, adam(shared.values(), gradients, hp), settings)

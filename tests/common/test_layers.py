@@ -43,7 +43,10 @@ def images(seed=2):
 @pytest.mark.parametrize("name", LAYERS)
 def test_gradients_are_the_numerical_ones(name):
     """Of every input, weight and bias, for a loss that weighs each output differently."""
-    layer, x = LAYERS[name](), images()
+    check_gradients(LAYERS[name](), images())
+
+
+def check_gradients(layer, x):
     upper = np.random.RandomState(3).normal(size=layer.forward(x, True).shape)
     dx = layer.backward(upper.copy())
     checked = [(x, dx)] + list(zip(layer.parameters, layer.gradients))
@@ -91,3 +94,43 @@ def test_kinks_are_where_the_gradient_jumps():
     x = np.array([[[[1.0, 4.0], [3.5, 4.0]]]])  # two are equal: the next lower one is 0.5 away
     ((values, distances),) = blocks.MaxPool(SETTINGS).kinks(x)
     assert values.ravel().tolist() == [4.0] and distances.ravel().tolist() == [0.5]
+
+
+def lstm(chunk):
+    layer, random = blocks.LSTM(SETTINGS, "lstm", chunk), np.random.RandomState(1)
+    layer.put(*(random.normal(size=shape) for shape in ((12, 2), (12, 3), (12,))))
+    return layer
+
+
+def sequences():
+    return np.random.RandomState(2).normal(size=(4, 6, 2))
+
+
+def test_gradients_of_an_lstm_are_the_numerical_ones_in_one_chunk():
+    check_gradients(lstm(chunk=6), sequences())
+
+
+def test_a_truncated_gradient_is_that_of_chunks_whose_first_state_is_given():
+    whole, x = lstm(chunk=2), sequences()
+    upper = np.random.RandomState(3).normal(size=whole.forward(x, True).shape)
+    dx = whole.backward(upper)
+    part, state, sums = lstm(chunk=6), None, [0, 0, 0]
+    for first in (0, 2, 4):
+        steps = slice(first, first + 2)
+        part.forward(x[:, steps], True, state)
+        state = part.state
+        np.testing.assert_allclose(part.backward(upper[:, steps]), dx[:, steps], atol=1e-12)
+        sums = [one + gradient for one, gradient in zip(sums, part.gradients)]
+    for one, gradient in zip(sums, whole.gradients):
+        np.testing.assert_allclose(one, gradient, atol=1e-12)
+
+
+def test_dense_takes_sequences():
+    check_gradients(filled(blocks.Dense(SETTINGS, "dense"), 3, 2), sequences())
+
+
+def test_squared_error_is_the_definition():
+    values, targets = np.random.RandomState(4).normal(size=(2, 3, 4, 1))
+    value, g = blocks.squared_error(values, targets)
+    assert value == pytest.approx(((values - targets) ** 2).sum() / 12)
+    np.testing.assert_allclose(g, 2 * (values - targets) / 12)

@@ -10,10 +10,10 @@ import pytest
 from common.given import models
 from common.host import modules
 from common.host.files import ROOT
-from common.proof import edges, masks, probes
+from common.proof import edges, masks, tasks
 from common.proof.check import Check
 from common.proof.kept import Kept
-from common.proof.oracle import BRIGHT, Oracle
+from common.proof.oracle import Oracle
 from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import Certifier
 from tests.mistakes import outside
@@ -51,7 +51,7 @@ def test_the_registry_imports_nothing_of_the_project():
     assert not [n for n in imported(path) if n.startswith(("common", "frameworks", "reports"))]
 
 
-@pytest.mark.parametrize("scale", [np.float32(1), BRIGHT])
+@pytest.mark.parametrize("scale", [np.float32(1), tasks.BRIGHT])
 def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale):
     """By a few roundings of float32; and some of the others do not, if nudged by more."""
     hp, weights = oracle.gradient_hp, oracle.biased
@@ -138,12 +138,12 @@ def test_masks_are_read_off_the_weights():
 
 
 def test_graded_scores_tell_the_ways_of_counting_apart():
-    scores, labels, right = probes.graded(10)
+    scores, labels, right = tasks.of(models.CNN).graded()
     ranked = scores.argsort(1)
-    assert (ranked[:, -1] == labels).sum() == right
+    assert (ranked[:, -1] == labels).mean() == right
     half = len(labels) // 2
     ways = [
-        right / float(len(labels)),
+        right,
         (ranked[:half, -1] == labels[:half]).mean(),
         (ranked[:, -2:] == labels[:, None]).any(1).mean(),
         (ranked[:, -1] == (labels + 1) % 10).mean(),

@@ -212,7 +212,7 @@ def test_a_gpu_that_the_environment_does_not_use_is_named(name, words, capsys):
     for device, seen in (("cpu", True), ("cuda", False)):
         settings = {"device": device, "not_in_force": []}
         framework = modules.find(name)
-        console.announce(framework, "1.0", "CNN", "same", settings, facts, dataset, "quick", 3)
+        console.announce(framework, "1.0", CNN, "same", settings, facts, dataset, "quick", 3)
         assert (words in capsys.readouterr().out) == seen
 
 

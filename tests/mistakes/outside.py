@@ -533,7 +533,7 @@ def with_adam(module, rule):
     class Wrapped:
         def __init__(self, settings, hp, weights):
             self.settings, self.hp, self.steps = settings, hp, 0
-            self.weights = {n: np.float64(w) for n, w in weights.items()}
+            self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
             self.states = {n: {} for n in weights}
 
         def model(self, hp):
@@ -674,9 +674,90 @@ def epsilon_named_wrongly(module):
     )
 
 
+# LSTM
+
+
+def gates(weights, change):
+    """``weights`` with each of the LSTM's tensors, as (4, units, ...), changed."""
+    found = dict(weights)
+    for name, w in weights.items():
+        if name.startswith("lstm."):
+            quarters = w.reshape((4, -1) + w.shape[1:])
+            found[name] = np.ascontiguousarray(change(name, quarters)).reshape(w.shape)
+    return found
+
+
+def gates_in_another_order(module):
+    """Input, forget, output, cell, as TensorFlow's BlockLSTM nearly has them."""
+
+    def swap(weights):
+        return gates(weights, lambda name, quarters: quarters[[0, 1, 3, 2]])
+
+    return with_weights(module, swap, swap)
+
+
+def forget_gate_biased(module):
+    """The framework's own initial bias of 1 is added to the forget gate's."""
+
+    def put(weights):
+        bias = np.zeros_like(weights["lstm.bias"])
+        bias[5:10] = 1
+        return dict(weights, **{"lstm.bias": weights["lstm.bias"] + bias})
+
+    return with_weights(module, put)
+
+
+def two_biases_trained(module):
+    """cuDNN's two biases, which are added, each take the step."""
+
+    def change(steps, before, update, hp):
+        return dict(update, **{"lstm.bias": 2 * update["lstm.bias"]})
+
+    return with_updates(module, change)
+
+
+def recurrent_bias_lost(module):
+    """Of a bias that was divided among two, one half is left behind."""
+
+    def put(weights):
+        return dict(weights, **{"lstm.bias": weights["lstm.bias"] / 2})
+
+    return with_weights(module, put)
+
+
+def state_lost_before_running_free(module):
+    """The state behind the inputs is zero again when the network is fed with its own values."""
+
+    def predict(model, x):
+        values, steps = module.predict(model, x), x.shape[1]
+        again = module.predict(model, np.ascontiguousarray(values[:, steps - 1 : -1]))
+        return np.concatenate([values[:, :steps], again[:, :steps]], 1)
+
+    return replaced(module, predict=predict)
+
+
+def mean_of_absolute_differences(module):
+    """In place of the root of the mean square."""
+
+    def evaluate(values, targets):
+        return float(np.abs(values - targets).mean())
+
+    return replaced(module, evaluate=evaluate)
+
+
+def targets_one_step_off(module):
+    """A step's target is its own input, or the one before."""
+
+    def load(sequences, targets, settings):
+        return module.load(sequences, np.roll(targets, 1, 1), settings)
+
+    return replaced(module, load=load)
+
+
 # The rung, in which models (all, those with a trait, or one), and the mistakes.
 KNOWN = (
-    ("data", "", (height_and_width_swapped, labels_off_by_one, own_batch_order)),
+    ("data", "classes", (height_and_width_swapped, labels_off_by_one)),
+    ("data", "", (own_batch_order,)),
     ("weights", "", (biases_not_zero, biases_ignored, claims_bfloat16)),
     (
         "forward",
@@ -688,8 +769,9 @@ KNOWN = (
     (
         "gradient",
         "",
-        (learning_rate_written_in, bias_decay, bias_lost_on_the_way_back, probability_clipped),
+        (learning_rate_written_in, bias_decay, bias_lost_on_the_way_back),
     ),
+    ("gradient", "classes", (probability_clipped,)),
     ("gradient", "convolution", (weight_decay_on_kernels, convolution_backward_in_tf32)),
     ("gradient", "", (gradient_clipped,)),
     ("gradient", "momentum", (loss_summed, batch_size_written_in)),
@@ -734,9 +816,22 @@ KNOWN = (
     ),
     (
         "accuracy",
-        "",
+        "classes",
         (half_of_the_rows_counted, two_highest_counted, labels_off_in_evaluation),
     ),
+    ("data", "lstm", (targets_one_step_off,)),
+    (
+        "forward",
+        "lstm",
+        (
+            gates_in_another_order,
+            forget_gate_biased,
+            recurrent_bias_lost,
+            state_lost_before_running_free,
+        ),
+    ),
+    ("gradient", "lstm", (two_biases_trained,)),
+    ("accuracy", "values", (half_of_the_rows_counted, mean_of_absolute_differences)),
 )
 
 
@@ -745,6 +840,6 @@ def mistakes(model):
     return [
         Mistake(make.__name__, rung, lambda module, folder, make=make: make(module), None, None)
         for rung, trait, makes in KNOWN
-        if trait in model.traits | {"", model.name}
+        if trait in model.traits | {"", model.name, model.task.name}
         for make in makes
     ]

@@ -3,11 +3,11 @@
 import pytest
 
 from common.given.hyperparameters import without_dropout
-from common.proof import contract, probes
+from common.proof import contract, tasks
 
 
-def test_functions_are_those_of_the_contract_in_its_order(module):
-    assert contract.problems(module) == []
+def test_functions_are_those_of_the_contract_in_its_order(module, model):
+    assert contract.problems(module, model.task) == []
 
 
 @pytest.mark.parametrize("lane", contract.LANES)
@@ -17,17 +17,18 @@ def test_settings_are_complete(module, threads, lane):
     assert settings["precision"] == "float32"
 
 
-def test_predict_gives_a_row_of_scores_for_every_image(module, model, threads):
+def test_predict_gives_a_row_for_every_observation(module, model, threads):
     """The last partial batch too, whatever is left over."""
     settings = module.configure("same", threads, 0)
     hp = without_dropout(model.hp)._replace(batch_size=16)
     weights = model.initialize(model.shapes, 0)
     trained = module.loss(module.symbol(settings, hp), settings, hp, weights)
-    images, labels = probes.images(model, 65, 0)
+    task = tasks.of(model)
+    observations, targets = task.observations(65, 0)
     for n in (1, 65):
-        x, _ = module.load(images[:n], labels[:n], settings)
-        scores = module.predict(trained, x)
-        assert scores.shape == (n, model.classes)
-        assert str(scores.dtype) == "float32"
-    accuracy = module.evaluate(scores, labels)
-    assert float(accuracy) == pytest.approx((scores.argmax(1) == labels).mean())
+        x, _ = module.load(observations[:n], targets[:n], settings)
+        outputs = module.predict(trained, x)
+        assert outputs.shape == (n,) + task.outputs
+        assert str(outputs.dtype) == "float32"
+    outputs, targets, right = task.graded()
+    assert float(module.evaluate(outputs, targets)) == pytest.approx(right)

@@ -26,7 +26,7 @@ def main(name, lane):
     hp = models.CNN.hp._replace(batch_size=BATCH)
     weights = models.CNN.initialize(models.CNN.shapes, SEED)
     random = np.random.RandomState(SEED)
-    images = random.uniform(size=(BATCH,) + models.CNN.image).astype(np.float32)
+    images = random.uniform(size=(BATCH,) + models.CNN.observation).astype(np.float32)
     labels = np.arange(BATCH)
     x, y = module.load(images, labels, settings)
     model = module.loss(module.symbol(settings, hp), settings, hp, weights)

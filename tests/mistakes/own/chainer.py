@@ -120,3 +120,30 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("            part_loss.unchain_backward()  # the gradient stops here\n", ""),
+        model="lstm",
+    ),
+    changed(
+        "state_kept_between_sequences",
+        "gradient",
+        ("        network.lstm.reset_state()\n        step_loss", "        step_loss"),
+        model="lstm",
+    ),
+    changed(
+        "state_kept_in_prediction",
+        "forward",
+        ("    network.lstm.reset_state()\n    with chainer", "    with chainer"),
+        model="lstm",
+    ),
+    changed(
+        "gates_not_interleaved",
+        "forward",
+        ("[GATES].swapaxes(0, 1).reshape(w.shape)", "[GATES].reshape(w.shape)"),
+        model="lstm",
+    ),
+]

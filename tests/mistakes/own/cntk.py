@@ -96,3 +96,24 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("h, c = C.stop_gradient(h), C.stop_gradient(c)", "pass"),
+        model="lstm",
+    ),
+    changed(
+        "gates_in_the_shared_order",
+        "forward",
+        ("GATES = [0, 2, 1, 3]", "GATES = [0, 1, 2, 3]"),
+        model="lstm",
+    ),
+    changed(
+        "squared_error_halved",
+        "gradient",
+        ("C.reduce_mean(C.square(ahead - y))", "C.reduce_mean(C.square(ahead - y)) / 2"),
+        model="lstm",
+    ),
+]

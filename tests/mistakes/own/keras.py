@@ -147,3 +147,36 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("        state = [ops.stop_gradient(part) for part in state]\n", ""),
+        model="lstm",
+    ),
+    changed(
+        "state_not_carried",
+        "gradient",
+        (
+            "lstm(dense1(x[:, first : first + CHUNK]), initial_state=state)",
+            "lstm(dense1(x[:, first : first + CHUNK]))",
+        ),
+        model="lstm",
+    ),
+    changed(
+        "hard_sigmoid",
+        "forward",
+        (
+            "layers.LSTM(5, return_sequences",
+            'layers.LSTM(5, recurrent_activation="hard_sigmoid", return_sequences',
+        ),
+        model="lstm",
+    ),
+    changed(
+        "h_and_c_exchanged",
+        "forward",
+        ("[value[:, -1:], *state]", "[value[:, -1:], *state[::-1]]"),
+        model="lstm",
+    ),
+]

@@ -119,3 +119,31 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("                h, c = h.detach(), c.detach()  # the gradient stops here\n", ""),
+        model="lstm",
+    ),
+    changed(
+        "half_of_the_squared_error", "gradient", ("L2Loss(weight=2)", "L2Loss()"), model="lstm"
+    ),
+    changed(
+        "second_bias_trained",
+        "gradient",
+        ('    network.lstm.l0_h2h_bias.grad_req = "null"\n', ""),
+        (
+            '    del parameters["lstm_l0_h2h_bias"]\n    return {',
+            '    second = parameters.pop("lstm_l0_h2h_bias").data().asnumpy()\n    found = {',
+        ),
+        (
+            "        for name, parameter in parameters.items()\n    }\n",
+            "        for name, parameter in parameters.items()\n    }\n"
+            '    return dict(found, **{"lstm.bias": found["lstm.bias"] + second})\n',
+        ),
+        model="lstm",
+    ),
+    changed("time_first", "forward", ('layout="NTC", input_size', "input_size"), model="lstm"),
+]

@@ -64,3 +64,25 @@ MISTAKES += [
         model="mnist_cnn",
     ),
 ]
+
+MISTAKES += [
+    changed("gradient_not_truncated", "gradient", ("\nCHUNK = 10", "\nCHUNK = 1000"), model="lstm"),
+    changed(
+        "squared_error_halved",
+        "gradient",
+        ("return network, squared_error,", "return network, halved,"),
+        (
+            "\n\ndef predict(",
+            "\n\ndef halved(values, targets):\n"
+            "    value, g = squared_error(values, targets)\n"
+            "    return value, g / 2\n\n\ndef predict(",
+        ),
+        model="lstm",
+    ),
+    changed(
+        "fed_with_the_first_value",
+        "forward",
+        ("advance(values[-1][:, -1:], lstm.state)", "advance(values[-1][:, :1], lstm.state)"),
+        model="lstm",
+    ),
+]

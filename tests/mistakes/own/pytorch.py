@@ -104,3 +104,49 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("            state = [part.detach() for part in state]  # the gradient stops here\n", ""),
+        ("part_loss.backward()", "part_loss.backward(retain_graph=True)"),
+        model="lstm",
+    ),
+    changed(
+        "state_not_carried",
+        "gradient",
+        ("network(x_part, state)", "network(x_part, None)"),
+        model="lstm",
+    ),
+    changed(
+        "state_kept_between_sequences",
+        "momentum",
+        ("        state, step_loss = None, 0\n", "        step_loss = 0\n"),
+        ("    network.train()\n", "    network.train()\n    state = None\n"),
+        model="lstm",
+    ),
+    changed(
+        "second_bias_trained",
+        "gradient",
+        ("    network.lstm.bias_hh_l0.requires_grad_(False)\n", ""),
+        (
+            'del tensors["lstm.bias_hh_l0"]',
+            'tensors["lstm.bias"] = tensors["lstm.bias"] + tensors.pop("lstm.bias_hh_l0")',
+        ),
+        model="lstm",
+    ),
+    changed(
+        "second_bias_left_as_drawn",
+        "forward",
+        (
+            "torch.from_numpy(weights[shared]) if shared in weights else 0 * tensor",
+            "torch.from_numpy(weights[shared]) if shared in weights else tensor",
+        ),
+        model="lstm",
+    ),
+    changed("batch_first_forgotten", "forward", (", batch_first=True", ""), model="lstm"),
+    changed(
+        "zero_grad_forgotten", "momentum", ("        optimizer.zero_grad()\n", ""), model="lstm"
+    ),
+]

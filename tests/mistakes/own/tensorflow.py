@@ -152,3 +152,33 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("            state = [tf.stop_gradient(part) for part in state]\n", ""),
+        model="lstm",
+    ),
+    changed(
+        "cell_gate_second",
+        "forward",
+        ("i, f, g, o = tf.split", "i, g, f, o = tf.split"),
+        model="lstm",
+    ),
+    changed(
+        "state_not_carried",
+        "forward",
+        ("x[:, first : first + CHUNK], state)", "x[:, first : first + CHUNK], (zeros, zeros))"),
+        model="lstm",
+    ),
+    changed(
+        "loss_summed_over_the_steps",
+        "gradient",
+        (
+            "tf.reduce_mean((values - y) ** 2)  #",
+            "tf.reduce_sum((values - y) ** 2) / len(x)  #",
+        ),
+        model="lstm",
+    ),
+]

@@ -89,3 +89,27 @@ MISTAKES += [
         model="lenet5",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "gradient_not_truncated",
+        "gradient",
+        ("T.switch(starts, disconnected_grad(part), part)", "T.switch(starts, part, part)"),
+        model="lstm",
+    ),
+    changed(
+        "scan_truncates",
+        "gradient",
+        (
+            "theano.scan(follow, sequences, [zeros, zeros])",
+            "theano.scan(follow, sequences, [zeros, zeros], truncate_gradient=CHUNK)",
+        ),
+        model="lstm",
+    ),
+    changed(
+        "ultra_fast_sigmoid",
+        "forward",
+        ("T.nnet.sigmoid(f) * c", "T.nnet.ultra_fast_sigmoid(f) * c"),
+        model="lstm",
+    ),
+]

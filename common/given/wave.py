@@ -1,0 +1,53 @@
+"""A sine wave, and windows of it: what an LSTM learns to go on with.
+
+The wave comes of w[t + 1] = 2 cos(a) w[t] - w[t - 1] and of a root. Each operation in it is rounded
+as IEEE 754 demands, so that every NumPy on every CPU gives the same bits, as ``sin`` does not.
+"""
+
+import hashlib
+
+import numpy as np
+
+from common.given.dataset import Dataset
+from common.host.errors import InputError
+
+STEPS = 40  # of a sequence
+COSINE = 1 - 2.0**-5  # of the angle between two samples: a period is 25.06 of them
+SAMPLES = 4096
+SEED = 20
+
+
+def load(where="auto"):
+    """The data set; InputError where a folder is given, because there is nothing to be read.
+
+    A sequence is (STEPS, 1) float32, and its target at each step is the sample that follows. A test
+    sequence has the targets of as many steps again, those behind its end.
+    """
+    if where not in ("auto", "synthetic"):
+        raise InputError("%s: the wave is computed; --data takes auto or synthetic" % where)
+    wave = samples()
+    random = np.random.RandomState(SEED)
+    train = random.randint(0, SAMPLES - STEPS, 2000)
+    test = random.randint(0, SAMPLES - 2 * STEPS, 500)
+    arrays = [
+        windows(wave, train, STEPS),
+        windows(wave, train + 1, STEPS),
+        windows(wave, test, STEPS),
+        windows(wave, test + 1, 2 * STEPS),
+    ]
+    digest = hashlib.sha256(arrays[0])
+    digest.update(arrays[3])
+    return Dataset("sine wave", digest.hexdigest(), *arrays)
+
+
+def samples():
+    """The wave, (SAMPLES,) float64, between -1 and 1."""
+    wave = [0.0, (1 - COSINE**2) ** 0.5]
+    while len(wave) < SAMPLES:
+        wave.append(2 * COSINE * wave[-1] - wave[-2])
+    return np.array(wave)
+
+
+def windows(wave, starts, steps):
+    """The ``steps`` samples from each of ``starts`` on, (n, steps, 1) float32."""
+    return np.float32(wave[starts[:, None] + np.arange(steps)])[:, :, None]

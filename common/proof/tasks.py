@@ -1,0 +1,162 @@
+"""What the probes need of a model's task: observations and targets that make a property visible."""
+
+import numpy as np
+
+from common.given import batches, models, synthetic
+
+BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
+
+
+def of(model):
+    """The task of ``model``, as the proof sees it."""
+    return {models.CLASSES: Classes, models.VALUES: Values}[model.task](model)
+
+
+class Classes:
+    """Images that are put into classes, by softmax cross-entropy."""
+
+    CERTAIN = 4096.0  # the last bias of class 0 that leaves nothing to the other classes
+
+    def __init__(self, model):
+        self.model = model
+        self.outputs = list(model.shapes.values())[-1]  # the shape of an image's scores
+
+    def observations(self, n, seed):
+        """Images (n, channels, height, width) in [0, 1], a flat patch in each, and labels (n,).
+
+        Photographs have such patches: sky, and black or white ground. In a patch whole pooling
+        windows are equal; a quarter of the patches is black, where a convolution without bias gives
+        exactly 0.
+        """
+        drawn, labels, _, _ = synthetic.make(n, 0)
+        channels, height, width = self.model.observation
+        random = np.random.RandomState([seed, n])
+        order = random.permutation(n)
+        drawn, labels = batches.as_float(drawn[order, :channels, :height, :width]), labels[order]
+        for image in drawn:
+            size = random.randint(6, 15)
+            row, column = random.randint(0, height - size + 1), random.randint(0, width - size + 1)
+            colour = random.uniform(0, 1, (channels, 1, 1)) * (random.randint(4) > 0)
+            image[:, row : row + size, column : column + size] = colour
+        return drawn, labels
+
+    def bright(self, images, labels):
+        """The images 64 times as bright."""
+        return BRIGHT * images, labels
+
+    def none(self, n):
+        """Targets (n,) for those who need some to load observations."""
+        return np.zeros(n, np.int64)
+
+    def digested(self, labels):
+        """Labels as bytes, the same on every machine."""
+        return labels.astype("<i8").tobytes()
+
+    def loaded(self, y):
+        """Labels as they were before a module made them its own, one-hot perhaps."""
+        return y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.reshape(-1)
+
+    def certain(self, weights):
+        """``weights`` with a last bias that says class 0 whatever the image."""
+        *_, weight, bias = weights
+        weights = dict(weights, **{bias: weights[bias].copy()})
+        weights[bias][0] = self.CERTAIN
+        if "sigmoid" in self.model.traits:  # which bright images only saturate
+            weights[weight] = BRIGHT * weights[weight]
+        return weights
+
+    def silent(self, n):
+        """Labels (n,) that leave no gradient under ``certain``: its softmax is exactly 1 and 0."""
+        return np.zeros(n, np.int64)
+
+    def counted(self, batch_size, count):
+        """A batch for a model that is certain of class 0, of which ``count`` labels are not 0.
+
+        Each of these has a loss of about ``CERTAIN``, all others none: the loss of a step tells
+        which batch it was.
+        """
+        labels = np.zeros(batch_size, np.int64)
+        labels[:count] = 1 + np.arange(count) % (self.outputs[0] - 1)
+        return np.zeros((batch_size,) + self.model.observation, np.float32), labels
+
+    def graded(self):
+        """Scores (n, classes), labels (n,), and what share of the rows is right.
+
+        Made so that half of the rows, labels off by one, and a label among the two highest each
+        give another share.
+        """
+        random = np.random.RandomState(3)
+        n, (classes,) = 301, self.outputs
+        scores = random.permutation(n * classes).reshape(n, classes).astype(np.float32)
+        ranked = scores.argsort(1)
+        labels = ranked[:, 0].astype(np.int64)  # the least likely class: wrong
+        labels[:97] = ranked[:97, -1]  # right
+        labels[97:190] = ranked[97:190, -2]  # right only if two are counted
+        return scores, labels, 97 / float(n)
+
+
+class Values:
+    """Sequences that are gone on with, by the squared error of each next value."""
+
+    CERTAIN = 0.5  # the last bias, and so every output
+
+    def __init__(self, model):
+        self.model = model
+        steps, features = model.observation
+        self.outputs = (2 * steps, features)  # the shape of a sequence's values: the second half
+        # is free-running
+
+    def observations(self, n, seed):
+        """Noise, which no two steps of have in common: inputs and targets (n, steps, features)."""
+        random = np.random.RandomState([seed, n])
+        shape = (n,) + self.model.observation
+        return tuple(np.float32(random.randint(-128, 129, shape) / 128.0) for _ in range(2))
+
+    def bright(self, sequences, targets):
+        """Both 64 times as large, and targets on one side, so that the gradient is large, too."""
+        return BRIGHT * sequences, BRIGHT * abs(targets)
+
+    def none(self, n):
+        """Targets for those who need some to load observations."""
+        return np.zeros((n,) + self.model.observation, np.float32)
+
+    def digested(self, targets):
+        """Targets as bytes, the same on every machine."""
+        return targets.astype("<f4").tobytes()
+
+    def loaded(self, y):
+        """Targets as they were before a module made them its own."""
+        return y
+
+    def certain(self, weights):
+        """``weights`` that say ``CERTAIN``: what else the last layer adds is rounded away."""
+        *_, weight, bias = weights
+        tiny = np.float32(2.0**-30) * weights[weight]
+        return dict(weights, **{weight: tiny, bias: np.full_like(weights[bias], self.CERTAIN)})
+
+    def silent(self, n):
+        """Targets that leave no gradient under ``certain``."""
+        return self.none(n) + np.float32(self.CERTAIN)
+
+    def counted(self, batch_size, count):
+        """A batch for a certain model, of which ``count`` targets are far off.
+
+        The loss of a step tells which batch it was.
+        """
+        targets = self.silent(batch_size)
+        targets[:count] += BRIGHT
+        return self.none(batch_size), targets
+
+    def graded(self):
+        """Values and targets (n, steps, features), and their root mean square difference.
+
+        Made so that half of the rows, half of the steps, and the mean difference each give another.
+        """
+        random = np.random.RandomState(3)
+        shape = (301,) + self.outputs
+        targets = np.float32(random.randint(-8, 9, shape) / 8.0)
+        difference = random.randint(0, 9, shape) / 8.0
+        difference[:97] *= 2
+        difference[:, : shape[1] // 3] *= 2
+        right = np.sqrt((difference**2).mean())
+        return np.float32(targets + difference), targets, right

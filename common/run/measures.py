@@ -1,0 +1,45 @@
+"""How well a trained network does: the figure of its task, not taken on trust."""
+
+import numpy as np
+
+from common.given import models
+from common.run import clocks, results
+
+
+def measure(module, task, outputs, targets):
+    """The parts of a result that say how well ``outputs`` of the test set fit, a dict.
+
+    clocks.Stop where rows are missing, or ``evaluate`` returns anything but what they show.
+    """
+    if len(outputs) != len(targets):
+        told = (len(outputs), task.outputs, len(targets), task.observations)
+        raise clocks.Stop("predict() returned %d rows of %s for %d %s" % told)
+    return (_accuracy if task is models.CLASSES else _error)(module, outputs, targets)
+
+
+def _accuracy(module, scores, labels):
+    accuracy = float(module.evaluate(scores, labels))
+    right = int((scores.argmax(1) == labels).sum())
+    if abs(accuracy * len(labels) - right) > 0.01:  # float32 may round the last digits
+        told = (accuracy, right, len(labels))
+        raise clocks.Stop("evaluate() returned %s, but %d of %d images are right" % told)
+    interval = results.wilson_interval(accuracy, len(scores))
+    return {"accuracy": {"value": accuracy, "n": len(scores), "interval": interval}}
+
+
+def _error(module, values, targets):
+    half = values.shape[1] // 2
+    found = {}
+    for name, part in (("one_step_ahead", slice(half)), ("free_running", slice(half, None))):
+        found[name] = float(module.evaluate(values[:, part], targets[:, part]))
+        right = root_mean_square(values[:, part] - targets[:, part])
+        if not abs(found[name] - right) <= 1e-5 * right:
+            raise clocks.Stop("evaluate() returned %s, but the error is %s" % (found[name], right))
+    found.update(of_the_mean=root_mean_square(targets - targets.mean()), n=len(values))
+    sample = {"targets": targets[0].ravel().tolist(), "values": values[0].ravel().tolist()}
+    return {"error": found, "sample": sample}
+
+
+def root_mean_square(difference):
+    """In float64."""
+    return float(np.sqrt(np.mean(np.square(difference, dtype=np.float64))))
