@@ -11,6 +11,14 @@ momentum: Polyak's, never Nesterov's, never scaled by 1 - momentum.
 dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
+Decay = namedtuple("Decay", Momentum._fields + ("weight_decay", "depth"))
+Decay.__doc__ = """As ``Momentum``, with weight decay, for a network that can be of several depths.
+
+weight_decay: of matrices and kernels, not of biases and not in batch normalisation; it is added to
+    the gradient, g + weight_decay w, before momentum sees that.
+depth: the number of layers with weights, but for those of shortcuts.
+"""
+
 Adam = namedtuple("Adam", "batch_size learning_rate beta1 beta2 epsilon dropout")
 Adam.__doc__ = """Adam (Kingma & Ba, 2015), both moments corrected for their bias.
 
@@ -32,13 +40,20 @@ def plain(hp, batch_size):
     hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=1.0)
     if isinstance(hp, Adam):
         return hp._replace(beta1=0.0, beta2=0.5, epsilon=1.0)
+    if isinstance(hp, Decay):
+        hp = hp._replace(weight_decay=0.0)
     return hp._replace(momentum=0.0)
 
 
 def other(hp, batch_size):
     """Values that differ from those of ``hp`` in every place: a constant in a module shows."""
-    hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=hp.learning_rate * 4)
+    factor = 0.25 if isinstance(hp, Decay) else 4
+    hp = without_dropout(hp)._replace(
+        batch_size=batch_size, learning_rate=hp.learning_rate * factor
+    )
     if isinstance(hp, Adam):
         # Float32 holds these exactly; of 1 - 0.999 it keeps five digits.
         return hp._replace(beta1=0.75, beta2=0.875, epsilon=1e-4)
+    if isinstance(hp, Decay):
+        hp = hp._replace(weight_decay=0.01)
     return hp._replace(momentum=0.7)

@@ -20,3 +20,24 @@ def xavier_uniform(shapes, seed):
             bound = np.sqrt(6.0 / ((shape[0] + shape[1]) * positions))
             weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
     return weights
+
+
+def he_uniform(shapes, seed):
+    """He (Kaiming) uniform weights of these ``shapes``: {name: float32 array}.
+
+    A weight is uniform in +-sqrt(6 / fan_in) (He et al., 2015). Of batch normalisation, biases and
+    running means are 0, weights and running variances 1; but the weight at the end of a block,
+    ``norm3``, is 0, so that a block begins as its shortcut (Goyal et al., 2017). Without that, the
+    first steps magnify rounding errors a thousandfold.
+    """
+    random = np.random.RandomState(seed)
+    weights = {}
+    for name, shape in shapes.items():
+        if len(shape) > 1:
+            bound = np.sqrt(6.0 / np.prod(shape[1:]))
+            weights[name] = random.uniform(-bound, bound, shape).astype(np.float32)
+        else:
+            zero = name.endswith((".bias", ".mean", "norm3.weight"))
+            fill = np.zeros if zero else np.ones
+            weights[name] = fill(shape, np.float32)
+    return weights

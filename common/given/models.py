@@ -7,8 +7,8 @@ stands here; nothing else in ``common/`` names a layer or a shape.
 from collections import OrderedDict, namedtuple
 
 from common.given import cifar10, mnist, wave
-from common.given.hyperparameters import Adam, Momentum
-from common.given.initializers import xavier_uniform
+from common.given.hyperparameters import Adam, Decay, Momentum
+from common.given.initializers import he_uniform, xavier_uniform
 from common.host import modules
 from common.host.errors import InputError
 
@@ -38,15 +38,16 @@ shapes: {canonical name: shape} of the weights, in the order of the layers. Conv
     (out, in, height, width) for cross-correlation; dense weights are (out, in), and a dense layer
     that follows images takes them flattened in the order channels, height, width. An LSTM's are
     (4 units, in) and (4 units, units), its gates in the order input, forget, cell, output; it has
-    one bias (4 units,).
+    one bias (4 units,). Batch normalisation has a weight, a bias and two tensors of state, which no
+    optimiser moves: the running mean and variance.
 initialize: makes the initial weights of (shapes, seed).
 hp: the hyperparameters of its recipe.
 whole, quick: (observations, epochs) of the recipe, and of what a CPU can do while people wait.
 multiply_adds: (forward pass, first layer) for one observation; a training step costs two operations
     for each, three times, but for the first layer's gradient of its input, which nobody needs.
-traits: what it is made of, so that parts of the certificate apply: "adam", "convolution",
-    "dropout", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights show the whole state of
-    the optimiser.
+traits: what it is made of, so that parts of the certificate apply: "adam", "batchnorm",
+    "convolution", "dropout", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights show the
+    whole state of the optimiser.
 """
 
 
@@ -168,7 +169,65 @@ LSTM = Model(
     traits=frozenset(["adam", "lstm"]),
 )
 
-MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM))
+
+def _resnet(depth, blocks, **recipe):
+    """A residual network of bottlenecks, with so many blocks in each of its four stages.
+
+    As He et al. (2015) have it for ImageNet, but for the start, a 3x3 convolution without a pool,
+    and for a quarter of the channels. Where the size is halved the 3x3 convolution has the stride.
+    """
+    shapes, multiply_adds = OrderedDict(), []
+
+    def convolution(name, outputs, inputs, size, side):
+        shapes[name + ".weight"] = (outputs, inputs, size, size)
+        norm = name.replace("conv", "norm")
+        for kind in ("weight", "bias", "mean", "variance"):
+            shapes["%s.%s" % (norm, kind)] = (outputs,)
+        multiply_adds.append(side**2 * outputs * inputs * size**2)
+
+    convolution("start.conv", 16, 3, 3, 32)
+    inputs, side = 16, 32
+    for stage, count in enumerate(blocks):
+        width = 16 * 2**stage
+        for block in range(count):
+            name = "stage%d.block%d." % (stage + 1, block + 1)
+            convolution(name + "conv1", width, inputs, 1, side)
+            side = side // 2 if stage and not block else side
+            convolution(name + "conv2", width, width, 3, side)
+            convolution(name + "conv3", 4 * width, width, 1, side)
+            if not block:
+                convolution(name + "shortcut.conv", 4 * width, inputs, 1, side)
+            inputs = 4 * width
+    shapes["dense.weight"], shapes["dense.bias"] = (10, inputs), (10,)
+    return Model(
+        title="ResNet-%d on CIFAR-10" % depth,
+        task=CLASSES,
+        data=cifar10.load,
+        observation=(3, 32, 32),
+        shapes=shapes,
+        initialize=he_uniform,
+        multiply_adds=(sum(multiply_adds) + 10 * inputs, multiply_adds[0]),
+        traits=frozenset(["batchnorm", "convolution", "momentum"]),
+        hp=Decay(
+            batch_size=32,
+            learning_rate=0.02,
+            momentum=0.9,
+            dropout=(),
+            weight_decay=1e-4,
+            depth=depth,
+        ),
+        **recipe,
+    )
+
+
+RESNET = _resnet(29, (2, 2, 3, 2), name="resnet", whole=(50000, 30), quick=(10000, 3))
+
+MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM, RESNET))
+
+
+def state(model):
+    """The names of the tensors that training changes and no optimiser moves."""
+    return [name for name in model.shapes if name.endswith((".mean", ".variance"))]
 
 
 def find(name):

@@ -13,22 +13,23 @@ DISTANCE = 24  # units of the values' own rounding error in float32
 SAME = 1e-12  # equal in float64: windows of a flat patch, or a ReLU's exact 0; not an edge
 
 
-def _edges(network, x):
+def _edges(network, x, training=False):
     """For each ReLU and pool of a reference network: the values, and their distances (n, ...)."""
     for layer in network:
-        for values, distances in layer.kinks(x):
+        for values, distances in layer.kinks(x, training):
             yield values, np.where(distances < SAME, np.inf, distances)
-        x = layer.forward(x, training=False)
+        x = layer.forward(x, training)
 
 
-def clear(references, networks, images):
+def clear(references, networks, images, training=False):
     """Which of ``images`` stand on no edge of the networks, as booleans (n,).
 
-    references, networks: in float64 and in float32.
+    references, networks: in float64 and in float32. training: as one batch that is trained on,
+    where an image's values depend on the others.
     """
     found = np.ones(len(images), bool)
     both = [
-        _edges(network, one.module.load(images, None, one.settings)[0])
+        _edges(network, one.module.load(images, None, one.settings)[0], training)
         for network, one in zip(networks, references)
     ]
     for (values, distances), (rounded, _) in zip(*both):

@@ -23,13 +23,27 @@ def layers(model):
 
 
 def biased(model, seed):
-    """The model's initial weights, with biases as training leaves them; every fifth one stays 0."""
+    """The model's initial weights, with biases as training leaves them; every fifth one stays 0.
+
+    Batch normalisation gets a small weight and a large bias, on a third of the channels a negative
+    one: what stands behind it is a ReLU, which so is open on a channel or shut. No choice of images
+    would keep all of a deep network's ReLUs off their edge.
+    """
     random = np.random.RandomState(seed)
     weights = model.initialize(model.shapes, seed)
-    for w in weights.values():
-        if w.ndim == 1:
-            w[:] = random.uniform(-0.1, 0.1, w.shape)
-            w[::5] = 0
+    for name, w in weights.items():
+        layer, kind = name.rsplit(".", 1)
+        if w.ndim > 1:
+            continue
+        noise = random.uniform(-0.1, 0.1, w.shape)
+        w[:] = noise
+        w[::5] = 0
+        if layer + ".variance" in weights:
+            w[:] = {"weight": 0.25, "bias": 4, "mean": 0, "variance": 1}[kind] * (1 + noise)
+            if kind == "bias":
+                w[::3] *= -1
+            if kind == "mean":
+                w[:] = noise
     return weights
 
 
@@ -41,6 +55,9 @@ def pass_through(model):
     classes. Scores then tell which feature stood where.
     """
     weights = zeros(model)
+    for name, w in weights.items():
+        if w.ndim == 1 and name.endswith((".weight", ".variance")):
+            w[:] = 1  # batch normalisation
     matrices = [name for name, shape in model.shapes.items() if len(shape) > 1]
     for name in matrices:
         w = weights[name]

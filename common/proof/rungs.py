@@ -49,6 +49,7 @@ BATCHES_SHA256 = {
     "lenet5": "a748df98ee5375cd9949e5b0e1c631fb94f1984bc20606c1a0b39fbbcfc7dbfe",
     "mnist_cnn": "9fa34f650240123200c2bdb6bf06bd8222415692cf387de6cc6d26bb105113a6",
     "lstm": "8741d8a32e0aa93496cea135850598c9502df04c1084793c4da3bdaa48be9e4e",
+    "resnet": "5c938701d0ff620e3892f547b8ffeca701fa2dec6381a0fe685d12ab69346c62",
 }
 
 
@@ -276,7 +277,8 @@ class Certifier:
         oracle, start, certain = self.oracle, self.oracle.biased, self.oracle.certain
         run = self._gradient_run()
         yield Check("steps missing", abs(3 - len(run)), 0, "train() gave %d losses" % len(run))
-        for name in reversed(list(self.model.shapes)):
+        state = models.state(self.model)
+        for name in reversed([name for name in self.model.shapes if name not in state]):
             moved = np.float64(run[1][name]) - certain[name]
             share = float(np.vdot(moved, certain[name]) / np.vdot(certain[name], certain[name]))
             detail = (
@@ -343,7 +345,8 @@ class Certifier:
     def _applies(self):
         """What of ``Named`` this model has."""
         adam = ["adam_epsilon", "adam_scalars"] if "adam" in self.model.traits else []
-        return (["ties"] if "pool" in self.model.traits else []) + adam
+        state = ["running_variance"] if "batchnorm" in self.model.traits else []
+        return (["ties"] if "pool" in self.model.traits else []) + adam + state
 
     def momentum(self):
         """Every weight after each of three steps with momentum, and the updates after many."""

@@ -11,7 +11,7 @@ Surprise: pooling comes before bias and ReLU: the maximum commutes with both, an
 
 import numpy as np
 
-from frameworks.numpy.layers import Dense, Dropout, ReLU, cross_entropy, put, to_numpy, xp
+from frameworks.numpy.layers import Dense, Dropout, ReLU, cross_entropy, every, put, to_numpy, xp
 from frameworks.numpy.optimizers import Momentum
 from frameworks.numpy.strips import ConvolutionReLU, FromStrip, ToStrip
 
@@ -94,7 +94,7 @@ def evaluate(scores, labels):
 def weights(model):
     """Every weight under its canonical name, in the run's precision: float64 is not rounded."""
     found = {}
-    for layer in model[0]:
+    for layer in every(model[0]):
         for kind, w in zip(layer.kinds, layer.canonical()):
             found["%s.%s" % (layer.name, kind)] = np.array(to_numpy(w), order="C")
     return found

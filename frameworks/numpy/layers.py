@@ -18,7 +18,7 @@ EQUAL = 1e-12  # pixels closer than this are equal: float64's rounding
 class Layer:
     """What layers share: parameters, if any, and buffers that are reused in each step."""
 
-    parameters = gradients = ()
+    parameters = gradients = inner = ()
     kinds = ("weight", "bias")
 
     def __init__(self, settings, name=None):
@@ -40,14 +40,22 @@ class Layer:
             self.buffers[name] = xp.zeros(shape, self.dtype)
         return self.buffers[name]
 
-    def kinks(self, x):
+    def kinks(self, x, training):
         """For the proof: yield values, and how far each is from where the gradient jumps."""
         return ()
 
 
+def every(network):
+    """All layers of a network, those inside of others too."""
+    for layer in network:
+        yield layer
+        for inner in every(layer.inner):
+            yield inner
+
+
 def put(network, weights):
     """Copy canonical weights into the layers that have a name."""
-    for layer in network:
+    for layer in every(network):
         if layer.name:
             layer.put(*(weights["%s.%s" % (layer.name, kind)] for kind in layer.kinds))
 
@@ -114,15 +122,16 @@ class Dense(Layer):
 
 
 class Convolution(Layer):
-    """Cross-correlation and bias, on images (N, C, H, W)."""
+    """Cross-correlation and, unless it has none, a bias, on images (N, C, H, W)."""
 
-    def __init__(self, settings, name, padding=0, stride=1, input_gradient=True):
+    def __init__(self, settings, name, padding=0, stride=1, bias=True, input_gradient=True):
         super().__init__(settings, name)
         self.padding, self.stride, self.input_gradient = padding, stride, input_gradient
+        self.kinds = ("weight", "bias") if bias else ("weight",)
 
     def forward(self, x, training):
         """Copy every window into a row, and multiply the rows by the kernels."""
-        weight, bias = self.parameters
+        weight, *bias = self.parameters
         kernels, _, *size = weight.shape
         if self.padding:
             around = (self.padding, self.padding)
@@ -131,16 +140,19 @@ class Convolution(Layer):
         windows = xp.stack(list(views(x, size, self.stride)), 2)
         n, _, _, height, width = windows.shape  # (N, C, kh kw, H', W')
         self.rows = windows.transpose(0, 3, 4, 1, 2).reshape(n * height * width, -1)
-        y = xp.matmul(self.rows, weight.reshape(kernels, -1).T) + bias
+        y = xp.matmul(self.rows, weight.reshape(kernels, -1).T)
+        for b in bias:
+            y += b
         return y.reshape(n, height, width, kernels).transpose(0, 3, 1, 2)  # (N, O, H', W')
 
     def backward(self, g):
         """Compute the gradients of weight and bias; return that of x, where it is needed."""
-        weight, bias = self.gradients
+        weight, *bias = self.gradients
         n, kernels, height, width = g.shape
         g = g.transpose(0, 2, 3, 1).reshape(-1, kernels)
         weight[:] = xp.matmul(g.T, self.rows).reshape(weight.shape)
-        bias[:] = g.sum(0)
+        for b in bias:
+            b[:] = g.sum(0)
         if not self.input_gradient:
             return None
         windows = xp.matmul(g, self.parameters[0].reshape(kernels, -1))
@@ -177,7 +189,7 @@ class MaxPool(Layer):
             target += g * hit
         return dx
 
-    def kinks(self, x):
+    def kinks(self, x, training):
         """Where another pixel would become the largest."""
         windows = xp.stack(list(views(x, self.size, self.stride)))
         yield largest_and_gap(windows)
@@ -231,9 +243,104 @@ class ReLU(Layer):
         """Pass the gradient where the input was above 0."""
         return g * (self.out > 0)
 
-    def kinks(self, x):
+    def kinks(self, x, training):
         """The gradient jumps where x is 0."""
         yield x, np.abs(x)
+
+
+class BatchNorm(Layer):
+    """Each channel of images (N, C, H, W) to mean 0 and variance 1, then scaled and shifted.
+
+    In training by the batch's own mean and variance, which is divided by their number n. What
+    prediction uses instead follows them slowly: running <- 0.9 running + 0.1 batch, where the
+    variance is divided by n - 1, or by n if the settings' ``running_variance`` is "biased".
+    """
+
+    kinds = ("weight", "bias", "mean", "variance")
+    kept, epsilon = 0.9, 1e-5
+
+    def put(self, weight, bias, mean, variance):
+        """The running mean and variance are no parameters: no optimiser moves them."""
+        super().put(weight, bias)
+        self.running = [xp.array(w, self.dtype) for w in (mean, variance)]
+
+    def canonical(self):
+        """Weight, bias, running mean and running variance."""
+        return self.parameters + self.running
+
+    def forward(self, x, training):
+        """Keep the normalised images for the way back."""
+        weight, bias = (w[:, None, None] for w in self.parameters)
+        mean, variance = self.running
+        if training:
+            n = x.size // x.shape[1]
+            batch_mean = x.mean((0, 2, 3))
+            batch_variance = ((x - batch_mean[:, None, None]) ** 2).mean((0, 2, 3))
+            shared = 1 if self.settings["running_variance"] == "biased" else n / (n - 1)
+            mean += (1 - self.kept) * (batch_mean - mean)
+            variance += (1 - self.kept) * (shared * batch_variance - variance)
+            mean, variance = batch_mean, batch_variance
+        self.scale = 1 / xp.sqrt(variance + self.epsilon)[:, None, None]
+        self.normal = (x - mean[:, None, None]) * self.scale
+        return self.normal * weight + bias
+
+    def backward(self, g):
+        """Compute the gradients of weight and bias; return that of x, through mean and variance."""
+        weight, bias = self.gradients
+        weight[:], bias[:] = (g * self.normal).sum((0, 2, 3)), g.sum((0, 2, 3))
+        n = g.size // g.shape[1]
+        through = (bias[:, None, None] + self.normal * weight[:, None, None]) / n
+        return self.parameters[0][:, None, None] * self.scale * (g - through)
+
+
+class Residual(Layer):
+    """The sum of what a body of layers and a shortcut make of the same images."""
+
+    def __init__(self, settings, body, shortcut=()):
+        super().__init__(settings)
+        self.body, self.shortcut = body, shortcut
+        self.inner = list(body) + list(shortcut)
+
+    def forward(self, x, training):
+        """Go through both."""
+        y = x
+        for layer in self.body:
+            y = layer.forward(y, training)
+        for layer in self.shortcut:
+            x = layer.forward(x, training)
+        return y + x
+
+    def backward(self, g):
+        """Go back through both, and add what arrives."""
+        shortcut = g
+        for layer in reversed(self.body):
+            g = layer.backward(g)
+        for layer in reversed(self.shortcut):
+            shortcut = layer.backward(shortcut)
+        return g + shortcut
+
+    def kinks(self, x, training):
+        """Those of the layers inside."""
+        for part in (self.body, self.shortcut):
+            y = x
+            for layer in part:
+                for kink in layer.kinks(y, training):
+                    yield kink
+                y = layer.forward(y, training)
+
+
+class GlobalMean(Layer):
+    """The mean of each channel of images (N, C, H, W)."""
+
+    def forward(self, x, training):
+        """Keep the shape for the way back."""
+        self.shape = x.shape
+        return x.mean((2, 3))  # (N, C)
+
+    def backward(self, g):
+        """Give each pixel its share."""
+        _, _, height, width = self.shape
+        return xp.broadcast_to(g[:, :, None, None] / (height * width), self.shape)
 
 
 def sigmoid(x):

@@ -2,21 +2,26 @@
 
 import numpy as np
 
-from frameworks.numpy.layers import xp
+from frameworks.numpy.layers import every, xp
 
 
 class Momentum:
-    """Gradient descent with classical momentum, for all parameters of a network."""
+    """Gradient descent with classical momentum, for all parameters of a network.
+
+    Weight decay, where ``hp`` has it, is added to the gradients of matrices and kernels.
+    """
 
     def __init__(self, network, hp):
-        self.hp = hp
-        self.parameters = [w for layer in network for w in layer.parameters]
-        self.gradients = [g for layer in network for g in layer.gradients]
+        self.hp, self.decay = hp, getattr(hp, "weight_decay", 0)
+        self.parameters = [w for layer in every(network) for w in layer.parameters]
+        self.gradients = [g for layer in every(network) for g in layer.gradients]
         self.velocity = [xp.zeros_like(w) for w in self.parameters]
 
     def step(self):
         """Move every parameter, in place."""
         for w, g, v in zip(self.parameters, self.gradients, self.velocity):
+            if self.decay and w.ndim > 1:
+                g += self.decay * w
             g *= self.hp.learning_rate
             v *= self.hp.momentum
             v -= g
@@ -39,8 +44,8 @@ class Adam:
         self.share = np.float32 if scalars == "float32 shares" else float
         rounded = scalars == "float32 corrections" and settings.get("scalars") == "float32"
         self.power = np.float32 if rounded else float
-        self.parameters = [w for layer in network for w in layer.parameters]
-        self.gradients = [g for layer in network for g in layer.gradients]
+        self.parameters = [w for layer in every(network) for w in layer.parameters]
+        self.gradients = [g for layer in every(network) for g in layer.gradients]
         self.mean = [xp.zeros_like(w) for w in self.parameters]
         self.square = [xp.zeros_like(w) for w in self.parameters]
 

@@ -109,7 +109,7 @@ class ConvolutionReLU(StripLayer):
             out[:, -1] = out[:, :, -1] = 0  # what was correlated around a border
         return self.out
 
-    def kinks(self, x):
+    def kinks(self, x, training):
         """Where another pixel would become a pool's largest, then where ReLU opens."""
         n = len(pictures(x, self.side))
         y = self.strip("before relu", n, self.side, self.outputs)

@@ -12,7 +12,8 @@ pytestmark = pytest.mark.skipif(blocks.xp is not np, reason="ARRAY_MODULE is not
 def filled(layer, *shape, seed=1):
     """``layer`` with random weights of this shape, and biases."""
     random = np.random.RandomState(seed)
-    layer.put(random.normal(size=shape), random.normal(size=shape[0]))
+    weights = [random.normal(size=shape), random.normal(size=shape[0])]
+    layer.put(*weights[: len(layer.kinds)])
     return layer
 
 
@@ -29,9 +30,28 @@ LAYERS = {
     "pool": lambda: blocks.MaxPool(SETTINGS),
     "pool, overlapping": lambda: blocks.MaxPool(SETTINGS, size=3, stride=2),
     "sigmoid": lambda: blocks.Sigmoid(SETTINGS),
+    "batch norm": lambda: batch_norm(),
+    "residual": lambda: residual(shortcut=False),
+    "residual, shortcut": lambda: residual(shortcut=True),
+    "global mean": lambda: blocks.GlobalMean(SETTINGS),
     "relu": lambda: blocks.ReLU(SETTINGS),
     "flatten": lambda: blocks.Flatten(SETTINGS),
 }
+
+
+def batch_norm(**settings):
+    layer = blocks.BatchNorm(dict(SETTINGS, running_variance="unbiased", **settings), "norm")
+    random = np.random.RandomState(5)
+    layer.put(*(random.uniform(0.5, 1.5, 3) for _ in layer.kinds))
+    return layer
+
+
+def residual(shortcut):
+    def layer(name):
+        return filled(blocks.Convolution(SETTINGS, name, bias=False), 3, 3, 1, 1)
+
+    body = [layer("conv1"), blocks.ReLU(SETTINGS), layer("conv2")]
+    return blocks.Residual(SETTINGS, body, [layer("conv3")] if shortcut else [])
 
 
 def images(seed=2):
@@ -89,10 +109,10 @@ def test_a_sigmoid_does_not_overflow():
 
 
 def test_kinks_are_where_the_gradient_jumps():
-    ((values, distances),) = blocks.ReLU(SETTINGS).kinks(np.array([[-3.0, 0.5]]))
+    ((values, distances),) = blocks.ReLU(SETTINGS).kinks(np.array([[-3.0, 0.5]]), True)
     assert distances.tolist() == [[3.0, 0.5]]
     x = np.array([[[[1.0, 4.0], [3.5, 4.0]]]])  # two are equal: the next lower one is 0.5 away
-    ((values, distances),) = blocks.MaxPool(SETTINGS).kinks(x)
+    ((values, distances),) = blocks.MaxPool(SETTINGS).kinks(x, True)
     assert values.ravel().tolist() == [4.0] and distances.ravel().tolist() == [0.5]
 
 
@@ -134,3 +154,23 @@ def test_squared_error_is_the_definition():
     value, g = blocks.squared_error(values, targets)
     assert value == pytest.approx(((values - targets) ** 2).sum() / 12)
     np.testing.assert_allclose(g, 2 * (values - targets) / 12)
+
+
+def test_batch_norm_keeps_a_tenth_of_each_batch_and_predicts_by_what_it_kept():
+    x, n = images(), 2 * 8 * 7
+    for kind, divisor in (("unbiased", n - 1), ("biased", n)):
+        layer = batch_norm()
+        layer.settings["running_variance"] = kind
+        before = [w.copy() for w in layer.running]
+        out = layer.forward(x, training=True)
+        weight, bias = layer.parameters
+        np.testing.assert_allclose(out.mean((0, 2, 3)), bias, atol=1e-12)
+        np.testing.assert_allclose(out.std((0, 2, 3)), weight, rtol=1e-5)
+        mean = x.mean((0, 2, 3))
+        variance = ((x - mean[:, None, None]) ** 2).sum((0, 2, 3)) / divisor
+        for old, new, kept in zip(before, (mean, variance), layer.running):
+            np.testing.assert_allclose(kept, 0.9 * old + 0.1 * new, rtol=1e-12)
+        mean, variance = (w[:, None, None] for w in layer.running)
+        expected = (x - mean) / np.sqrt(variance + 1e-5) * weight[:, None, None]
+        out = layer.forward(x, training=False)
+        np.testing.assert_allclose(out, expected + bias[:, None, None], atol=1e-12)
