@@ -754,6 +754,73 @@ def targets_one_step_off(module):
     return replaced(module, load=load)
 
 
+# batch normalisation and weight decay
+
+
+def state(update):
+    """Which tensors of an update are running means and variances."""
+    return {name for name in update if name.endswith((".mean", ".variance"))}
+
+
+def kept_part_taken_for_the_new_one(module):
+    """Momentum 0.9 given to a framework that asks for 0.1, the part that is not kept."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (9 if n in state(update) else 1) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def running_variance_not_kept(module):
+    """Only the mean follows the batches."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (not n.endswith(".variance")) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+def running_variance_named_wrongly(module):
+    """The settings say the other of the two divisors."""
+
+    def configure(lane, threads, seed):
+        settings = module.configure(lane, threads, seed)
+        (other,) = set(CHOICES.running_variance) - {named(settings).running_variance}
+        return dict(settings, running_variance=other)
+
+    right = module.configure
+    return replaced(
+        module,
+        configure=configure,
+        symbol=lambda settings, hp: module.symbol(
+            dict(settings, running_variance=named(right("same", 1, 0)).running_variance), hp
+        ),
+    )
+
+
+def weight_decay_on_all(module):
+    """Biases and batch normalisation decay, too."""
+
+    def change(steps, before, update, hp):
+        decay = hp.learning_rate * hp.weight_decay
+        return {
+            n: u - decay * before[n] if u.ndim == 1 and n not in state(update) else u
+            for n, u in update.items()
+        }
+
+    return with_updates(module, change)
+
+
+def weight_decay_left_out(module):
+    """The optimiser's default, none."""
+    return with_hp(module, lambda hp: hp._replace(weight_decay=0.0))
+
+
+def weight_decay_written_in(module):
+    """The recipe's, whatever is asked for."""
+    return with_hp(module, lambda hp: hp._replace(weight_decay=1e-4))
+
+
 # The rung, in which models (all, those with a trait, or one), and the mistakes.
 KNOWN = (
     ("data", "classes", (height_and_width_swapped, labels_off_by_one)),
@@ -801,6 +868,17 @@ KNOWN = (
             betas_written_in,
         ),
     ),
+    (
+        "gradient",
+        "batchnorm",
+        (
+            kept_part_taken_for_the_new_one,
+            running_variance_not_kept,
+            running_variance_named_wrongly,
+            weight_decay_written_in,
+        ),
+    ),
+    ("momentum", "batchnorm", (weight_decay_on_all, weight_decay_left_out)),
     ("trajectory", "", (models_share_state, losses_rounded)),
     ("accuracy", "", (predicts_with_stale_weights,)),
     (

@@ -147,3 +147,20 @@ MISTAKES += [
         model="lstm",
     ),
 ]
+
+MISTAKES += [
+    changed("epsilon_by_default", "forward", (", eps=1e-5", ""), model="resnet"),
+    changed("new_part_given_as_decay", "gradient", ("decay=0.9", "decay=0.1"), model="resnet"),
+    changed(
+        "hook_on_the_optimiser",
+        "momentum",
+        ("        if parameter.ndim > 1:\n", "        if True:\n"),
+        model="resnet",
+    ),
+    changed(
+        "running_state_of_a_new_network",
+        "forward",
+        ("            setattr(link, attribute, array)\n", "            pass\n"),
+        model="resnet",
+    ),
+]

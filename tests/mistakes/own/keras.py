@@ -180,3 +180,50 @@ MISTAKES += [
         model="lstm",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "epsilon_by_default",
+        "forward",
+        (", epsilon=1e-5, name=norm", ", name=norm"),
+        model="resnet",
+    ),
+    changed(
+        "new_part_given_as_momentum", "gradient", ("momentum=0.9", "momentum=0.1"), model="resnet"
+    ),
+    changed(
+        "same_with_a_stride",
+        "forward",
+        ("            x = layers.ZeroPadding2D(1)(x)\n", "            pass\n"),
+        (
+            "filters, size, stride, use_bias=False",
+            'filters, size, stride, padding="same", use_bias=False',
+        ),
+        model="resnet",
+    ),
+    changed(
+        "decay_in_the_optimiser",
+        "momentum",
+        ("keras.regularizers.L2(hp.weight_decay / 2)", "None"),
+        (
+            "keras.optimizers.SGD(hp.learning_rate, hp.momentum)",
+            "keras.optimizers.SGD(hp.learning_rate, hp.momentum, weight_decay=hp.weight_decay)",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "regulariser_of_the_whole_strength",
+        "momentum",
+        ("hp.weight_decay / 2", "hp.weight_decay"),
+        model="resnet",
+    ),
+    changed(
+        "loss_with_the_penalty",
+        "trajectory",
+        (
+            "_, cross_entropy = model.train_on_batch(x, y)",
+            "cross_entropy, _ = model.train_on_batch(x, y)",
+        ),
+        model="resnet",
+    ),
+]

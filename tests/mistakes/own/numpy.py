@@ -86,3 +86,22 @@ MISTAKES += [
         model="lstm",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "stride_on_the_first_convolution",
+        "forward",
+        ('name + "conv1", name + "norm1")', 'name + "conv1", name + "norm1", stride=stride)'),
+        ("size=3, stride=stride)", "size=3)"),
+        model="resnet",
+    ),
+    changed(
+        "no_relu_behind_the_sum",
+        "forward",
+        (
+            "network += [Residual(settings, body, shortcut), ReLU(settings)]",
+            "network += [Residual(settings, body, shortcut)]",
+        ),
+        model="resnet",
+    ),
+]

@@ -150,3 +150,70 @@ MISTAKES += [
         "zero_grad_forgotten", "momentum", ("        optimizer.zero_grad()\n", ""), model="lstm"
     ),
 ]
+
+UNBIASED = """
+
+class Unbiased(nn.BatchNorm2d):
+    def forward(self, x):
+        y = super().forward(x)
+        n = x.numel() / x.shape[1]
+        scale = (1 - 1 / n) ** 0.5 if self.training else 1
+        return (y - self.bias[:, None, None]) * scale + self.bias[:, None, None]
+
+
+class Block(nn.Module):"""
+
+PREDICT = """
+
+def predict(model, x):
+    network = model[0]
+    network.train()
+    with torch.no_grad():
+        return network(torch.from_numpy(x)).numpy()
+
+
+def weights(model):"""
+
+MISTAKES += [
+    changed(
+        "predicts_with_batch_statistics",
+        "forward",
+        ("\n\ndef weights(model):", PREDICT),
+        model="resnet",
+    ),
+    changed(
+        "variance_divided_by_n_minus_1",
+        "gradient",
+        ("\n\nclass Block(nn.Module):", UNBIASED),
+        (
+            "self.conv2, self.norm2 = convolution(width, width, 3, stride), nn.BatchNorm2d(width)",
+            "self.conv2, self.norm2 = convolution(width, width, 3, stride), Unbiased(width)",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "kept_part_given_as_momentum",
+        "gradient",
+        (
+            "convolution(width, width, 3, stride), nn.BatchNorm2d(width)",
+            "convolution(width, width, 3, stride), nn.BatchNorm2d(width, momentum=0.9)",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "all_parameters_decay",
+        "momentum",
+        (
+            '[{"params": decaying, "weight_decay": hp.weight_decay}, {"params": others}],',
+            "network.parameters(), weight_decay=hp.weight_decay,",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "stride_on_the_first_convolution",
+        "forward",
+        ("convolution(inputs, width, 1), nn", "convolution(inputs, width, 1, stride), nn"),
+        ("convolution(width, width, 3, stride)", "convolution(width, width, 3)"),
+        model="resnet",
+    ),
+]

@@ -182,3 +182,42 @@ MISTAKES += [
         model="lstm",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "padded_behind_only",
+        "forward",
+        ("            x = tf.pad(x, around)\n", ""),
+        ('self.stride, "VALID"', 'self.stride, "SAME"'),
+        model="resnet",
+    ),
+    changed(
+        "variance_divided_by_n_minus_1",
+        "gradient",
+        (
+            "            n = tf.cast(tf.size(x) // len(self.mean), tf.float32)\n",
+            "            n = tf.cast(tf.size(x) // len(self.mean), tf.float32)\n"
+            "            variance *= n / (n - 1)\n",
+        ),
+        ("(variance * n / (n - 1) - self.variance)", "(variance - self.variance)"),
+        model="resnet",
+    ),
+    changed(
+        "predicts_with_batch_statistics",
+        "forward",
+        (
+            "        if training:\n            mean, variance = tf.nn.moments(x, self.axes)\n",
+            "        mean, variance = tf.nn.moments(x, self.axes)\n        if training:\n",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "decay_beside_the_velocity",
+        "momentum",
+        (
+            "                g += hp.weight_decay * w\n",
+            "                w.assign_sub(hp.learning_rate * hp.weight_decay * w)\n",
+        ),
+        model="resnet",
+    ),
+]
