@@ -136,9 +136,14 @@ def for_gpu(name):
     return variant if variant in FRAMEWORKS else None
 
 
+# Models that are another one at another size, and have its modules.
+SIZES = {"resnet152": "resnet"}
+
+
 def path(framework, model="cnn"):
     """The file of ``framework``'s module for a model, from the project's root on."""
-    return "frameworks/%s/%s%s.py" % (framework.folder, model, framework.variant)
+    file = SIZES.get(model, model)
+    return "frameworks/%s/%s%s.py" % (framework.folder, file, framework.variant)
 
 
 def missing(system):

@@ -257,7 +257,10 @@ def draw(committed, machine):
 
 
 def free_run(runs):
-    """How each framework's LSTM goes on with a sine wave: [the figure], or [] without a run."""
+    """How each framework's LSTM continues a sine wave: [the figure], or [] without a run."""
+    if not runs:
+        return []
+    runs = latest(runs)
 
     def draw(axes, result):
         targets, values = result["sample"]["targets"], result["sample"]["values"]
@@ -269,14 +272,13 @@ def free_run(runs):
         _line(axes, result, steps, values)
 
     title = "The LSTM's free run"
-    if not runs:
-        return []
-    svg = _panels(latest(runs), title, "step", "value", draw)
+    svg = _panels(runs, title, "step", "value", draw)
     caption = (
-        "The first test sequence. Left of the line the network says the next value of the wave "
-        "that it is given; right of it, it is fed with what it said."
+        "The first test sequence. Left of the line the network is given the wave and predicts the "
+        "next value; right of it, it is given its own last prediction."
     )
-    command = "tox run -e NAME -- --model lstm --lane LANE --epochs 20"
+    epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
+    command = "tox run -e NAME -- --model lstm --lane LANE --epochs %d" % epochs
     return [Drawn("free-run", title, caption, svg, command)]
 
 

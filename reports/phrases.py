@@ -115,12 +115,12 @@ CONCEPTS = [
         r"|lstm\.input\.weight",
         model="lstm",
     ),
-    _concept("order of the gates", "head", r"[Gg]ates", model="lstm"),
+    _concept("order of the gates", "head", r"^Gates:", model="lstm"),
     _concept("state carried", "head", r"^State:", model="lstm"),
     _concept(
         "gradient truncated",
         "symbol train",
-        r"detach\(\)|stop_gradient\(|unchain_backward|disconnected_grad\(|CHUNK",
+        r"detach\(\)|stop_gradient\(|unchain_backward|disconnected_grad\(|LSTM\(settings",
         model="lstm",
     ),
     _concept(
@@ -130,6 +130,9 @@ CONCEPTS = [
         r"|values\[-1\]\)",
         model="lstm",
     ),
+    _concept("batch normalisation", "symbol", r"BatchNorm|batch_normalization", model="resnet"),
+    _concept("running mean and variance", "head", r"^Batch normalisation:", model="resnet"),
+    _concept("weight decay", "loss symbol", r"weight_decay", "numpy", model="resnet"),
     _concept("sigmoid", "symbol", r"^(?!\s*#).*[Ss]igmoid", model="lenet5"),
 ]
 

@@ -12,10 +12,10 @@ dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
 Decay = namedtuple("Decay", Momentum._fields + ("weight_decay", "depth"))
-Decay.__doc__ = """As ``Momentum``, with weight decay, for a network that can be of several depths.
+Decay.__doc__ = """As ``Momentum``, with weight decay, for a network that comes in several depths.
 
 weight_decay: of matrices and kernels, not of biases and not in batch normalisation; it is added to
-    the gradient, g + weight_decay w, before momentum sees that.
+    the gradient, g + weight_decay w, before the velocity is updated.
 depth: the number of layers with weights, but for those of shortcuts.
 """
 

@@ -25,10 +25,10 @@ def xavier_uniform(shapes, seed):
 def he_uniform(shapes, seed):
     """He (Kaiming) uniform weights of these ``shapes``: {name: float32 array}.
 
-    A weight is uniform in +-sqrt(6 / fan_in) (He et al., 2015). Of batch normalisation, biases and
-    running means are 0, weights and running variances 1; but the weight at the end of a block,
-    ``norm3``, is 0, so that a block begins as its shortcut (Goyal et al., 2017). Without that, the
-    first steps magnify rounding errors a thousandfold.
+    A weight is uniform in +-sqrt(6 / fan_in) (He et al., 2015). Biases and running means are 0;
+    batch normalisation's weights and running variances are 1, except the last weight of a block,
+    ``norm3``, which is 0, so that a block begins as its shortcut (Goyal et al., 2017). Without
+    that, the first steps magnify rounding errors a thousandfold.
     """
     random = np.random.RandomState(seed)
     weights = {}

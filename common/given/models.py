@@ -173,8 +173,9 @@ LSTM = Model(
 def _resnet(depth, blocks, **recipe):
     """A residual network of bottlenecks, with so many blocks in each of its four stages.
 
-    As He et al. (2015) have it for ImageNet, but for the start, a 3x3 convolution without a pool,
-    and for a quarter of the channels. Where the size is halved the 3x3 convolution has the stride.
+    As He et al. (2015) built it for ImageNet, with three changes: a quarter of the channels; a 3x3
+    convolution and no pool at the start; and where the size is halved, the stride is in the 3x3
+    convolution, not in the 1x1 before it (Goyal et al., 2017).
     """
     shapes, multiply_adds = OrderedDict(), []
 
@@ -221,8 +222,10 @@ def _resnet(depth, blocks, **recipe):
 
 
 RESNET = _resnet(29, (2, 2, 3, 2), name="resnet", whole=(50000, 30), quick=(10000, 3))
+RESNET152 = _resnet(152, (3, 8, 36, 3), name="resnet152", whole=(50000, 30), quick=(2000, 1))
 
 MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM, RESNET))
+ALL = OrderedDict(MODELS, resnet152=RESNET152)  # those, too, that are another one's at another size
 
 
 def state(model):
@@ -232,9 +235,9 @@ def state(model):
 
 def find(name):
     """The model called ``name``; InputError lists the known ones."""
-    if name not in MODELS:
-        raise InputError("unknown model %r; known: %s" % (name, ", ".join(MODELS)))
-    return MODELS[name]
+    if name not in ALL:
+        raise InputError("unknown model %r; known: %s" % (name, ", ".join(ALL)))
+    return ALL[name]
 
 
 def of(framework):

@@ -1,10 +1,11 @@
-"""A sine wave, and windows of it: what an LSTM learns to go on with.
+"""A sine wave, and windows of it: what an LSTM learns to continue.
 
-The wave comes of w[t + 1] = 2 cos(a) w[t] - w[t - 1] and of a root. Each operation in it is rounded
-as IEEE 754 demands, so that every NumPy on every CPU gives the same bits, as ``sin`` does not.
+The wave follows w[t + 1] = 2 cos(a) w[t] - w[t - 1]. Only products, differences and one square root
+are needed, which IEEE 754 rounds in one way, so every CPU gives the same bits; ``sin`` may not.
 """
 
 import hashlib
+import math
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from common.given.dataset import Dataset
 from common.host.errors import InputError
 
 STEPS = 40  # of a sequence
-COSINE = 1 - 2.0**-5  # of the angle between two samples: a period is 25.06 of them
+COSINE = 1 - 2.0**-5  # of the angle between two samples: a period is 25.07 of them
 SAMPLES = 4096
 SEED = 20
 
@@ -20,15 +21,16 @@ SEED = 20
 def load(where="auto"):
     """The data set; InputError where a folder is given, because there is nothing to be read.
 
-    A sequence is (STEPS, 1) float32, and its target at each step is the sample that follows. A test
-    sequence has the targets of as many steps again, those behind its end.
+    A sequence is (STEPS, 1) float32; its target at each step is the next sample. A test sequence
+    has the targets of twice as many steps. Training sequences are cut from the first half of the wave,
+    test sequences from the second.
     """
     if where not in ("auto", "synthetic"):
         raise InputError("%s: the wave is computed; --data takes auto or synthetic" % where)
     wave = samples()
     random = np.random.RandomState(SEED)
-    train = random.randint(0, SAMPLES - STEPS, 2000)
-    test = random.randint(0, SAMPLES - 2 * STEPS, 500)
+    train = random.randint(0, SAMPLES // 2 - STEPS, 2000)
+    test = random.randint(SAMPLES // 2, SAMPLES - 2 * STEPS, 500)
     arrays = [
         windows(wave, train, STEPS),
         windows(wave, train + 1, STEPS),
@@ -42,7 +44,7 @@ def load(where="auto"):
 
 def samples():
     """The wave, (SAMPLES,) float64, between -1 and 1."""
-    wave = [0.0, (1 - COSINE**2) ** 0.5]
+    wave = [0.0, math.sqrt(1 - COSINE * COSINE)]
     while len(wave) < SAMPLES:
         wave.append(2 * COSINE * wave[-1] - wave[-2])
     return np.array(wave)

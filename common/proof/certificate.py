@@ -88,7 +88,7 @@ def command(arguments):
     """Certify one framework in one lane; exit code 3 if a rung failed."""
     parser = commands.OneLineParser(prog="python -m common.proof")
     parser.add_argument("name", help="the framework")
-    parser.add_argument("--model", choices=list(models.MODELS), default="cnn")
+    parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--lane", choices=contract.LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     options = parser.parse_args(arguments)

@@ -21,9 +21,10 @@ Shapes and units
     images: (n, channels, height, width) float32, in [0, 1] but for probes.
     labels: (n,) int64, class numbers from 0.
     scores: (n, classes) float32.
-    Where the model's task is to go on with sequences, these three are sequences (n, steps,
-    features), targets of the same shape, and values (n, 2 steps, features): as many steps again as
-    it was given, each fed with the one before. ``evaluate`` gives their root mean square error.
+    Where the model's task is to continue sequences, these three are sequences (n, steps, features),
+    targets of the same shape (of a test sequence, twice as many steps), and values (n, 2 steps,
+    features): as many steps again as it was given, each fed with the one before. ``evaluate`` gives
+    their root mean square error.
     hp: one of ``common.given.hyperparameters``, with the model's kind of optimiser.
     weights: dict of float32 arrays, names and shapes as in the model's description.
     batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.

@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import numpy as np
 
+import frameworks
 from common.host.files import ROOT
 
 MULTIPLE = 16
@@ -46,7 +47,7 @@ def named(settings):
 
 def _numpy_module(model):
     """The reference's own instance of a NumPy module, on NumPy even where CuPy is under test."""
-    path = os.path.join(ROOT, "frameworks", "numpy", model.name + ".py")
+    path = os.path.join(ROOT, frameworks.path(frameworks.FRAMEWORKS["numpy"], model.name))
     spec = importlib.util.spec_from_file_location("common.proof.reference_" + model.name, path)
     module = importlib.util.module_from_spec(spec)
     own = [name for name in sys.modules if name.startswith("frameworks.numpy.")]

@@ -1,4 +1,4 @@
-"""How well a trained network does: the figure of its task, not taken on trust."""
+"""How good a trained network is, and whether ``evaluate`` computed that correctly."""
 
 import numpy as np
 

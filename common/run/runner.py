@@ -34,7 +34,7 @@ def parse(arguments):
     number, known = commands.whole_number, ", ".join(frameworks.FRAMEWORKS)
     cores = machine.usable_cores()
     parser.add_argument("name", help="the framework: " + known)
-    parser.add_argument("--model", choices=list(models.MODELS), default="cnn", help="the network")
+    parser.add_argument("--model", choices=list(models.ALL), default="cnn", help="the network")
     parser.add_argument("--data", default="auto", metavar="auto|synthetic|PATH", help="its images")
     parser.add_argument("--epochs", type=number, metavar="N", help="passes over the images")
     parser.add_argument("--lane", choices=contract.LANES, default="same", help="the settings")

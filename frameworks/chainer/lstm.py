@@ -2,12 +2,12 @@
 
 Idiom: a ``Chain`` whose ``L.LSTM`` keeps its state between calls; ``forward`` is plain Python, run
     eagerly, step by step.
-Layout: sequences (N, T, 1); the four gates of each unit stand next to each other, in the order
-    cell, input, forget, output.
-State: zeros after ``reset_state``. ``unchain_backward`` forgets how it came about, so that the next
-    chunk's gradient ends there; each chunk's ``backward`` adds to the gradients.
-Surprise: without ``reset_state`` a batch of sequences goes on where another one ended, and nothing
-    complains.
+Layout: sequences (N, T, 1).
+Gates: cell, input, forget, output of the first unit, then of the second, and so on; one bias.
+State: zeros after ``reset_state``. ``unchain_backward`` cuts the graph before the state, so that no
+    gradient flows into the previous chunk; each chunk's ``backward`` adds to the gradients.
+Surprise: without ``reset_state`` a batch starts from the previous batch's last state, and there is
+    no error.
 """
 
 import chainer

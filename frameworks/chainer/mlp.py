@@ -21,7 +21,9 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 def configure(lane, threads, seed):
     """As for the CNN; and in what Chainer's Adam differs by nature."""
-    return dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
+    settings = dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
+    convolutions = {"autotune", "cudnn_workspace", "tensor_core"}  # what only they read
+    return dict(settings, not_in_force=sorted(convolutions | set(settings["not_in_force"])))
 
 
 class MLP(chainer.Chain):

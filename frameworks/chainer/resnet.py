@@ -6,8 +6,8 @@ Layout: NCHW.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the learning rate in the velocity.
 Batch normalisation: ``decay`` is the part that is kept, and epsilon 2e-5 by default. The running
     variance is divided by n - 1.
-Surprise: ``WeightDecay`` added to the optimiser, as in the examples, takes in biases and batch
-    normalisation; added to a parameter's ``update_rule`` it takes in that one.
+Surprise: ``WeightDecay`` added to the optimiser, as in Chainer's examples, decays every parameter,
+    biases too. Added to a parameter's ``update_rule`` it decays that parameter alone.
 """
 
 import chainer
@@ -82,7 +82,7 @@ class ResNet(chainer.Chain):
         x = F.relu(self.start(x))  # (N, 16, 32, 32)
         for block in self.blocks:
             x = block(x)
-        # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) behind the four stages
+        # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) after the four stages
         return self.dense(F.mean(x, (2, 3)))  # (N, 512), (N, 10), no softmax: the loss applies it
 
 
@@ -93,17 +93,17 @@ def symbol(settings, hp):
 
 def tensors(network):
     """{canonical name: (link, attribute)} of every parameter and the state."""
-    parts = {"start.": network.start}
+    parts = [("start.conv", "start.norm", network.start)]
     blocks = iter(network.blocks)
     for stage, count in enumerate(BLOCKS[network.depth], 1):
         for number in range(1, count + 1):
             name, block = "stage%d.block%d." % (stage, number), next(blocks)
-            parts.update({name + "%s" + str(k): block["part%d" % k] for k in (1, 2, 3)})
+            for k in (1, 2, 3):
+                parts.append((name + "conv%d" % k, name + "norm%d" % k, block["part%d" % k]))
             if number == 1:
-                parts[name + "shortcut."] = block.shortcut
+                parts.append((name + "shortcut.conv", name + "shortcut.norm", block.shortcut))
     found = {"dense.weight": (network.dense, "W"), "dense.bias": (network.dense, "b")}
-    for name, part in parts.items():
-        conv, norm = (name % kind if "%" in name else name + kind for kind in ("conv", "norm"))
+    for conv, norm, part in parts:
         found[conv + ".weight"] = part.conv, "W"
         found[norm + ".weight"] = part.norm, "gamma"
         found[norm + ".bias"] = part.norm, "beta"
@@ -123,9 +123,9 @@ def loss(network, settings, hp, weights):
     criterion = F.softmax_cross_entropy  # softmax and the mean over the batch included
     optimizer = chainer.optimizers.MomentumSGD(lr=hp.learning_rate, momentum=hp.momentum)
     optimizer.setup(network)
+    decay = chainer.optimizer_hooks.WeightDecay(hp.weight_decay)
     for parameter in network.params():
         if parameter.ndim > 1:
-            decay = chainer.optimizer_hooks.WeightDecay(hp.weight_decay)
             parameter.update_rule.add_hook(decay)
     return network, criterion, optimizer
 

@@ -1,12 +1,12 @@
 """The LSTM in CNTK.
 
 Idiom: ``cntk.layers``, whose ``LSTM`` is one step of a recurrence; a learner and a ``Trainer``. The
-    steps are written out along a static axis, because ``Recurrence`` can be truncated only by a
-    reader that cuts its sequences.
-Layout: the batch axis is not written, so a sequence is (T, 1); the gates stand side by side in the
-    order input, cell, forget, output.
+    steps are written out along a static axis: ``Recurrence`` itself has no truncation; that is an
+    option of the reader (``MinibatchSource(truncation_length=...)``).
+Layout: the batch axis is not written, so a sequence is (T, 1).
+Gates: input, cell, forget, output, side by side; one bias.
 State: zeros at the start of every sequence, handed on from step to step; ``stop_gradient`` after
-    each chunk ends what would go back.
+    each chunk cuts the gradient.
 Surprise: a step returns (h, c) and takes (h, c, x), the new input last.
 """
 

@@ -178,6 +178,6 @@ def weights(model):
 
 
 def wait(model):
-    """Return when the device has finished: when the biases of the last step can be read."""
-    for variable in model.trainable_variables[1::2]:
+    """Return when the device has finished: when the variables of the last step can be read."""
+    for variable in model.trainable_variables:
         keras.ops.convert_to_numpy(variable)

@@ -2,9 +2,10 @@
 
 Idiom: the functional interface: the same layers make two models, one that is trained on whole
     sequences and one that goes on from a state.
-Layout: sequences (N, T, 1); the gates stand side by side in the order input, forget, cell, output.
+Layout: sequences (N, T, 1).
+Gates: input, forget, cell, output, side by side; one bias.
 State: zeros at the start of every sequence, handed on with ``initial_state``; ``stop_gradient``
-    ends what would go back.
+    between chunks cuts the gradient.
 Surprise: a layer made with ``stateful=True`` keeps its state from batch to batch, so that the next
     sequences begin where others ended, until ``reset_state`` is called.
 """
@@ -23,10 +24,11 @@ CHUNK = 10  # steps that the gradient goes back over
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, but for the layout, and for XLA, which cannot compile cuDNN's LSTM."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
+    settings["jit"] = keras.Sequential([layers.LSTM(5)]).jit_compile
     off = sorted({"autotune"} | set(settings["not_in_force"]))  # what only convolutions read
-    return dict(settings, not_in_force=[key for key in off if key in settings])
+    return dict(settings, not_in_force=off)
 
 
 def symbol(settings, hp):
@@ -99,7 +101,7 @@ def evaluate(values, targets):
 
 def weights(model):
     """Every weight under its canonical name and in its canonical layout."""
-    return {name: np.array(variable).T.copy() for name, variable in variables(model).items()}
+    return {name: ops.convert_to_numpy(w).T.copy() for name, w in variables(model).items()}
 
 
 def wait(model):

@@ -5,9 +5,12 @@ Idiom: the functional interface, whose layers are called on symbolic images; ``c
 Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch;
     NHWC on a CPU, too, where TensorFlow lacks oneDNN.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``. The decay is a regulariser of
-    half the strength, on the kernels: the optimiser's own ``weight_decay`` bypasses the velocity.
-Batch normalisation: ``momentum`` is the part that is kept, and epsilon 1e-3 by default.
-Surprise: the loss that Keras returns holds the regularisers' penalties, so a metric is taken.
+    half the strength, on the kernels: the optimiser's own ``weight_decay`` shrinks the weights
+    directly, not through the velocity.
+Batch normalisation: ``momentum`` is the part that is kept, and epsilon is 1e-3 by default. The
+    running variance is divided by n.
+Surprise: ``train_on_batch`` returns the loss plus the regularisers' penalties; the cross-entropy
+    alone comes from a metric.
 """
 
 import keras
@@ -33,7 +36,7 @@ def symbol(settings, hp):
     channels = 1 if settings["layout"] == "NCHW" else -1
 
     def convolution(x, conv, norm, filters, size=1, stride=1):
-        if size > 1:  # "same" with a stride of 2 would pad an even side behind only
+        if size > 1:  # "same" with a stride of 2 would pad an even side only at its end
             x = layers.ZeroPadding2D(1)(x)
         layer = layers.Conv2D(
             filters, size, stride, use_bias=False, kernel_regularizer=decay, name=conv
@@ -54,7 +57,7 @@ def symbol(settings, hp):
                 names = name + "shortcut.conv", name + "shortcut.norm"
                 x = convolution(x, *names, 4 * width, 1, stride)
             x = layers.ReLU()(layers.Add()([x, y]))
-    # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) behind the four stages
+    # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) after the four stages
     x = layers.GlobalAveragePooling2D()(x)  # (N, 512)
     scores = layers.Dense(10, kernel_regularizer=decay, name="dense")(x)  # (N, 10)
     return keras.Model(inputs, scores)  # no softmax: the loss applies it

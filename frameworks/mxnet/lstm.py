@@ -2,8 +2,8 @@
 
 Idiom: a Gluon ``HybridBlock`` that takes and returns the state, compiled to a graph by
     ``hybridize``; ``autograd.record``; a ``Trainer`` that owns the moments.
-Layout: sequences (N, T, 1), which must be asked for: time comes first by default; gates in the
-    order input, forget, cell, output.
+Layout: sequences (N, T, 1), with ``layout="NTC"``; by default time comes first.
+Gates: input, forget, cell, output, stacked; two biases.
 State: zeros at the start of every sequence; ``detach`` carries it from chunk to chunk without its
     gradient.
 Surprise: ``rnn.LSTM`` has two biases, which are added, as in cuDNN; so the second stays at 0. And
@@ -11,7 +11,6 @@ Surprise: ``rnn.LSTM`` has two biases, which are added, as in cuDNN; so the seco
 """
 
 import mxnet as mx
-import numpy as np
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn, rnn
 
@@ -51,7 +50,7 @@ class Network(gluon.HybridBlock):
             self.dense2 = nn.Dense(1, in_units=5, flatten=False, prefix="dense2_")
 
     def hybrid_forward(self, F, x, h, c):
-        """Values of a batch of sequences, and the state behind them."""
+        """Values of a batch of sequences, and the state after them."""
         inner, (h, c) = self.lstm(self.dense1(x), [h, c])  # (N, T, 5)
         return self.dense2(inner), h, c  # (N, T, 1)
 
@@ -66,9 +65,10 @@ def symbol(settings, hp):
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     parameters = network.collect_params()
-    for name, parameter in parameters.items():
-        shared = NAMES.get(name, name.replace("_", "."))  # "dense1_weight"
-        parameter.set_data(nd.array(weights[shared]) if shared in weights else parameter.data() * 0)
+    for name, parameter in parameters.items():  # "dense1_weight"
+        if name != "lstm_l0_h2h_bias":  # it is 0 already
+            shared = NAMES.get(name, name.replace("_", "."))
+            parameter.set_data(nd.array(weights[shared]))
     network.lstm.l0_h2h_bias.grad_req = "null"
     criterion = gluon.loss.L2Loss(weight=2)  # the mean over a sequence's steps
     graph = {key: settings[key] for key in ("static_alloc", "static_shape")}
@@ -114,8 +114,7 @@ def predict(model, x):
 def evaluate(values, targets):
     """Root mean square of the difference."""
     metric = mx.metric.RMSE()
-    shape = (1, np.size(values))  # it takes the mean over what one call is given
-    metric.update([nd.array(targets).reshape(shape)], [nd.array(values).reshape(shape)])
+    metric.update([nd.array(targets)], [nd.array(values)])
     return float(metric.get()[1])
 
 

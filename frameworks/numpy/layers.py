@@ -49,8 +49,7 @@ def every(network):
     """All layers of a network, those inside of others too."""
     for layer in network:
         yield layer
-        for inner in every(layer.inner):
-            yield inner
+        yield from every(layer.inner)
 
 
 def put(network, weights):
@@ -249,11 +248,11 @@ class ReLU(Layer):
 
 
 class BatchNorm(Layer):
-    """Each channel of images (N, C, H, W) to mean 0 and variance 1, then scaled and shifted.
+    """Normalise each channel of images (N, C, H, W) to mean 0 and variance 1; scale and shift it.
 
-    In training by the batch's own mean and variance, which is divided by their number n. What
-    prediction uses instead follows them slowly: running <- 0.9 running + 0.1 batch, where the
-    variance is divided by n - 1, or by n if the settings' ``running_variance`` is "biased".
+    Training uses the batch's mean and its variance, divided by n. Prediction uses running values:
+    running <- 0.9 running + 0.1 batch, with a variance divided by n - 1, or by n if the settings'
+    ``running_variance`` is "biased".
     """
 
     kinds = ("weight", "bias", "mean", "variance")
@@ -276,9 +275,9 @@ class BatchNorm(Layer):
             n = x.size // x.shape[1]
             batch_mean = x.mean((0, 2, 3))
             batch_variance = ((x - batch_mean[:, None, None]) ** 2).mean((0, 2, 3))
-            shared = 1 if self.settings["running_variance"] == "biased" else n / (n - 1)
+            correction = 1 if self.settings["running_variance"] == "biased" else n / (n - 1)
             mean += (1 - self.kept) * (batch_mean - mean)
-            variance += (1 - self.kept) * (shared * batch_variance - variance)
+            variance += (1 - self.kept) * (correction * batch_variance - variance)
             mean, variance = batch_mean, batch_variance
         self.scale = 1 / xp.sqrt(variance + self.epsilon)[:, None, None]
         self.normal = (x - mean[:, None, None]) * self.scale
@@ -294,7 +293,7 @@ class BatchNorm(Layer):
 
 
 class Residual(Layer):
-    """The sum of what a body of layers and a shortcut make of the same images."""
+    """Run a body of layers and a shortcut on the same images, and add the results."""
 
     def __init__(self, settings, body, shortcut=()):
         super().__init__(settings)
@@ -311,7 +310,7 @@ class Residual(Layer):
         return y + x
 
     def backward(self, g):
-        """Go back through both, and add what arrives."""
+        """Go back through both, and add their gradients."""
         shortcut = g
         for layer in reversed(self.body):
             g = layer.backward(g)
@@ -324,8 +323,7 @@ class Residual(Layer):
         for part in (self.body, self.shortcut):
             y = x
             for layer in part:
-                for kink in layer.kinks(y, training):
-                    yield kink
+                yield from layer.kinks(y, training)
                 y = layer.forward(y, training)
 
 
@@ -377,7 +375,7 @@ class LSTM(Layer):
         self.chunk = chunk
 
     def forward(self, x, training, state=None):
-        """Go through the steps from ``state``, (h, c), or from zeros; leave the last one behind."""
+        """Go through the steps from ``state`` (h, c), or from zeros; keep the last state."""
         weight, recurrent, bias = self.parameters
         zeros = xp.zeros((len(x), recurrent.shape[1]), self.dtype)
         h, c = state or (zeros, zeros)

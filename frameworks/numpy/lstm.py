@@ -2,10 +2,10 @@
 
 Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
-Layout: sequences (N, T, 1); the gates stand below each other in the order input, forget, cell,
-    output, with one bias.
+Layout: sequences (N, T, 1).
+Gates: input, forget, cell, output, stacked; one bias.
 State: zeros at the start of every sequence, carried from chunk to chunk; the gradient is not.
-Surprise: truncation touches the way back alone. The scores are those of the whole sequence.
+Surprise: only the gradient is truncated. The values are those of the whole sequence.
 """
 
 import numpy as np

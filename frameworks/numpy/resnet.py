@@ -5,8 +5,8 @@ Idiom: a list of layers, each with a forward and a backward pass; what they do i
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the decay in the gradient, and
     only of kernels and matrices.
-Batch normalisation: by the batch's mean and variance, divided by n; the running variance is divided
-    by n - 1. A tenth of each batch's goes into what prediction uses.
+Batch normalisation: by the batch's mean and variance, divided by n. Prediction uses running values,
+    0.9 of the old ones and 0.1 of the batch's, whose variance is divided by n - 1.
 Surprise: a convolution before batch normalisation needs no bias: the mean is subtracted anyway.
 """
 
@@ -27,7 +27,7 @@ def configure(lane, threads, seed):
 
 
 def convolution(settings, name, norm, size=1, stride=1, input_gradient=True):
-    """A convolution without bias, as wide as its weights say, and batch normalisation."""
+    """A convolution without bias, and batch normalisation; the weights decide the channels."""
     conv = Convolution(
         settings,
         name,
@@ -57,5 +57,5 @@ def symbol(settings, hp):
                 names = (name + "shortcut.conv", name + "shortcut.norm")
                 shortcut = convolution(settings, *names, stride=stride)
             network += [Residual(settings, body, shortcut), ReLU(settings)]
-    # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) behind the four stages
+    # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) after the four stages
     return network + [GlobalMean(settings), Dense(settings, "dense")]  # (N, 512), (N, 10)

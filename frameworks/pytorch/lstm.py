@@ -1,12 +1,12 @@
 """The LSTM in PyTorch.
 
 Idiom: an ``nn.Module`` whose ``forward`` takes and returns the state, run eagerly.
-Layout: sequences (N, T, 1), which must be asked for with ``batch_first``; gates in the order input,
-    forget, cell, output.
+Layout: sequences (N, T, 1), with ``batch_first``; by default time comes first.
+Gates: input, forget, cell, output, stacked; two biases.
 State: zeros where none is given. ``detach`` carries it from chunk to chunk without its gradient;
     each chunk's ``backward`` adds to the gradients, and one step of the optimiser ends a batch.
-Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. Trained both, they would move
-    twice as far as one does; so the second stays at 0.
+Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
+    would move twice as far; so the second stays at 0.
 """
 
 import torch
@@ -26,8 +26,10 @@ NAMES = {  # of the parameters: PyTorch's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
-    return dict(mlp.configure(lane, threads, seed), layout="NTC")
+    """As for the MLP, but for the layout; cuDNN's LSTM has a precision of its own."""
+    settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
+    tf32 = torch.backends.cudnn.rnn.fp32_precision == "tf32"
+    return dict(settings, tf32=settings["tf32"] or tf32)
 
 
 class Network(nn.Module):
@@ -40,7 +42,7 @@ class Network(nn.Module):
         self.dense2 = nn.Linear(5, 1)
 
     def forward(self, x, state=None):
-        """Values of a batch of sequences, and the state behind them."""
+        """Values of a batch of sequences, and the state after them."""
         h, state = self.lstm(self.dense1(x), state)  # (N, T, 5)
         return self.dense2(h), state  # (N, T, 1)
 
@@ -53,11 +55,11 @@ def symbol(settings, hp):
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     tensors = network.state_dict()
-    for name, tensor in tensors.items():
-        shared = NAMES.get(name, name)
-        tensors[name] = torch.from_numpy(weights[shared]) if shared in weights else 0 * tensor
+    for name in tensors:
+        if name != "lstm.bias_hh_l0":
+            tensors[name] = torch.from_numpy(weights[NAMES.get(name, name)])
     network.load_state_dict(tensors)
-    network.lstm.bias_hh_l0.requires_grad_(False)
+    nn.init.zeros_(network.lstm.bias_hh_l0).requires_grad_(False)
     criterion = nn.MSELoss()  # the mean over the batch and its steps
     optimizer = torch.optim.Adam(
         [parameter for parameter in network.parameters() if parameter.requires_grad],

@@ -5,9 +5,9 @@ Idiom: an ``nn.Module`` for a block, the network an ``nn.Sequential`` of stages;
 Layout: NCHW; the best lane keeps that shape and stores it channels-last in memory.
 Momentum: ``v = momentum * v + g + decay * w; w = w - lr * v``, the learning rate outside the
     velocity.
-Batch normalisation: ``momentum=0.1``, PyTorch's default, is the part of the new batch that is
-    taken, where others name the part that is kept. The running variance is divided by n - 1.
-Surprise: the optimiser's ``weight_decay`` takes in every parameter that it is given, biases too.
+Batch normalisation: ``momentum=0.1``, PyTorch's default, is the weight of the new batch,
+    where others name the part that is kept. The running variance is divided by n - 1.
+Surprise: ``weight_decay`` decays every parameter of its group, biases and batch normalisation too.
 """
 
 from collections import OrderedDict
@@ -65,8 +65,8 @@ def symbol(settings, hp):
             layers["block%d" % block] = Block(inputs, width, stride, first=block == 1)
             inputs = 4 * width
         network["stage%d" % stage] = nn.Sequential(layers)
-    # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) behind the four stages
-    network["mean"] = nn.AdaptiveAvgPool2d(1)
+    # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) after the four stages
+    network["mean"] = nn.AdaptiveAvgPool2d(1)  # (N, 512, 1, 1)
     network["flatten"] = nn.Flatten()  # (N, 512)
     network["dense"] = nn.Linear(inputs, 10)  # (N, 10), no softmax: the loss applies it
     return place(nn.Sequential(network), settings)
@@ -74,9 +74,11 @@ def symbol(settings, hp):
 
 def names(network):
     """{PyTorch's name: canonical name}, without the count of batches."""
-    found = {name: name.replace("running_", "") for name in network.state_dict()}
-    found = {name: shared.replace(".var", ".variance") for name, shared in found.items()}
-    return {name: shared for name, shared in found.items() if "num_batches" not in name}
+    return {
+        name: name.replace("running_mean", "mean").replace("running_var", "variance")
+        for name in network.state_dict()
+        if not name.endswith("num_batches_tracked")
+    }
 
 
 def loss(network, settings, hp, weights):

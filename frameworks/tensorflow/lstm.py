@@ -2,10 +2,12 @@
 
 Idiom: matrix products on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``,
     whose Python loop over the steps becomes part of the graph.
-Layout: sequences (N, T, 1); the gates stand side by side in the order input, forget, cell, output.
-State: zeros at the start of every sequence, carried from chunk to chunk; ``stop_gradient`` ends
-    what would go back.
-Surprise: below Keras there is no LSTM, but for ``tf.raw_ops``, whose gates come in another order.
+Layout: sequences (N, T, 1).
+Gates: written out here, so the order is ours: input, forget, cell, output, side by side; one bias.
+State: zeros at the start of every sequence, carried from chunk to chunk; ``stop_gradient``
+    between chunks cuts the gradient.
+Surprise: below Keras the only LSTMs are in ``tf.raw_ops``. ``BlockLSTM`` has the gates in another
+    order, adds 1 to the forget gate and clips the cell at 3; ``BlockLSTMV2`` does none of this.
 """
 
 import tensorflow as tf
@@ -38,7 +40,7 @@ class Network(tf.Module):
         self.dense2 = layer("dense2", 5, 1)
 
     def advance(self, x, state):
-        """Values of the steps of x, and the state behind them."""
+        """Values of the steps of x, and the state after them."""
         h, c = state
         weight, bias = self.dense1
         hs = []

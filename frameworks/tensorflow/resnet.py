@@ -6,9 +6,10 @@ Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone ha
 Momentum: ``v = momentum * v + g + decay * w; w = w - lr * v``, the learning rate outside the
     velocity.
 Batch normalisation: written out from ``tf.nn.moments``, whose variance is divided by n; the running
-    one is divided by n - 1.
-Surprise: "SAME" with a stride of 2 pads an even side behind only, where others pad both ends; so
-    the borders are added here.
+    variance is divided by n - 1. The fused kernel has no name in ``tf.nn`` of TensorFlow 2, only
+    ``tf.compat.v1.nn.fused_batch_norm``.
+Surprise: "SAME" with a stride of 2 pads an even side only at its end, where others pad both ends;
+    so the borders are added here.
 """
 
 import numpy as np
@@ -51,7 +52,7 @@ class Convolution(tf.Module):
         mean, variance = self.mean, self.variance
         if training:
             mean, variance = tf.nn.moments(x, self.axes)
-            n = tf.cast(tf.size(x) // len(self.mean), tf.float32)
+            n = tf.cast(tf.size(x) // x.shape[self.channels], tf.float32)  # in each channel
             self.mean.assign_add((1 - KEPT) * (mean - self.mean))
             self.variance.assign_add((1 - KEPT) * (variance * n / (n - 1) - self.variance))
         channels = [-1 if axis == self.channels else 1 for axis in range(4)]
@@ -98,7 +99,7 @@ class Network(tf.Module):
             y = tf.nn.relu(conv1(x, training))
             y = tf.nn.relu(conv2(y, training))
             x = tf.nn.relu(conv3(y, training) + (shortcut(x, training) if shortcut else x))
-        # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) behind the four stages
+        # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) after the four stages
         x = tf.reduce_mean(x, self.spatial)  # (N, 512)
         return tf.matmul(x, self.weight) + self.bias  # (N, 10), no softmax: the loss applies it
 

@@ -1,11 +1,12 @@
 """The LSTM in Theano.
 
-Idiom: ``theano.scan`` over the steps, compiled to C++ with its own gradient; an LSTM is written
-    out, because Theano has none.
-Layout: sequences (N, T, 1), turned so that ``scan`` goes over time; the gates stand below each
-    other in the order input, forget, cell, output.
+Idiom: ``theano.scan`` over the steps, which compiles them to C++ and derives their gradient. The
+    LSTM is written out, because Theano has none.
+Layout: sequences (N, T, 1); ``scan`` goes over the first axis, so time is moved there.
+Gates: written out here, so the order is ours: input, forget, cell, output, stacked; one
+    bias.
 State: zeros at the start of every sequence, handed on from step to step; ``disconnected_grad``
-    at the start of a chunk ends what would go back.
+    at the start of a chunk cuts the gradient.
 Surprise: ``scan`` has a ``truncate_gradient``, but it counts from the end of the sequence: steps
     before the last ten would get no gradient at all.
 """
@@ -16,7 +17,7 @@ from theano import tensor as T
 from theano.gradient import disconnected_grad
 
 from frameworks.theano import cnn
-from frameworks.theano.cnn import compiled, dense, train, variables, wait, weights
+from frameworks.theano.cnn import compiled, dense, load, train, variables, wait, weights
 from frameworks.theano.mlp import adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
@@ -28,13 +29,8 @@ CHUNK = 10  # steps that the gradient goes back over
 def configure(lane, threads, seed):
     """As for the CNN, but for the layout."""
     settings = dict(cnn.configure(lane, threads, seed), layout="NTC")
-    algorithms = {key for key in settings if key.startswith("dnn.conv.")}
-    return dict(settings, not_in_force=sorted(algorithms))
-
-
-def load(sequences, targets, settings):
-    """Float32 sequences and targets (n, T, 1), as they are."""
-    return sequences, targets
+    off = {key for key in settings if key.startswith("dnn.conv.")}
+    return dict(settings, not_in_force=sorted(off | {"openmp"}))  # no array here is large enough
 
 
 def symbol(settings, hp):

@@ -129,7 +129,7 @@ MISTAKES += [
     changed(
         "second_bias_trained",
         "gradient",
-        ("    network.lstm.bias_hh_l0.requires_grad_(False)\n", ""),
+        ("(network.lstm.bias_hh_l0).requires_grad_(False)", "(network.lstm.bias_hh_l0)"),
         (
             'del tensors["lstm.bias_hh_l0"]',
             'tensors["lstm.bias"] = tensors["lstm.bias"] + tensors.pop("lstm.bias_hh_l0")',
@@ -140,8 +140,8 @@ MISTAKES += [
         "second_bias_left_as_drawn",
         "forward",
         (
-            "torch.from_numpy(weights[shared]) if shared in weights else 0 * tensor",
-            "torch.from_numpy(weights[shared]) if shared in weights else tensor",
+            "nn.init.zeros_(network.lstm.bias_hh_l0).requires_grad_(False)",
+            "network.lstm.bias_hh_l0.requires_grad_(False)",
         ),
         model="lstm",
     ),

@@ -195,9 +195,8 @@ MISTAKES += [
         "variance_divided_by_n_minus_1",
         "gradient",
         (
-            "            n = tf.cast(tf.size(x) // len(self.mean), tf.float32)\n",
-            "            n = tf.cast(tf.size(x) // len(self.mean), tf.float32)\n"
-            "            variance *= n / (n - 1)\n",
+            "            self.mean.assign_add(",
+            "            variance *= n / (n - 1)\n            self.mean.assign_add(",
         ),
         ("(variance * n / (n - 1) - self.variance)", "(variance - self.variance)"),
         model="resnet",
