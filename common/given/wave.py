@@ -22,8 +22,8 @@ def load(where="auto"):
     """The data set; InputError where a folder is given, because there is nothing to be read.
 
     A sequence is (STEPS, 1) float32; its target at each step is the next sample. A test sequence
-    has the targets of twice as many steps. Training sequences are cut from the first half of the wave,
-    test sequences from the second.
+    has the targets of twice as many steps. Training sequences are cut from the first half of the
+    wave, test sequences from the second.
     """
     if where not in ("auto", "synthetic"):
         raise InputError("%s: the wave is computed; --data takes auto or synthetic" % where)

@@ -14,7 +14,7 @@ def test_the_wave_is_a_sine():
 
 def test_it_is_the_same_bits_everywhere():
     assert wave.load().sha256 == (
-        "97c9ba61a0182b7ecc9b41fc6a4dc0fb0efd08514fd3a9e17c5e4840aacac329"
+        "ae228115459fed94e8600a89469f88495d2b10161fb49bfcc73163cdc0af3e16"
     )
 
 
