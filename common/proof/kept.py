@@ -12,11 +12,7 @@ from common.host.files import ROOT, atomic_write, cache_folder
 
 SOURCES = (
     "common/given/*.py",
-    "common/proof/edges.py",
-    "common/proof/oracle.py",
-    "common/proof/probes.py",
-    "common/proof/reference.py",
-    "common/proof/rungs.py",
+    "common/proof/*.py",
     "frameworks/numpy/*.py",
 )
 

@@ -86,12 +86,13 @@ class Oracle:
             self.kept[key] = compute()
         return self.kept[key]
 
-    def clear(self, key, count, hp, weights, rounded=None, bright=False):
+    def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
         """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
 
         Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
         float32 has come to in place of these weights, if it is not the same. ValueError if there
-        is no such image. ``bright``: 64 times as bright.
+        is no such image. ``bright``: 64 times as bright. ``start``: with batch normalisation, the
+        first image; a batch is clear or not.
         """
         images, labels = self.images, self.labels
         if bright:
@@ -101,9 +102,9 @@ class Oracle:
         def search():
             networks = [one.model(hp, own)[0] for one, own in zip(self.references(), both)]
             if "batchnorm" in self.model.traits:
-                batch = images[:count]
-                clear = edges.clear(self.references(), networks, batch, training=True)
-                return np.arange(count if clear.all() else 0)
+                chosen = np.arange(start, start + count)
+                clear = edges.clear(self.references(), networks, images[chosen], training=True)
+                return chosen[: count if clear.all() else 0]
             found, first, size = [], 0, 16
             while len(found) < count and first < len(images):
                 part = images[first : first + size]
@@ -175,7 +176,10 @@ class Oracle:
             found, weights = [], (self.biased, self.biased)
             for number in range(4 if "adam" in self.model.traits else 3):
                 key = " ".join(("momentum", str(number)) + as_named)
-                pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights)
+                start = number * MOMENTUM_BATCH
+                pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights, start=start)
+                if number == 3:
+                    pair = pair[0], self.task.loud(pair[1])
                 step = training.step(*pair)
                 found.append(pair + (step,))
                 weights = step.exact, step.rounded

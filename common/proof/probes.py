@@ -8,6 +8,10 @@ from collections import OrderedDict
 
 import numpy as np
 
+# Of batch normalisation, by the end of its name or that of its shortcut: where its negative biases
+# begin, and whether its biases are larger.
+THIRDS = {"norm": (1, False), "norm1": (1, False), "norm2": (2, False), "norm3": (0, True)}
+
 
 def zeros(model):
     """All-zero canonical weights."""
@@ -27,7 +31,8 @@ def biased(model, seed):
 
     Batch normalisation gets a small weight and a large bias, on a third of the channels a negative
     one: what stands behind it is a ReLU, which so is open on a channel or shut. No choice of images
-    would keep all of a deep network's ReLUs off their edge.
+    would keep all of a deep network's ReLUs off their edge. The third is another one in each of a
+    block's convolutions, and the last one's bias outweighs the shortcut's.
     """
     random = np.random.RandomState(seed)
     weights = model.initialize(model.shapes, seed)
@@ -41,7 +46,9 @@ def biased(model, seed):
         if layer + ".variance" in weights:
             w[:] = {"weight": 0.25, "bias": 4, "mean": 0, "variance": 1}[kind] * (1 + noise)
             if kind == "bias":
-                w[::3] *= -1
+                third, larger = THIRDS[layer.split(".")[-1]]
+                w *= 2 if larger else 1
+                w[third::3] *= -1
             if kind == "mean":
                 w[:] = noise
     return weights

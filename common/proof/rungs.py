@@ -93,6 +93,16 @@ class Certifier:
         for loss in self.module.train(model, [self._load(x, y) for x, y in pairs]):
             yield float(loss), self.module.weights(model)
 
+    def _in_passes(self, model, loaded):
+        """Train on half of these batches in one pass, and on each of the others in its own.
+
+        So that what depends on the number of steps shows, and what depends on that of passes.
+        """
+        half = len(loaded) // 2
+        for part in [loaded[:half]] + [[batch] for batch in loaded[half:]]:
+            for loss in self.module.train(model, part):
+                yield loss
+
     def _once(self, name, run):
         """What a model's run gave, for all rungs that look at it; its error, again for each."""
         if name not in self._runs:
@@ -123,8 +133,8 @@ class Certifier:
             model = self._build(oracle.bright_hp, oracle.certain)
             silent = oracle.silent()
             steps += self._train(model, [silent])
-            if oracle.silent_steps > 1:
-                list(self.module.train(model, [self._load(*silent)] * (oracle.silent_steps - 1)))
+            for _ in self._in_passes(model, [self._load(*silent)] * (oracle.silent_steps - 1)):
+                pass
             steps += self._train(model, [oracle.bright_step(self.named)[:2]])
             return [weights for _, weights in steps]
 
@@ -191,6 +201,7 @@ class Certifier:
         images, labels = self.oracle.pairs[0]
         x, y = self._load(images, labels)
         x = np.asarray(x)
+        yield Check("precision", x.dtype != np.float32, 0, "load() gives %s" % x.dtype)
         if self.settings["layout"] == "NHWC":
             x = x.transpose(0, 3, 1, 2)
         y = self.task.loaded(np.asarray(y))
@@ -251,6 +262,9 @@ class Certifier:
     def _scores_check(what, exact, allowed, scores):
         if scores.shape != exact.shape:
             detail = "predict() gave %s, not %s" % (scores.shape, exact.shape)
+            return Check(what, np.inf, MULTIPLE * allowed, detail)
+        if scores.dtype != np.float32:
+            detail = "predict() gave %s, not float32" % scores.dtype
             return Check(what, np.inf, MULTIPLE * allowed, detail)
         return Check(what, distance(exact, scores), MULTIPLE * allowed)
 
@@ -373,7 +387,7 @@ class Certifier:
             )
             for first in range(0, LATE * MOMENTUM_BATCH, MOMENTUM_BATCH)
         ]
-        done = sum(1 for _ in self.module.train(model, many[:-1]))
+        done = sum(1 for _ in self._in_passes(model, many[:-1]))
         yield Check("losses missing", abs(LATE - 1 - done), 0, "train() gave %d losses" % done)
         before = self.module.weights(model)
         for _ in self.module.train(model, many[-1:]):
@@ -392,7 +406,8 @@ class Certifier:
             pairs = [pair[:2] for pair in self._momentum_steps()]
             model = self._build(self.oracle.momentum_hp, self.oracle.biased)
             ours = [weights for _, weights in self._train(model, pairs[:2])]
-            self._scores(model, self.oracle.test_images[:1])  # as between two epochs
+            # As between two epochs; of a batch's size, so that a state that is kept would fit.
+            self._scores(model, self.oracle.test_images[:MOMENTUM_BATCH])
             ours += [weights for _, weights in self._train(model, pairs[2:3])]
             self._last_two = [self.oracle.biased] + ours
             return model, ours
@@ -457,7 +472,7 @@ class Certifier:
             # All are taken before the first is read, as a run does that does not wait.
             losses += [float(loss) for loss in list(self.module.train(model, passes[0]))]
             checks = list(self._two_models(other))
-            self._scores(model, self.oracle.test_images[:1])  # as between two epochs
+            self._scores(model, self.oracle.test_images)  # as between two epochs
             losses += [float(loss) for loss in list(self.module.train(model, passes[1]))]
             return model, losses, checks
 
@@ -470,6 +485,12 @@ class Certifier:
         moved = [name for name in left if not np.array_equal(left[name], here[name])]
         detail = "training one model moved another: %s" % ", ".join(moved)
         yield Check("two models", len(moved), 0, detail)
+        images = self.oracle.test_images[:64]
+        exact, allowed = self.oracle.scores(None, here, images)
+        scores = self._scores(other, images)
+        check = self._scores_check("two models, scores", exact, allowed, scores)
+        check.detail = check.detail or "predict() gives another model's scores"
+        yield check
         if "momentum" in self.model.traits:
             for check in self._law(other, before, left, 0, steps=1):
                 check.what = "two models, " + check.what

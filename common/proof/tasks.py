@@ -44,6 +44,10 @@ class Classes:
         """The images 64 times as bright."""
         return BRIGHT * images, labels
 
+    def loud(self, labels):
+        """Labels that make the gradient large; none do, but in bright images."""
+        return labels
+
     def none(self, n):
         """Targets (n,) for those who need some to load observations."""
         return np.zeros(n, np.int64)
@@ -116,6 +120,10 @@ class Values:
         """Both 64 times as large, and targets on one side, so that the gradient is large, too."""
         return BRIGHT * sequences, BRIGHT * abs(targets)
 
+    def loud(self, targets):
+        """Targets so far off that the gradient is large in every layer."""
+        return BRIGHT * targets
+
     def none(self, n):
         """Targets for those who need some to load observations."""
         return np.zeros((n,) + self.model.observation, np.float32)
@@ -131,7 +139,7 @@ class Values:
     def certain(self, weights):
         """``weights`` that say ``CERTAIN``: what else the last layer adds is rounded away."""
         *_, weight, bias = weights
-        tiny = np.float32(2.0**-30) * weights[weight]
+        tiny = np.float32(2.0**-60) * weights[weight]  # in float64, too
         return dict(weights, **{weight: tiny, bias: np.full_like(weights[bias], self.CERTAIN)})
 
     def silent(self, n):
@@ -150,7 +158,8 @@ class Values:
     def graded(self):
         """Values and targets (n, steps, features), and their root mean square difference.
 
-        Made so that half of the rows, half of the steps, and the mean difference each give another.
+        Made so that half of the rows, half of the steps, one sign of the difference, and its mean
+        each give another.
         """
         random = np.random.RandomState(3)
         shape = (301,) + self.outputs
@@ -158,5 +167,6 @@ class Values:
         difference = random.randint(0, 9, shape) / 8.0
         difference[:97] *= 2
         difference[:, : shape[1] // 3] *= 2
+        difference *= random.choice([-1, 1], shape)
         right = np.sqrt((difference**2).mean())
         return np.float32(targets + difference), targets, right

@@ -19,7 +19,7 @@ from common.given.dataset import take
 from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
-from common.proof import certificate, contract, updates
+from common.proof import certificate, contract, scores, updates
 from common.run import clocks, console, measures, results
 
 
@@ -149,8 +149,12 @@ def run(options):
     )
     losses = []  # all that is left of a run that is stopped
     try:
-        model, scores = six_steps(module, settings, hp, weights, dataset, options, result, losses)
+        model, outputs = six_steps(module, settings, hp, weights, dataset, options, result, losses)
         trained = module.weights(model)
+        observations = batches.as_float(dataset.test_images)
+        why = scores.problem(description, options.threads, trained, observations, outputs)
+        if why:
+            raise clocks.Stop(why)
         # Masks hide the gradient, and a deep network always stands on some edge.
         followed = "momentum" in description.traits and "batchnorm" not in description.traits
         if followed and not any(hp.dropout):
@@ -174,7 +178,7 @@ def run(options):
         canonical.save(description, options.save_weights, trained)
     if options.save_scores:
         with files.atomic_write(options.save_scores) as file:
-            np.savez(file, scores=scores)
+            np.savez(file, scores=outputs)
     print(console.summary(result, description, path))
     return result
 
@@ -209,12 +213,12 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     built = clock()
     passes = train(module, model, x, y, options, hp, losses)
     trained = clock()
-    scores = np.asarray(module.predict(model, x_test), np.float32)
+    outputs = np.asarray(module.predict(model, x_test), np.float32)
     predicted = clock()
-    if not np.isfinite(scores).all():  # the last update may have spoilt what its loss did not show
+    if not np.isfinite(outputs).all():  # the last update may have spoilt what its loss did not show
         raise clocks.NotFinite("a score in prediction")
     description = models.find(options.model)
-    figures = measures.measure(module, description.task, scores, dataset.test_labels)
+    figures = measures.measure(module, description.task, outputs, dataset.test_labels)
 
     times = clocks.summary(passes, hp.batch_size)
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
@@ -225,7 +229,7 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     result.update(losses=losses)
     result.update(figures)
     result.update(timings=times, peak_memory_bytes=machine.peak_memory())
-    return model, scores
+    return model, outputs
 
 
 def train(module, model, x, y, options, hp, losses):

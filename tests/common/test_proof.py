@@ -79,7 +79,9 @@ def taken(reference, hp, weights, images):
     return np.concatenate(found, 1)
 
 
-def test_a_silent_batch_moves_no_weight(oracle):
+@pytest.mark.parametrize("model", [models.CNN, models.LSTM])
+def test_a_silent_batch_moves_no_weight(model):
+    oracle = Oracle(model, 2, {})
     images, labels = oracle.silent()
     for reference in oracle.references():
         model = reference.model(oracle.gradient_hp, oracle.certain)

@@ -4,7 +4,7 @@ import importlib.util
 import os
 from collections import namedtuple
 
-Mistake = namedtuple("Mistake", "name rung make only model")
+Mistake = namedtuple("Mistake", "name rung make only model raises")
 Mistake.__doc__ = """A known mistake.
 
 name: in words, joined by underscores.
@@ -12,10 +12,11 @@ rung: the one that names it.
 make: takes a right module, and a folder for files, and returns a wrong one.
 only: the environments that it is made in, where several share a module; None: all of them.
 model: the one whose module it is a change to; None: any.
+raises: whether the framework refuses it with an error, which names it.
 """
 
 
-def changed(name, rung, *changes, only=None, model="cnn"):
+def changed(name, rung, *changes, only=None, model="cnn", raises=False):
     """A mistake that stands in the module's own source: each (old, new) text is put in its place.
 
     ValueError where a module no longer has the text, which must be there once.
@@ -40,4 +41,4 @@ def changed(name, rung, *changes, only=None, model="cnn"):
         spec.loader.exec_module(wrong)
         return wrong
 
-    return Mistake(name, rung, make, only, model)
+    return Mistake(name, rung, make, only, model, raises)

@@ -394,6 +394,17 @@ def models_share_state(module):
     )
 
 
+def predicts_with_the_model_built_last(module):
+    """The compiled prediction stands in a global, and a further model takes its place."""
+    last = {}
+
+    def loss(network, settings, hp, weights):
+        last["model"] = module.loss(network, settings, hp, weights)
+        return last["model"]
+
+    return replaced(module, loss=loss, predict=lambda model, x: module.predict(last["model"], x))
+
+
 def losses_rounded(module):
     """The losses come through bfloat16."""
 
@@ -879,7 +890,7 @@ KNOWN = (
         ),
     ),
     ("momentum", "batchnorm", (weight_decay_on_all, weight_decay_left_out)),
-    ("trajectory", "", (models_share_state, losses_rounded)),
+    ("trajectory", "", (models_share_state, predicts_with_the_model_built_last, losses_rounded)),
     ("accuracy", "", (predicts_with_stale_weights,)),
     (
         "dropout",
@@ -916,7 +927,9 @@ KNOWN = (
 def mistakes(model):
     """All that can be made in a model's module from outside."""
     return [
-        Mistake(make.__name__, rung, lambda module, folder, make=make: make(module), None, None)
+        Mistake(
+            make.__name__, rung, lambda module, folder, make=make: make(module), None, None, False
+        )
         for rung, trait, makes in KNOWN
         if trait in model.traits | {"", model.name, model.task.name}
         for make in makes

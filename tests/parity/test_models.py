@@ -7,14 +7,20 @@ long. ``python -m tests.mistakes`` climbs with both.
 import subprocess
 import sys
 
-from common.given import models
+import frameworks
+from common.given import models, weights
+from common.host import modules
 from common.host.files import ROOT
 
 
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
     further = [model.name for model in models.of(name) if model is not models.CNN]
-    metafunc.parametrize("further", further)
+    sizes = [size for size, model in frameworks.SIZES.items() if model in further]
+    if "further" in metafunc.fixturenames:
+        metafunc.parametrize("further", further)
+    if "size" in metafunc.fixturenames:
+        metafunc.parametrize("size", sizes)
 
 
 def test_certificate(name, further):
@@ -22,3 +28,12 @@ def test_certificate(name, further):
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True)
     print(done.stdout)
     assert done.returncode == 0
+
+
+def test_a_model_of_another_size_has_its_tensors(name, size, threads):
+    model = models.find(size)
+    module = modules.load(name, size)
+    settings = module.configure("same", threads, 0)
+    initial = model.initialize(model.shapes, 0)
+    trained = module.loss(module.symbol(settings, model.hp), settings, model.hp, initial)
+    weights.check(model, module.weights(trained))

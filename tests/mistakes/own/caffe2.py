@@ -75,6 +75,7 @@ MISTAKES = [
         "trajectory",
         (OWN, 'workspace.SwitchWorkspace("shared", True)\n    workspace.ResetWorkspace()'),
         *SHARED,
+        raises=True,
     ),
     changed("dropout_in_prediction", "dropout", ("is_test=not model.init_params", "is_test=False")),
     changed("test_mode_in_training", "dropout", ("is_test=not model.init_params", "is_test=True")),

@@ -145,5 +145,11 @@ MISTAKES += [
         ),
         model="lstm",
     ),
-    changed("time_first", "forward", ('layout="NTC", input_size', "input_size"), model="lstm"),
+    changed(
+        "time_first",
+        "forward",
+        ('layout="NTC", input_size', "input_size"),
+        model="lstm",
+        raises=True,
+    ),
 ]

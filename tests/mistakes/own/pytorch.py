@@ -145,7 +145,9 @@ MISTAKES += [
         ),
         model="lstm",
     ),
-    changed("batch_first_forgotten", "forward", (", batch_first=True", ""), model="lstm"),
+    changed(
+        "batch_first_forgotten", "forward", (", batch_first=True", ""), model="lstm", raises=True
+    ),
     changed(
         "zero_grad_forgotten", "momentum", ("        optimizer.zero_grad()\n", ""), model="lstm"
     ),
@@ -214,6 +216,50 @@ MISTAKES += [
         "forward",
         ("convolution(inputs, width, 1), nn", "convolution(inputs, width, 1, stride), nn"),
         ("convolution(width, width, 3, stride)", "convolution(width, width, 3)"),
+        model="resnet",
+    ),
+]
+
+MISTAKES += [
+    changed(
+        "recurrent_gradient_clipped",
+        "trajectory",
+        (
+            "        optimizer.step()\n",
+            "        nn.utils.clip_grad_norm_(network.lstm.parameters(), 1.0)\n"
+            "        optimizer.step()\n",
+        ),
+        model="lstm",
+    ),
+    changed(
+        "state_kept_while_it_fits",
+        "accuracy",
+        (
+            "        value, state = network(torch.from_numpy(x).to(network.dense1.weight.device))",
+            '        state = getattr(network, "kept", None)\n'
+            "        if state is not None and state[0].shape[1] != len(x):\n"
+            "            state = None\n"
+            "        value, state = network(torch.from_numpy(x), state)",
+        ),
+        (
+            "    return torch.cat(values, 1)",
+            "    network.kept = state\n    return torch.cat(values, 1)",
+        ),
+        model="lstm",
+    ),
+    changed(
+        "learning_rate_falls_by_the_pass",
+        "momentum",
+        (
+            "\n\ndef weights(model):",
+            "\n\ndef train(model, batches):\n"
+            "    for step_loss in cnn.train(model, batches):\n"
+            "        yield step_loss\n"
+            '    model[2].passes = getattr(model[2], "passes", 0) + 1\n'
+            "    for group in model[2].param_groups:\n"
+            '        group["lr"] *= 0.1 if model[2].passes == 15 else 1\n'
+            "\n\ndef weights(model):",
+        ),
         model="resnet",
     ),
 ]

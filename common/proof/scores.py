@@ -1,0 +1,26 @@
+"""Are the scores that a run ends with those of the weights that it ends with?"""
+
+import numpy as np
+
+from common.given.hyperparameters import without_dropout
+from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
+
+ROWS = 64  # of the first and of the last ones
+
+
+def problem(description, threads, weights, observations, scores):
+    """What is wrong with the scores of some observations, as a sentence; empty if nothing is.
+
+    weights: canonical, those that were left by training.
+    """
+    rows = np.unique(np.r_[: len(scores)][np.r_[:ROWS, -ROWS:0] % len(scores)])
+    hp = without_dropout(description.hp)
+    exact, rounded = (
+        Reference(description, precision, threads).scores(hp, weights, observations[rows])
+        for precision in (EXACT, ROUNDED)
+    )
+    error, allowed = distance(exact, scores[rows]), MULTIPLE * unit(exact, rounded)
+    if error <= allowed:
+        return ""
+    told = (description.task.outputs, error, allowed)
+    return "the %s are not those of the trained weights: off by %.1e, allowed are %.1e" % told
