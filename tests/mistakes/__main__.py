@@ -1,4 +1,4 @@
-"""python -m tests.mistakes NAME [--model M] [--write]: plant every known mistake in a framework."""
+"""python -m tests.mistakes NAME [--model M] [--write]: plant known mistakes in a framework."""
 
 import json
 import os
@@ -18,13 +18,18 @@ def command(arguments):
     """Exit code 1 if a mistake passes the rung that names it, or the untouched module fails one."""
     parser = commands.OneLineParser(prog="python -m tests.mistakes")
     parser.add_argument("name", help="the framework")
-    parser.add_argument("--model", choices=list(models.MODELS), help="one of the framework's")
+    parser.add_argument(
+        "--model", choices=list(models.MODELS), nargs="+", help="the networks; by default all"
+    )
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     parser.add_argument("--write", action="store_true", help="into reports/mistakes")
     options = parser.parse_args(arguments)
-    modules.find(options.name, options.model or "cnn")
+    asked = options.model or list(models.MODELS)
+    modules.find(options.name)
+    chosen = [model for model in models.of(options.name) if model.name in asked]
+    if not chosen:
+        modules.find(options.name, asked[0])  # says who has it
     machine.limit_threads(options.threads)
-    chosen = [model for model in models.of(options.name) if options.model in (None, model.name)]
     failed = [plant(options, model) for model in chosen]
     return 1 if any(failed) else 0
 
