@@ -117,12 +117,14 @@ def mistakes(model):
     """A row for each mistake that can be made anywhere: the rung that caught it, by environment."""
     environments = planted(model)
     rows = []
-    for name in list(environments.values())[0]["outside"]:
-        caught = [one["outside"][name][1] or "MISSED" for one in environments.values()]
+    names = dict.fromkeys(name for one in environments.values() for name in one["outside"])
+    for name in names:
+        planted_here = [one["outside"].get(name) for one in environments.values()]
+        caught = [found[1] or "MISSED" if found else "-" for found in planted_here]
         rows.append([name.replace("_", " ")] + caught)
     note = (
         "Each was put into each environment's module on purpose, and the certificate climbed: "
-        "the rung that caught it."
+        "the rung that caught it; - where it has not been planted yet."
     )
     return Table(_titled("Planted mistakes", model), note, ["mistake"] + list(environments), rows)
 
@@ -163,7 +165,7 @@ def results(committed, machine, model):
             shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
             cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
         else:
-            error = result["error"]
+            error = result["rms_error"]
             cells.append("%.4f (%.4f)" % (error["one_step_ahead"], error["free_running"]))
         if result["certificate"]["passed"]:
             step = times["step"]
@@ -183,7 +185,7 @@ def results(committed, machine, model):
         rows.append(cells)
     figure = {
         "accuracy": "accuracy (95% interval) ",
-        "error": "error one step ahead (free-running) ",
+        "rms_error": "error one step ahead (free-running) ",
     }[model.task.figure]
     noun = model.task.observations
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]

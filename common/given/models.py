@@ -21,7 +21,7 @@ figure: what says how well it does, and the key of that in a result.
 """
 
 CLASSES = Task("classes", "images", "labels", "scores", "accuracy")
-VALUES = Task("values", "sequences", "targets", "values", "error")
+VALUES = Task("values", "sequences", "targets", "values", "rms_error")
 
 Model = namedtuple(
     "Model",

@@ -69,7 +69,7 @@ def summary(result, model, path):
         line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
         lines.append("%s, %d images)" % (line, accuracy["n"]))
     else:
-        error = result["error"]
+        error = result["rms_error"]
         told = (error["one_step_ahead"], error["free_running"], error["of_the_mean"])
         lines.append("error        %.4f one step ahead, %.4f free-running; the mean's: %.4f" % told)
     if proof["passed"]:  # no time without the proof that the right thing was timed

@@ -37,7 +37,7 @@ def _error(module, values, targets):
             raise clocks.Stop("evaluate() returned %s, but the error is %s" % (found[name], right))
     found.update(of_the_mean=root_mean_square(targets - targets.mean()), n=len(values))
     sample = {"targets": targets[0].ravel().tolist(), "values": values[0].ravel().tolist()}
-    return {"error": found, "sample": sample}
+    return {"rms_error": found, "sample": sample}
 
 
 def root_mean_square(difference):

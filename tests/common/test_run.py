@@ -18,7 +18,7 @@ from common.given.dataset import Dataset
 from common.given.models import CNN, MLP
 from common.host import commands, machine, modules
 from common.host.files import ROOT
-from common.proof import certificate, rungs
+from common.proof import certificate, rungs, scores
 from common.run import clocks, console, results, runner
 
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
@@ -93,6 +93,7 @@ def no_work(monkeypatch):
     module = modules.load("numpy")
     monkeypatch.setattr(module, "train", lambda model, batches: (2.0 for _ in batches))
     monkeypatch.setattr(module, "predict", lambda model, x: x.reshape(len(x), -1)[:, :10])
+    monkeypatch.setattr(scores, "problem", lambda *_: "")
     return module
 
 
@@ -189,6 +190,15 @@ def test_a_module_that_leaves_something_out_stops_the_run(
     result = read(out)
     jsonschema.validate(result, schema)
     assert result["status"] == "stopped" and result["error"] in line
+
+
+def test_scores_of_other_weights_stop_the_run(out, monkeypatch, capsys):
+    module = modules.load("numpy", "mlp")
+    predict = module.predict
+    monkeypatch.setattr(module, "predict", lambda model, x: predict(model, x)[::-1].copy())
+    assert main(["numpy", "--out", out] + QUICK) == 1
+    assert "the scores are not those of the trained weights" in capsys.readouterr().err
+    assert read(out)["status"] == "stopped"
 
 
 def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):

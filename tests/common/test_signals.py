@@ -22,7 +22,7 @@ STEPS = 10  # of an epoch
 RUN = """
 import itertools, sys, time
 from common.host import commands, modules
-from common.proof import certificate
+from common.proof import certificate, scores
 from common.run import runner
 
 def train(model, batches):
@@ -32,6 +32,7 @@ def train(model, batches):
 
 modules.load("numpy").train = train
 modules.load("numpy").predict = lambda model, x: x.reshape(len(x), -1)[:, :10]
+scores.problem = lambda *_: ""
 if sys.argv[1] == "proven":
     rung = dict(rung="data", passed=True, what="", error=0.0, tolerance=0.0, checks=1, detail="")
     proof = dict(framework="numpy", lane="same", passed=True, multiple=16, rungs=[rung] * 8)
