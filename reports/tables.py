@@ -2,9 +2,12 @@
 
 import json
 from collections import namedtuple
+from hashlib import sha256
+from pathlib import Path
 
 import frameworks
 from common.given.models import ALL, MODELS
+from common.host.files import ROOT
 from common.host.modules import has
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
@@ -54,7 +57,20 @@ def _titled(title, model):
 
 
 def _label(result):
-    return "%s, %s" % (result["framework"], result["lane"])
+    """What a run is called; marked if its module's file is another one by now."""
+    mark = "" if _module_is_as_it_was(result) else " †"
+    return "%s, %s%s" % (result["framework"], result["lane"], mark)
+
+
+CHANGED = "† The module's file has changed since."
+
+
+def _module_is_as_it_was(result):
+    if result["framework"] not in frameworks.FRAMEWORKS:
+        return False
+    framework = frameworks.FRAMEWORKS[result["framework"]]
+    path = Path(ROOT, frameworks.path(framework, result.get("model", "cnn")))
+    return path.is_file() and sha256(path.read_bytes()).hexdigest() == result["source_sha256"]
 
 
 def machines(committed):
@@ -98,8 +114,9 @@ def certificates(committed, model):
                 cells.append("%s%s of %.1e" % (failed, error, rung["tolerance"]))
         rows.append(cells)
     note = (
-        "Measured error of tolerance, of the check that came closest to failing. Checks differ in "
-        "size, so errors compare with their own tolerance, not from row to row."
+        "Of each committed run. A cell is error of tolerance, for the check of that rung that came "
+        "closest to failing; equal: an exact check; -: a rung that this network does not have. "
+        "Checks have different units, so compare an error with its own tolerance only. " + CHANGED
     )
     return Table(
         _titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
@@ -146,11 +163,16 @@ def own_mistakes(model):
                 name,
                 "%d of %d" % (caught, len(all_of_them)),
                 ", ".join(alarms) or "none",
-                ", ".join(traps),
+                ", ".join(traps) or "none yet",
             ]
         )
     note = "Changes to the module's own source, as somebody who ports to this framework makes them."
-    columns = ["environment", "caught ", "false alarms", "its own traps, and the rung"]
+    columns = [
+        "environment",
+        "caught, with those above ",
+        "lanes in which the untouched module failed",
+    ]
+    columns += ["its own traps, and the rung"]
     return Table(_titled("Each framework's own traps", model), note, columns, rows)
 
 
@@ -190,7 +212,7 @@ def results(committed, machine, model):
     noun = model.task.observations
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]
     columns += ["step, median (quartiles) ", "%s/s " % noun, "of matrix product ", "peak memory "]
-    return Table(_titled("Results: %s" % machine, model), "", columns, rows)
+    return Table(_titled("Results: %s" % machine, model), CHANGED, columns, rows)
 
 
 def original():
@@ -221,8 +243,9 @@ def networks():
             cells.append(("proven: %s" % " and ".join(passed) if passed else "not shown", path))
         rows.append(cells)
     note = (
-        "What --model takes in each environment, and the lanes whose certificate passed when the "
-        "known mistakes were planted."
+        "What --model takes in each environment. proven: the lanes whose certificate is on record, "
+        "made when the known mistakes were planted; not shown: the module is here, and no "
+        "certificate is committed; -: there is no such module."
     )
     columns = ["environment"] + [model.title for model in MODELS.values()]
     return Table("Networks", note, columns, rows)

@@ -21,6 +21,13 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message):
         raise InputError(message if len(message) < 300 else message[:300] + " ...")
 
+    def parse_args(self, args=None, namespace=None):
+        """As argparse does; a file of options, @FILE, must be text."""
+        try:
+            return super().parse_args(args, namespace)
+        except UnicodeDecodeError:
+            self.error("a file of options (@FILE) is not text")
+
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM; it takes the same way through the code as Ctrl-C."""

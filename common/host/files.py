@@ -26,6 +26,12 @@ def check_writable(path):
             pass
     except OSError as error:
         raise InputError("%s: cannot be written: %s" % (path, error.strerror))
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # a name that is too long
+        raise InputError("%s: cannot be written: %s" % (path, error.strerror))
     if os.path.lexists(path) and not os.path.isfile(path):
         # A folder, or a device that replacing would remove.
         raise InputError("%s: cannot be written: it is not a plain file" % path)

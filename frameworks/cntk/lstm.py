@@ -20,7 +20,7 @@ from frameworks.cntk.cnn import wait
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
 STEPS = 40  # of a sequence
-CHUNK = 10  # steps that the gradient goes back over
+CHUNK = 10  # steps that the gradient goes back through
 GATES = [0, 2, 1, 3]  # which of input, forget, cell, output stands where in CNTK; its own inverse
 
 

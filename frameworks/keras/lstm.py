@@ -20,7 +20,7 @@ from frameworks.keras.cnn import load
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
 STEPS = 40  # of a sequence in training
-CHUNK = 10  # steps that the gradient goes back over
+CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):

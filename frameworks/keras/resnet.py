@@ -22,7 +22,7 @@ from frameworks.keras.cnn import AXES, evaluate, load, predict, wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # in each stage, by depth
+BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by depth
 
 
 def configure(lane, threads, seed):

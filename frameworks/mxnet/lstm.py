@@ -4,8 +4,8 @@ Idiom: a Gluon ``HybridBlock`` that takes and returns the state, compiled to a g
     ``hybridize``; ``autograd.record``; a ``Trainer`` that owns the moments.
 Layout: sequences (N, T, 1), with ``layout="NTC"``; by default time comes first.
 Gates: input, forget, cell, output, stacked; two biases.
-State: zeros at the start of every sequence; ``detach`` carries it from chunk to chunk without its
-    gradient.
+State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts
+    its gradient.
 Surprise: ``rnn.LSTM`` has two biases, which are added, as in cuDNN; so the second stays at 0. And
     ``L2Loss`` is half the squared error, unless told a weight of 2.
 """
@@ -19,7 +19,7 @@ from frameworks.mxnet.cnn import wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back over
+CHUNK = 10  # steps that the gradient goes back through
 NAMES = {  # of the parameters: MXNet's and the shared ones
     "lstm_l0_i2h_weight": "lstm.input.weight",
     "lstm_l0_h2h_weight": "lstm.recurrent.weight",

@@ -3,8 +3,8 @@
 Idiom: an ``nn.Module`` whose ``forward`` takes and returns the state, run eagerly.
 Layout: sequences (N, T, 1), with ``batch_first``; by default time comes first.
 Gates: input, forget, cell, output, stacked; two biases.
-State: zeros where none is given. ``detach`` carries it from chunk to chunk without its gradient;
-    each chunk's ``backward`` adds to the gradients, and one step of the optimiser ends a batch.
+State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts its
+    gradient. Each chunk's ``backward`` adds to the gradients; a batch ends in one optimiser step.
 Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
     would move twice as far; so the second stays at 0.
 """
@@ -17,7 +17,7 @@ from frameworks.pytorch.cnn import load, place, wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back over
+CHUNK = 10  # steps that the gradient goes back through
 NAMES = {  # of the parameters: PyTorch's and the shared ones
     "lstm.weight_ih_l0": "lstm.input.weight",
     "lstm.weight_hh_l0": "lstm.recurrent.weight",

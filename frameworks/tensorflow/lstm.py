@@ -18,7 +18,7 @@ from frameworks.tensorflow.mlp import adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back over
+CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):

@@ -20,7 +20,7 @@ from frameworks.tensorflow.cnn import AXES, evaluate, graphs, load, predict, tra
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # in each stage, by depth
+BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by depth
 KEPT, EPSILON = 0.9, 1e-5  # of the running mean and variance, and added to the variance
 
 

@@ -23,7 +23,7 @@ from frameworks.theano.mlp import adam
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
 STEPS = 40  # of a sequence
-CHUNK = 10  # steps that the gradient goes back over
+CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
