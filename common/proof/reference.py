@@ -19,7 +19,7 @@ MULTIPLE = 16
 
 EXACT, ROUNDED = "float64", "float32"
 
-Named = namedtuple("Named", "ties adam_epsilon adam_scalars running_variance")
+Named = namedtuple("Named", "ties adam_epsilon adam_scalars running_variance variance")
 Named.__doc__ = """In what frameworks differ by nature; a module's settings name it.
 
 ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
@@ -28,12 +28,15 @@ adam_scalars: what Adam computes 1 - beta in: "float64", or float32 for the new 
     shares" or for the "float32 corrections". Of 1 - 0.999 float32 keeps five digits.
 running_variance: what a batch's variance is divided by before batch normalisation keeps some of
     it: n - 1, "unbiased", or n, "biased".
+variance: what a batch's variance is computed from: the mean of the squared "differences" from the
+    mean, or the mean of the "squares" less that of the mean, which costs float32 some digits.
 """
 CHOICES = Named(
     ("one", "all"),
     ("corrected", "uncorrected"),
     ("float64", "float32 shares", "float32 corrections"),
     ("unbiased", "biased"),
+    ("differences", "squares"),
 )
 
 

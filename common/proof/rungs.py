@@ -349,8 +349,8 @@ class Certifier:
             return all(error <= allowed for _, error, allowed, _ in compared)
 
         for key in self._applies():
-            if key == "adam_scalars":
-                continue  # this step's betas are exact in float32
+            if key in ("adam_scalars", "variance"):
+                continue  # float32 has the digits that this step needs, either way
             said = getattr(self.named, key)
             others = [one for one in getattr(CHOICES, key) if one != said]
             wrong = not fits(self.named) and fits(self.named._replace(**{key: others[0]}))
@@ -360,7 +360,8 @@ class Certifier:
     def _applies(self):
         """What of ``Named`` this model has."""
         adam = ["adam_epsilon", "adam_scalars"] if "adam" in self.model.traits else []
-        state = ["running_variance"] if "batchnorm" in self.model.traits else []
+        batchnorm = "batchnorm" in self.model.traits
+        state = ["running_variance", "variance"] if batchnorm else []
         return (["ties"] if "pool" in self.model.traits else []) + adam + state
 
     def momentum(self):

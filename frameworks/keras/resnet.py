@@ -8,7 +8,8 @@ Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``. The decay is a
     half the strength, on the kernels: the optimiser's own ``weight_decay`` shrinks the weights
     directly, not through the velocity.
 Batch normalisation: ``momentum`` is the part that is kept, and epsilon is 1e-3 by default. The
-    running variance is divided by n.
+    running variance is divided by n. On PyTorch, Keras computes a variance as the mean of the
+    squares less the square of the mean, which loses digits in float32.
 Surprise: ``train_on_batch`` returns the loss plus the regularisers' penalties; the cross-entropy
     alone comes from a metric.
 """
@@ -26,8 +27,10 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and which running variance is kept."""
-    return dict(cnn.configure(lane, threads, seed), running_variance="biased")
+    """As for the CNN; which running variance is kept, and what the variance is computed from."""
+    settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
+    settings["variance"] = "squares" if settings["backend"] == "torch" else "differences"
+    return settings
 
 
 def symbol(settings, hp):
@@ -44,17 +47,17 @@ def symbol(settings, hp):
         return layers.BatchNormalization(channels, momentum=0.9, epsilon=1e-5, name=norm)(layer(x))
 
     inputs = keras.Input((3, 32, 32) if settings["layout"] == "NCHW" else (32, 32, 3))
-    x = layers.ReLU()(convolution(inputs, "start.conv", "start.norm", 16, 3))  # (N, 16, 32, 32)
+    x = layers.ReLU()(convolution(inputs, "start_conv", "start_norm", 16, 3))  # (N, 16, 32, 32)
     for stage, blocks in enumerate(BLOCKS[hp.depth], 1):
         width = 8 * 2**stage
         for block in range(1, blocks + 1):
-            name = "stage%d.block%d." % (stage, block)
+            name = "stage%d_block%d_" % (stage, block)  # PyTorch allows no dots
             stride = 2 if stage > 1 and block == 1 else 1
             y = layers.ReLU()(convolution(x, name + "conv1", name + "norm1", width))
             y = layers.ReLU()(convolution(y, name + "conv2", name + "norm2", width, 3, stride))
             y = convolution(y, name + "conv3", name + "norm3", 4 * width)
             if block == 1:
-                names = name + "shortcut.conv", name + "shortcut.norm"
+                names = name + "shortcut_conv", name + "shortcut_norm"
                 x = convolution(x, *names, 4 * width, 1, stride)
             x = layers.ReLU()(layers.Add()([x, y]))
     # (N, 64, 32, 32), (N, 128, 16, 16), (N, 256, 8, 8), (N, 512, 4, 4) after the four stages
@@ -74,7 +77,7 @@ def variables(network):
         "moving_variance": "variance",
     }
     return {
-        "%s.%s" % (layer.name, kinds[variable.name]): variable
+        "%s.%s" % (layer.name.replace("_", "."), kinds[variable.name]): variable
         for layer in network.layers
         for variable in layer.weights
     }

@@ -252,7 +252,8 @@ class BatchNorm(Layer):
 
     Training uses the batch's mean and its variance, divided by n. Prediction uses running values:
     running <- 0.9 running + 0.1 batch, with a variance divided by n - 1, or by n if the settings'
-    ``running_variance`` is "biased".
+    ``running_variance`` is "biased". With ``variance`` "squares" it is computed from the mean of
+    the squares, as some frameworks do; in float32 that loses digits.
     """
 
     kinds = ("weight", "bias", "mean", "variance")
@@ -274,7 +275,10 @@ class BatchNorm(Layer):
         if training:
             n = x.size // x.shape[1]
             batch_mean = x.mean((0, 2, 3))
-            batch_variance = ((x - batch_mean[:, None, None]) ** 2).mean((0, 2, 3))
+            if self.settings["variance"] == "squares":
+                batch_variance = (x**2).mean((0, 2, 3)) - batch_mean**2
+            else:
+                batch_variance = ((x - batch_mean[:, None, None]) ** 2).mean((0, 2, 3))
             correction = 1 if self.settings["running_variance"] == "biased" else n / (n - 1)
             mean += (1 - self.kept) * (batch_mean - mean)
             variance += (1 - self.kept) * (correction * batch_variance - variance)

@@ -22,6 +22,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 def configure(lane, threads, seed):
     """As for the CNN; and which running variance is kept."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
+    settings["variance"] = "differences"
     del settings["chunk_images"], settings["ties"]  # there is no pool
     return settings
 

@@ -40,7 +40,9 @@ LAYERS = {
 
 
 def batch_norm(**settings):
-    layer = blocks.BatchNorm(dict(SETTINGS, running_variance="unbiased", **settings), "norm")
+    layer = blocks.BatchNorm(
+        dict(SETTINGS, running_variance="unbiased", variance="differences", **settings), "norm"
+    )
     random = np.random.RandomState(5)
     layer.put(*(random.uniform(0.5, 1.5, 3) for _ in layer.kinds))
     return layer
