@@ -15,6 +15,9 @@ SPEAKER = "ROSETTA_SPEAKER"
 _interrupts = []  # that were raised while a command ran
 
 
+NOT_TEXT = "a file of options (@FILE) is not text"
+
+
 class OneLineParser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
@@ -25,8 +28,14 @@ class OneLineParser(argparse.ArgumentParser):
         """As argparse does; a file of options, @FILE, must be text."""
         try:
             return super().parse_args(args, namespace)
-        except UnicodeDecodeError:
-            self.error("a file of options (@FILE) is not text")
+        except UnicodeDecodeError:  # Python before 3.12
+            self.error(NOT_TEXT)
+
+    def convert_arg_line_to_args(self, arg_line):
+        """One option a line, as argparse has it."""
+        if not arg_line.replace("\t", "").isprintable():
+            self.error(NOT_TEXT)
+        return super().convert_arg_line_to_args(arg_line)
 
 
 class Terminated(KeyboardInterrupt):
