@@ -228,9 +228,9 @@ MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_C
 ALL = OrderedDict(MODELS, resnet152=RESNET152)  # those, too, that are another one's at another size
 
 
-def state(model):
-    """The names of the tensors that training changes and no optimiser moves."""
-    return [name for name in model.shapes if name.endswith((".mean", ".variance"))]
+def state(names):
+    """Those of the canonical ``names`` that training changes and no optimiser moves."""
+    return {name for name in names if name.endswith((".mean", ".variance"))}
 
 
 def find(name):

@@ -292,7 +292,7 @@ class Certifier:
         oracle, start, certain = self.oracle, self.oracle.biased, self.oracle.certain
         run = self._gradient_run()
         yield Check("steps missing", abs(3 - len(run)), 0, "train() gave %d losses" % len(run))
-        state = models.state(self.model)
+        state = models.state(self.model.shapes)
         for name in reversed([name for name in self.model.shapes if name not in state]):
             moved = np.float64(run[1][name]) - certain[name]
             share = float(np.vdot(moved, certain[name]) / np.vdot(certain[name], certain[name]))

@@ -13,7 +13,7 @@ def problem(description, threads, weights, observations, scores):
 
     weights: canonical, those that were left by training.
     """
-    rows = np.unique(np.r_[: len(scores)][np.r_[:ROWS, -ROWS:0] % len(scores)])
+    rows = np.unique(np.r_[:ROWS, -ROWS:0] % len(scores))
     hp = without_dropout(description.hp)
     exact, rounded = (
         Reference(description, precision, threads).scores(hp, weights, observations[rows])

@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 
+from common.given.models import state
 from common.proof import contract
 from common.proof.reference import CHOICES, named
 from tests.mistakes.mistake import Mistake
@@ -766,11 +767,6 @@ def targets_one_step_off(module):
 
 
 # batch normalisation and weight decay
-
-
-def state(update):
-    """Which tensors of an update are running means and variances."""
-    return {name for name in update if name.endswith((".mean", ".variance"))}
 
 
 def kept_part_taken_for_the_new_one(module):
