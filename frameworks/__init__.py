@@ -137,7 +137,7 @@ def for_gpu(name):
 
 
 # Models that are another one at another size, and have its modules.
-SIZES = {"resnet152": "resnet"}
+SIZES = {"resnet152": "resnet", "alexnet": "pose"}
 
 
 def path(framework, model="cnn"):

@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from common.given.figures import LIMBS
 from reports.tables import kind, latest, ordered
 
 Drawn = namedtuple("Drawn", "key title caption svg command")
@@ -280,6 +281,35 @@ def free_run(runs):
     epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
     command = "tox run -e NAME -- --model lstm --lane LANE --epochs %d" % epochs
     return [Drawn("free-run", title, caption, svg, command)]
+
+
+def found_joints(runs):
+    """The joints that each framework finds in the first test figure: [a figure], or []."""
+    if not runs:
+        return []
+    runs = latest(runs)
+    bones = [(start, end) for start, end, _, _ in LIMBS if start != end]
+
+    def draw(axes, result):
+        targets = np.reshape(result["sample"]["targets"], (-1, 3))
+        found = np.reshape(result["sample"]["values"], (-1, 2))
+        axes.set_aspect("equal")
+        if result["lane"] == "same":
+            x, y, visible = targets.T
+            style = {"color": YARDSTICK, "markersize": 9, "alpha": 0.5}
+            axes.plot(x[visible > 0], -y[visible > 0], "o", label="visible joints", **style)
+        colour, _, width = LANES[result["lane"]]
+        label = "lane " + result["lane"]
+        for bone in bones:
+            x, y = found[list(bone)].T
+            axes.plot(x, -y, color=colour, linewidth=width, label=label)
+
+    title = "Joints that were found"
+    svg = _panels(runs, title, "x, sides of the image", "y", draw)
+    caption = "The first test figure: its visible joints, and what the network makes of it."
+    epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
+    command = "tox run -e NAME -- --model pose --lane LANE --epochs %d" % epochs
+    return [Drawn("joints", title, caption, svg, command)]
 
 
 def divergence(committed):

@@ -133,6 +133,15 @@ CONCEPTS = [
     _concept("batch normalisation", "symbol", r"BatchNorm|batch_normalization", model="resnet"),
     _concept("running mean and variance", "head", r"^Batch normalisation:", model="resnet"),
     _concept("weight decay", "loss symbol", r"weight_decay", "numpy", model="resnet"),
+    _concept(
+        "local response normalisation",
+        "symbol",
+        r"LocalResponseNorm\(|local_response_normalization\(",
+        model="pose",
+    ),
+    _concept("its alpha", "head", r"^Local response normalisation:", model="pose"),
+    _concept("hidden joints", "loss", r"\* visible\)|network, joint_error", model="pose"),
+    _concept("pool with overlap", "symbol", r"MaxPool(2d)?\(|max_pooling_2d\(", model="pose"),
     _concept("sigmoid", "symbol", r"^(?!\s*#).*[Ss]igmoid", model="lenet5"),
 ]
 

@@ -29,13 +29,15 @@ SUMMARIES = {
 def machine(runs, name):
     """What the page shows of one machine."""
     facts = next(run.result["machine"] for run in runs if run.machine == name)
-    lstm = tables.of_model(runs, MODELS["lstm"])
+    own = [run for run in runs if run.machine == name]
+    lstm, pose = (tables.of_model(own, MODELS[model]) for model in ("lstm", "pose"))
     return {
         "name": name,
         "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
         "tables": tables.measured(runs, name),
         "figures": figures.draw(tables.of_model(runs, MODELS["cnn"]), name)
-        + figures.free_run([one for one in lstm if one.machine == name]),
+        + figures.free_run(lstm)
+        + figures.found_joints(pose),
     }
 
 

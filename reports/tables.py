@@ -186,6 +186,9 @@ def results(committed, machine, model):
         if "accuracy" in result:
             shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
             cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
+        elif "joint_error" in result:
+            error = result["joint_error"]
+            cells.append("%.4f (%.4f)" % (error["value"], error["of_the_mean_pose"]))
         else:
             error = result["rms_error"]
             cells.append("%.4f (%.4f)" % (error["one_step_ahead"], error["free_running"]))
@@ -208,6 +211,7 @@ def results(committed, machine, model):
     figure = {
         "accuracy": "accuracy (95% interval) ",
         "rms_error": "error one step ahead (free-running) ",
+        "joint_error": "distance (the mean pose's) ",
     }[model.task.figure]
     noun = model.task.observations
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]

@@ -19,6 +19,12 @@ weight_decay: of matrices and kernels, not of biases and not in batch normalisat
 depth: the number of layers with weights, but for those of shortcuts.
 """
 
+Divided = namedtuple("Divided", Momentum._fields + ("divisor",))
+Divided.__doc__ = """As ``Momentum``, for a network that comes in several widths.
+
+divisor: what the published numbers of channels and of hidden units are divided by.
+"""
+
 Adam = namedtuple("Adam", "batch_size learning_rate beta1 beta2 epsilon dropout")
 Adam.__doc__ = """Adam (Kingma & Ba, 2015), both moments corrected for their bias.
 

@@ -6,8 +6,10 @@ stands here; nothing else in ``common/`` names a layer or a shape.
 
 from collections import OrderedDict, namedtuple
 
-from common.given import cifar10, mnist, wave
-from common.given.hyperparameters import Adam, Decay, Momentum
+import numpy as np
+
+from common.given import cifar10, figures, mnist, wave
+from common.given.hyperparameters import Adam, Decay, Divided, Momentum
 from common.given.initializers import he_uniform, xavier_uniform
 from common.host import modules
 from common.host.errors import InputError
@@ -15,13 +17,14 @@ from common.host.errors import InputError
 Task = namedtuple("Task", "name observations targets outputs figure")
 Task.__doc__ = """What a network is to say of an observation.
 
-name: "classes" or "values".
+name: "classes", "values" or "joints".
 observations, targets, outputs: what they are called, for people and in the modules' arguments.
 figure: what says how well it does, and the key of that in a result.
 """
 
 CLASSES = Task("classes", "images", "labels", "scores", "accuracy")
 VALUES = Task("values", "sequences", "targets", "values", "rms_error")
+JOINTS = Task("joints", "images", "targets", "joints", "joint_error")
 
 Model = namedtuple(
     "Model",
@@ -31,7 +34,7 @@ Model.__doc__ = """A network, its data and its training.
 
 name: on the command line, and of the file in each framework's folder.
 title: for people.
-task: what it is to say of an observation: a score for each class, or values.
+task: what it is to say of an observation: a score for each class, values, or where joints are.
 data: reads the data set that it is trained on, from "auto", "synthetic" or a folder.
 observation: shape of one: an image (channels, height, width), or a sequence (steps, features).
 shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
@@ -46,8 +49,8 @@ whole, quick: (observations, epochs) of the recipe, and of what a CPU can do whi
 multiply_adds: (forward pass, first layer) for one observation; a training step costs two operations
     for each, three times, but for the first layer's gradient of its input, which nobody needs.
 traits: what it is made of, so that parts of the certificate apply: "adam", "batchnorm",
-    "convolution", "dropout", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights show the
-    whole state of the optimiser.
+    "convolution", "dropout", "lrn", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights
+    show the whole state of the optimiser.
 """
 
 
@@ -224,8 +227,57 @@ def _resnet(depth, blocks, **recipe):
 RESNET = _resnet(29, (2, 2, 3, 2), name="resnet", whole=(50000, 30), quick=(10000, 3))
 RESNET152 = _resnet(152, (3, 8, 36, 3), name="resnet152", whole=(50000, 30), quick=(2000, 1))
 
-MODELS = OrderedDict((model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM, RESNET))
-ALL = OrderedDict(MODELS, resnet152=RESNET152)  # those, too, that are another one's at another size
+
+def _alexnet(divisor, **recipe):
+    """AlexNet (Krizhevsky et al., 2012), one tower; its last layer gives the joints of a figure.
+
+    As DeepPose has it (Toshev & Szegedy, 2014). Convolutions 1 and 2 are followed by ReLU, local
+    response normalisation and a pool, 3 and 4 by ReLU, 5 by ReLU and a pool.
+    """
+    one, two, three = 96 // divisor, 256 // divisor, 384 // divisor
+    units, outputs = 4096 // divisor, 2 * len(figures.JOINTS)
+    shapes = _shapes(
+        conv1=(one, 3, 11, 11),  # stride 4: 220 x 220 pixels become 53 x 53
+        conv2=(two, one, 5, 5),  # 26 x 26 behind a pool of 3 x 3, stride 2
+        conv3=(three, two, 3, 3),  # 12 x 12
+        conv4=(three, three, 3, 3),
+        conv5=(two, three, 3, 3),
+        dense1=(units, two * 5 * 5),
+        dense2=(units, units),
+        dense3=(outputs, units),
+    )
+    places = (53**2, 26**2, 12**2, 12**2, 12**2, 1, 1, 1)
+    weights = (shape for shape in shapes.values() if len(shape) > 1)
+    multiply_adds = [n * int(np.prod(shape)) for n, shape in zip(places, weights)]
+    return Model(
+        task=JOINTS,
+        data=figures.load,
+        observation=(3, figures.SIDE, figures.SIDE),
+        shapes=shapes,
+        initialize=he_uniform,
+        hp=Divided(
+            batch_size=16,
+            learning_rate=0.01,
+            momentum=0.9,
+            dropout=(0.5, 0.5),
+            divisor=divisor,
+        ),
+        multiply_adds=(sum(multiply_adds), multiply_adds[0]),
+        traits=frozenset(["convolution", "dropout", "lrn", "momentum", "pool"]),
+        **recipe,
+    )
+
+
+POSE = _alexnet(
+    4, name="pose", title="Pose, a quarter of AlexNet", whole=(2000, 40), quick=(2000, 3)
+)
+ALEXNET = _alexnet(1, name="alexnet", title="Pose, AlexNet", whole=(2000, 40), quick=(2000, 1))
+
+MODELS = OrderedDict(
+    (model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM, RESNET, POSE)
+)
+# Those, too, that are another one's at another size.
+ALL = OrderedDict(MODELS, resnet152=RESNET152, alexnet=ALEXNET)
 
 
 def state(names):

@@ -25,6 +25,8 @@ Shapes and units
     targets of the same shape (of a test sequence, twice as many steps), and values (n, 2 steps,
     features): as many steps again as it was given, each fed with the one before. ``evaluate`` gives
     their root mean square error.
+    Where it is to find joints, targets are (n, joints, 3), x, y and whether the joint is visible,
+    and joints (n, joints, 2). ``evaluate`` gives the mean distance of those that are visible.
     hp: one of ``common.given.hyperparameters``, with the model's kind of optimiser.
     weights: dict of float32 arrays, names and shapes as in the model's description.
     batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.

@@ -1,9 +1,11 @@
 """What a fair dropout layer does: the checks of the dropout rung, on masks that were observed."""
 
+from itertools import combinations
+
 import numpy as np
 
 from common.proof.check import Check
-from common.proof.masks import RATES, layouts
+from common.proof.masks import layouts
 from common.proof.reference import distance
 
 SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
@@ -11,10 +13,10 @@ SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
 
 def fractions(masks):
     """The fraction that each layer keeps, and what it multiplies that by."""
-    for number in (2, 3, 1):  # the first is seen through the second
-        rate = RATES[number - 1]
+    for number in masks[0].layers:
+        rate = masks[0].rates[number]
         keep = 1 - rate
-        seen = np.concatenate([mask[number - 1].ravel() for mask in masks])
+        seen = np.concatenate([mask.layers[number].ravel() for mask in masks])
         seen = seen[~np.isnan(seen)]
         kept = np.abs(seen) > 1e-2
         what = "dropout %d: fraction kept" % number
@@ -30,9 +32,8 @@ def fractions(masks):
 
 def shared(masks):
     """No two observations, channels, rows or columns of a layer have the same mask."""
-    for number, rate in enumerate(RATES, 1):
-        mask = masks[number - 1]
-        mask = mask[:, :, ::2, ::2] if number == 1 else mask
+    for number, mask in sorted(masks.layers.items()):
+        rate = masks.rates[number]
         known = ~np.isnan(mask)
         chance = np.where(known, (np.abs(mask) > 1e-2) - (1 - rate), 0)
         for axis in range(mask.ndim):
@@ -52,8 +53,8 @@ def shared(masks):
 
 def alike(what, one, two):
     """Two masks of a layer agree no more often than by chance."""
-    for number, rate in enumerate(RATES, 1):
-        both = np.array([one[number - 1].ravel(), two[number - 1].ravel()])
+    for number, rate in sorted(one.rates.items()):
+        both = np.array([mask.layers[number].ravel() for mask in (one, two)])
         a, b = np.abs(both[:, ~np.isnan(both).any(0)]) > 1e-2
         chance = (1 - rate) ** 2 + rate**2
         tolerance = SIGMAS * np.sqrt(chance * (1 - chance) / a.size)
@@ -64,8 +65,8 @@ def alike(what, one, two):
 
 def correlated(masks):
     """No layer's random numbers are another's, compared in the order of their drawing."""
-    for one, two in ((1, 2), (1, 3), (2, 3)):
-        a, b = layouts(masks[one - 1]), layouts(masks[two - 1])
+    for one, two in combinations(sorted(masks.layers), 2):
+        a, b = layouts(masks.layers[one]), layouts(masks.layers[two])
         for layout in a:
             n = min(len(a[layout]), len(b[layout]))
             both = np.array([a[layout][:n], b[layout][:n]])

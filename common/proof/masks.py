@@ -16,29 +16,27 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.given import models
 from common.proof import probes, tasks
 
 SEEN = 9  # observations whose masks are seen: the first ones of a batch
 RATES = (0.15, 0.3, 0.4)  # no two alike, so that exchanged layers show, and none the recipe's
 BEHIND = 0.5  # the bias between dropout 1 and 2
 SMALL = 2.0**-17  # every weight of the first dense layer
-LEARNING_RATE = 2.0**-20
 
-Masks = namedtuple("Masks", "first second third backward")
-Masks.__doc__ = """What the three dropout layers multiplied by in one training step.
+Masks = namedtuple("Masks", "layers rates backward")
+Masks.__doc__ = """What dropout layers multiplied by in one training step.
 
-first: (9, 50, 16, 16); NaN where it is not seen, because nothing is lit or dropout 2 dropped it.
-second: (9, 100, 8, 8).
-third: (9, 512).
-backward: {layer: (measured, expected)} of what came back: through the first two a bias for each
-    channel, through the third what multiplied each observation's own units.
+layers: {number: mask}, in the order in which they are best read; NaN where a mask is not seen. Of
+    the CNN's the second is (9, 100, 8, 8), the third (9, 512), the first, which is seen through the
+    second and only where something is lit, (9, 50, 16, 16).
+rates: {number: the fraction that is dropped}.
+backward: {number: (measured, expected)} of what came back: through the CNN's first two a bias for
+    each channel, through the third what multiplied each observation's own units.
 """
 
 
-def batch(batch_size):
+def batch(model, batch_size):
     """(weights, images, labels) of a training step that shows the masks."""
-    model = models.CNN
     task = tasks.of(model)
     weights = task.certain(probes.zeros(model))
     for layer in ("conv1", "conv2"):
@@ -110,7 +108,12 @@ def observe(before, after, tied):
         2: (step["conv4.bias"][:50], (returned * equal).sum((0, 2, 3))),
         3: (came_back, went),
     }
-    return Masks(first, second, third, backward)
+    return Masks({2: second, 3: third, 1: first}, dict(enumerate(RATES, 1)), backward)
+
+
+def telling(scores):
+    """Those without the certain class, beside which the others are nothing."""
+    return scores[:, 1:]
 
 
 def layouts(mask):

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from common.given import batches, models, synthetic
+from common.given import batches, figures, models, synthetic
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
 
 
 def of(model):
     """The task of ``model``, as the proof sees it."""
-    return {models.CLASSES: Classes, models.VALUES: Values}[model.task](model)
+    known = {models.CLASSES: Classes, models.VALUES: Values, models.JOINTS: Joints}
+    return known[model.task](model)
 
 
 class Classes:
@@ -170,3 +171,72 @@ class Values:
         difference *= random.choice([-1, 1], shape)
         right = np.sqrt((difference**2).mean())
         return np.float32(targets + difference), targets, right
+
+
+class Joints(Values):
+    """Images of figures whose visible joints are found, by the squared error of their places."""
+
+    def __init__(self, model):
+        self.model = model
+        self.outputs = (len(figures.JOINTS), 2)  # the shape of an image's joints
+
+    def observations(self, n, seed):
+        """Drawn figures, and targets (n, 14, 3) that have nothing to do with them."""
+        images, _ = figures.draw(n, seed)
+        random = np.random.RandomState([seed, n])
+        targets = self.none(n)
+        targets[..., :2] = random.randint(-128, 129, (n,) + self.outputs) / 256.0
+        self.show(targets, random.randint(0, 4, targets.shape[:2]) > 0)
+        return batches.as_float(images), targets
+
+    @staticmethod
+    def show(targets, visible):
+        """Make those joints visible, and hide the others."""
+        targets[..., 2] = visible
+        targets[~visible, :2] = figures.HIDDEN
+
+    def bright(self, images, targets):
+        """The images 64 times as bright, and targets far off, on one side."""
+        return BRIGHT * images, self.loud(np.abs(targets))
+
+    def loud(self, targets):
+        """Targets so far off that the gradient is large in every layer."""
+        return targets * np.array([BRIGHT, BRIGHT, 1], np.float32)
+
+    def none(self, n):
+        """Targets for those who need some to load images; no joint is visible."""
+        return np.zeros((n, len(figures.JOINTS), 3), np.float32)
+
+    def silent(self, n):
+        """Targets that leave no gradient under ``certain``, with some joints hidden."""
+        targets = self.none(n)
+        targets[..., :2] = self.CERTAIN
+        self.show(targets, np.arange(targets[..., 2].size).reshape(n, -1) % 3 > 0)
+        return targets
+
+    def counted(self, batch_size, count):
+        """A batch for a certain model, with all joints of ``count`` images far off.
+
+        The loss of a step tells which batch it was.
+        """
+        targets = self.none(batch_size)
+        targets[..., :2] = self.CERTAIN
+        targets[:count] += BRIGHT
+        targets[..., 2] = 1
+        return np.zeros((batch_size,) + self.model.observation, np.float32), targets
+
+    def graded(self):
+        """Joints (n, 14, 2), targets (n, 14, 3), and the mean distance of those that are visible.
+
+        Made so that half of the rows, hidden joints, one of the two axes, and squares each give
+        another.
+        """
+        random = np.random.RandomState(3)
+        targets = self.none(301)
+        targets[..., :2] = random.randint(-8, 9, targets[..., :2].shape) / 8.0
+        self.show(targets, random.randint(0, 4, targets.shape[:2]) > 0)
+        difference = random.randint(-8, 9, targets[..., :2].shape) / 8.0
+        difference[:97] *= 2
+        distances = np.sqrt((difference**2).sum(-1))
+        right = distances[targets[..., 2] > 0].mean()
+        return np.float32(targets[..., :2] + difference), targets, right

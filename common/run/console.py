@@ -68,6 +68,10 @@ def summary(result, model, path):
         percent = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
         line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
         lines.append("%s, %d images)" % (line, accuracy["n"]))
+    elif "joint_error" in result:
+        error = result["joint_error"]
+        told = (error["value"], error["of_the_mean_pose"])
+        lines.append("distance     %.4f sides of the image; the mean pose's: %.4f" % told)
     else:
         error = result["rms_error"]
         told = (error["one_step_ahead"], error["free_running"], error["of_the_mean"])

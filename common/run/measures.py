@@ -14,7 +14,8 @@ def measure(module, task, outputs, targets):
     if len(outputs) != len(targets):
         told = (len(outputs), task.outputs, len(targets), task.observations)
         raise clocks.Stop("predict() returned %d rows of %s for %d %s" % told)
-    return (_accuracy if task is models.CLASSES else _error)(module, outputs, targets)
+    known = {models.CLASSES: _accuracy, models.VALUES: _error, models.JOINTS: _distance}
+    return known[task](module, outputs, targets)
 
 
 def _accuracy(module, scores, labels):
@@ -38,6 +39,22 @@ def _error(module, values, targets):
     found.update(of_the_mean=root_mean_square(targets - targets.mean()), n=len(values))
     sample = {"targets": targets[0].ravel().tolist(), "values": values[0].ravel().tolist()}
     return {"rms_error": found, "sample": sample}
+
+
+def _distance(module, joints, targets):
+    points, visible = np.float64(targets[..., :2]), targets[..., 2] > 0
+
+    def mean_distance(joints):
+        return float(np.sqrt(((joints - points) ** 2).sum(-1))[visible].mean())
+
+    found, right = float(module.evaluate(joints.copy(), targets.copy())), mean_distance(joints)
+    if not abs(found - right) <= 1e-5 * right:
+        raise clocks.Stop("evaluate() returned %s, but the error is %s" % (found, right))
+    counts = visible.sum(0)[:, None]
+    mean_pose = (points * visible[..., None]).sum(0) / counts
+    error = {"value": found, "of_the_mean_pose": mean_distance(mean_pose), "n": len(joints)}
+    sample = {"targets": targets[0].ravel().tolist(), "values": joints[0].ravel().tolist()}
+    return {"joint_error": error, "sample": sample}
 
 
 def root_mean_square(difference):

@@ -296,6 +296,38 @@ class BatchNorm(Layer):
         return self.parameters[0][:, None, None] * self.scale * (g - through)
 
 
+class LocalResponseNorm(Layer):
+    """Divide each value of images (N, C, H, W) by (2 + 0.0001 s) ** 0.75.
+
+    s sums the squares of five values: its own, and those that stand in its place in the two
+    channels before and the two behind, as far as there are any.
+    """
+
+    size, k, alpha = 5, 2, 1e-4
+
+    def forward(self, x, training):
+        """Keep what the way back needs."""
+        self.x = x
+        self.base = self.k + self.alpha * self.around(x**2)
+        root = xp.sqrt(self.base)
+        self.divisor = root * xp.sqrt(root)  # the power 3/4, quicker than as a power
+        return x / self.divisor
+
+    def backward(self, g):
+        """A value counts in its own quotient, and in the divisors of five."""
+        own = g / self.divisor
+        return own - 1.5 * self.alpha * self.x * self.around(own * self.x / self.base)
+
+    def around(self, x):
+        """For each channel, the sum of those that are near it."""
+        reach = self.size // 2
+        total = x.copy()
+        for off in range(1, reach + 1):
+            total[:, off:] += x[:, :-off]
+            total[:, :-off] += x[:, off:]
+        return total
+
+
 class Residual(Layer):
     """Run a body of layers and a shortcut on the same images, and add the results."""
 
@@ -429,6 +461,17 @@ def squared_error(values, targets):
     """Squared error, mean over all values, and its gradient."""
     difference = values - targets
     return (difference**2).mean(), 2 * difference / difference.size
+
+
+def joint_error(outputs, targets):
+    """Mean squared distance of the visible joints of a batch, and its gradient.
+
+    outputs: (N, 2 joints). targets: (N, joints, 3), x, y and whether the joint is visible.
+    """
+    points, visible = targets[..., :2], targets[..., 2:]
+    difference = (outputs.reshape(points.shape) - points) * visible
+    joints = visible.sum()
+    return (difference**2).sum() / joints, (2 * difference / joints).reshape(outputs.shape)
 
 
 def cross_entropy(scores, labels):

@@ -34,6 +34,7 @@ LAYERS = {
     "residual": lambda: residual(shortcut=False),
     "residual, shortcut": lambda: residual(shortcut=True),
     "global mean": lambda: blocks.GlobalMean(SETTINGS),
+    "local response norm": lambda: response_norm(),
     "relu": lambda: blocks.ReLU(SETTINGS),
     "flatten": lambda: blocks.Flatten(SETTINGS),
 }
@@ -45,6 +46,12 @@ def batch_norm(**settings):
     )
     random = np.random.RandomState(5)
     layer.put(*(random.uniform(0.5, 1.5, 3) for _ in layer.kinds))
+    return layer
+
+
+def response_norm():
+    layer = blocks.LocalResponseNorm(SETTINGS)
+    layer.alpha = 0.2  # AlexNet's is too small to show
     return layer
 
 
@@ -176,3 +183,20 @@ def test_batch_norm_keeps_a_tenth_of_each_batch_and_predicts_by_what_it_kept():
         expected = (x - mean) / np.sqrt(variance + 1e-5) * weight[:, None, None]
         out = layer.forward(x, training=False)
         np.testing.assert_allclose(out, expected + bias[:, None, None], atol=1e-12)
+
+
+def test_local_response_norm_sums_the_squares_of_five_channels_about():
+    x = np.random.RandomState(6).normal(size=(2, 8, 3, 2))
+    out = response_norm().forward(x, True)
+    for n, c, row, column in np.ndindex(*x.shape):
+        near = x[n, max(c - 2, 0) : c + 3, row, column]
+        expected = x[n, c, row, column] / (2 + 0.2 * (near**2).sum()) ** 0.75
+        assert out[n, c, row, column] == pytest.approx(expected)
+
+
+def test_joint_error_is_the_mean_squared_distance_of_visible_joints():
+    outputs = np.array([[1.0, 2.0, 5.0, 5.0], [0.0, 0.0, 3.0, 4.0]])
+    targets = np.array([[[0.0, 0, 1], [-1, -1, 0]], [[-1, -1, 0], [0, 0, 1]]])
+    value, g = blocks.joint_error(outputs, targets)
+    assert value == (1 + 4 + 9 + 16) / 2
+    assert g.tolist() == [[1, 2, 0, 0], [0, 0, 3, 4]]

@@ -15,7 +15,7 @@ from common.proof.check import Check
 from common.proof.kept import Kept
 from common.proof.oracle import Oracle
 from common.proof.reference import USUAL, Reference, unit
-from common.proof.rungs import Certifier
+from common.proof.rungs import PROBE_RATE, Certifier
 from tests.mistakes import outside
 
 ORDER = ("host", "given", "proof", "run")  # of the folders in common/: each imports those before it
@@ -124,16 +124,16 @@ def test_masks_are_read_off_the_weights():
     """The reference's own masks, from its layers, are those that the weights show."""
     reference = Reference(models.CNN, "float32", 2)
     hp = models.CNN.hp._replace(
-        batch_size=16, learning_rate=masks.LEARNING_RATE, momentum=0.0, dropout=masks.RATES
+        batch_size=16, learning_rate=PROBE_RATE, momentum=0.0, dropout=masks.RATES
     )
-    weights, images, labels = masks.batch(16)
+    weights, images, labels = masks.batch(models.CNN, 16)
     model = reference.model(hp, weights)
     list(reference.module.train(model, [(images, labels)]))
     seen = masks.observe(weights, reference.module.weights(model), 1)
     third = [layer for layer in model[0] if type(layer).__name__ == "Dropout"][2]
-    assert np.array_equal(seen.third > 1e-2, third.kept[: masks.SEEN])
+    assert np.array_equal(seen.layers[3] > 1e-2, third.kept[: masks.SEEN])
     assert np.allclose(
-        seen.third, third.kept[: masks.SEEN] / (1 - masks.RATES[2]), rtol=1e-3, atol=1e-3
+        seen.layers[3], third.kept[: masks.SEEN] / (1 - masks.RATES[2]), rtol=1e-3, atol=1e-3
     )
     for measured, expected in seen.backward.values():
         assert np.allclose(measured, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())

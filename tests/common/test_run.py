@@ -315,6 +315,7 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--out", "/tmp/%s.json" % (300 * "a")], "File name too long"),
         (["numpy", "@" + sys.executable], "a file of options (@FILE) is not text"),
         (["numpy", "--model", "lstm", "--data", "/tmp"], "/tmp: the wave is computed"),
+        (["numpy", "--model", "pose", "--data", "/tmp"], "/tmp: the figures are drawn"),
         (["numpy", "--model", "lstm", "--train-images", "2001"], "2001 training sequences"),
         (["numpy", "--save-scores", "/dev/null/s.npz"], "/dev/null/s.npz: cannot be written"),
         (["numpy", "--weights", "/no/such.npz"], "/no/such.npz: No such file"),

@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 
+from common.given.hyperparameters import without_dropout
 from common.given.models import state
 from common.proof import contract
 from common.proof.reference import CHOICES, named
@@ -434,8 +435,8 @@ def rates_exchanged(module):
     """Those of the first two layers: equal in the recipe, and so never missed."""
 
     def symbol(settings, hp):
-        first, second, third = hp.dropout
-        return module.symbol(settings, hp._replace(dropout=(second, first, third)))
+        first, second, *others = hp.dropout
+        return module.symbol(settings, hp._replace(dropout=(second, first, *others)))
 
     return replaced(module, symbol=symbol)
 
@@ -444,7 +445,7 @@ def dropout_forgotten(module):
     """No layer drops anything, as where the training mode is never switched on."""
 
     def symbol(settings, hp):
-        return module.symbol(settings, hp._replace(dropout=(0.0, 0.0, 0.0)))
+        return module.symbol(settings, without_dropout(hp))
 
     return replaced(module, symbol=symbol)
 
@@ -766,6 +767,50 @@ def targets_one_step_off(module):
     return replaced(module, load=load)
 
 
+# joints
+
+
+def x_and_y_exchanged(module):
+    """Row and column taken for x and y."""
+
+    def load(images, targets, settings):
+        return module.load(images, targets[..., [1, 0, 2]].copy(), settings)
+
+    return replaced(module, load=load)
+
+
+def hidden_joints_shown(module):
+    """Each joint counts, whether it is visible or not."""
+
+    def load(images, targets, settings):
+        shown = targets.copy()
+        shown[..., 2] = 1
+        return module.load(images, shown, settings)
+
+    return replaced(module, load=load)
+
+
+def hidden_joints_measured(module):
+    """In evaluation each joint counts, whether it is visible or not."""
+
+    def evaluate(joints, targets):
+        shown = targets.copy()
+        shown[..., 2] = 1
+        return module.evaluate(joints, shown)
+
+    return replaced(module, evaluate=evaluate)
+
+
+def root_of_the_mean_square(module):
+    """In place of the mean distance."""
+
+    def evaluate(joints, targets):
+        squares = ((joints - targets[..., :2]) ** 2).sum(-1)
+        return float(np.sqrt(squares[targets[..., 2] > 0].mean()))
+
+    return replaced(module, evaluate=evaluate)
+
+
 # batch normalisation and weight decay
 
 
@@ -917,6 +962,12 @@ KNOWN = (
     ),
     ("gradient", "lstm", (two_biases_trained,)),
     ("accuracy", "values", (half_of_the_rows_counted, mean_of_absolute_differences)),
+    ("data", "joints", (height_and_width_swapped, x_and_y_exchanged, hidden_joints_shown)),
+    (
+        "accuracy",
+        "joints",
+        (half_of_the_rows_counted, hidden_joints_measured, root_of_the_mean_square),
+    ),
 )
 
 

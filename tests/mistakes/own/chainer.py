@@ -164,3 +164,38 @@ MISTAKES += [
         model="resnet",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "border_covered",
+        "forward",
+        (", stride=2, cover_all=False)", ", stride=2)"),
+        model="pose",
+        raises=True,
+    ),
+    changed(
+        "alpha_divided_by_the_size",
+        "forward",
+        (
+            "x = pool(F.local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75))\n"
+            "        x = F.relu(self.conv2(x))",
+            "x = pool(F.local_response_normalization(x, n=5, k=2, alpha=2e-5, beta=0.75))\n"
+            "        x = F.relu(self.conv2(x))",
+        ),
+        model="pose",
+    ),
+    changed(
+        "padded_on_the_wrong_side",
+        "forward",
+        (
+            "F.relu(self.conv2(x))",
+            'F.relu(self.conv2(F.pad(x, ((0, 0), (0, 0), (3, 1), (3, 1)), "constant")))',
+        ),
+        ("two, 5, pad=2)", "two, 5)"),
+        model="pose",
+    ),
+    changed("hidden_joints_counted", "gradient", (" ** 2 * visible)", " ** 2)"), model="pose"),
+    changed(
+        "divided_by_all_joints", "gradient", ("/ visible.sum()", "/ visible.size"), model="pose"
+    ),
+]

@@ -105,3 +105,58 @@ MISTAKES += [
         model="resnet",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "hidden_joints_counted",
+        "gradient",
+        ("return network, joint_error,", "return network, counted,"),
+        (
+            "\n\ndef predict(",
+            "\n\ndef counted(outputs, targets):\n"
+            "    shown = np.ones_like(targets[..., 2:])\n"
+            "    return joint_error(outputs, np.concatenate([targets[..., :2], shown], -1))\n"
+            "\n\ndef predict(",
+        ),
+        model="pose",
+    ),
+    changed(
+        "divided_by_all_joints",
+        "gradient",
+        ("return network, joint_error,", "return network, divided,"),
+        (
+            "\n\ndef predict(",
+            "\n\ndef divided(outputs, targets):\n"
+            "    value, g = joint_error(outputs, targets)\n"
+            "    share = targets[..., 2].mean()\n"
+            "    return value * share, g * share\n"
+            "\n\ndef predict(",
+        ),
+        model="pose",
+    ),
+    changed(
+        "alpha_divided_by_the_size",
+        "forward",
+        (
+            "LocalResponseNorm(settings),\n        MaxPool(settings, 3, 2),  # (N, 24, 26, 26)",
+            "Weaker(settings),\n        MaxPool(settings, 3, 2),",
+        ),
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Weaker(LocalResponseNorm):\n    alpha = 1e-4 / 5\n\n\ndef symbol(",
+        ),
+        model="pose",
+    ),
+    changed(
+        "normalised_behind_the_pool",
+        "forward",
+        (
+            "LocalResponseNorm(settings),\n        MaxPool(settings, 3, 2),  # (N, 64, 12, 12)",
+            "MaxPool(settings, 3, 2),\n        LocalResponseNorm(settings),",
+        ),
+        model="pose",
+    ),
+    changed(
+        "padded_as_in_torchvision", "forward", ("stride=4,", "stride=4, padding=2,"), model="pose"
+    ),
+]

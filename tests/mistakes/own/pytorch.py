@@ -263,3 +263,55 @@ MISTAKES += [
         model="resnet",
     ),
 ]
+
+MISTAKES += [
+    changed(
+        "alpha_as_in_the_paper", "forward", ("(5, alpha=5e-4,", "(5, alpha=1e-4,"), model="pose"
+    ),
+    changed("k_by_default", "forward", (", k=2)", ")"), model="pose"),
+    changed(
+        "normalised_behind_the_pool",
+        "forward",
+        (
+            "        norm1=normalization(),\n        pool1=nn.MaxPool2d(3, 2),",
+            "        pool1=nn.MaxPool2d(3, 2),\n        norm1=normalization(),",
+        ),
+        model="pose",
+    ),
+    changed(
+        "padded_as_in_torchvision",
+        "forward",
+        ("one, 11, stride=4)", "one, 11, stride=4, padding=2)"),
+        model="pose",
+    ),
+    changed(
+        "padded_on_the_wrong_side",
+        "forward",
+        (
+            "conv2=nn.Conv2d(one, two, 5, padding=2),",
+            "pad2=nn.ZeroPad2d((3, 1, 3, 1)),\n        conv2=nn.Conv2d(one, two, 5),",
+        ),
+        model="pose",
+    ),
+    changed(
+        "windows_do_not_overlap",
+        "forward",
+        (
+            "pool1=nn.MaxPool2d(3, 2),",
+            "pool1=nn.MaxPool2d(2, 2),",
+        ),
+        model="pose",
+    ),
+    changed(
+        "hidden_joints_counted", "gradient", ("square() * visible)", "square())"), model="pose"
+    ),
+    changed(
+        "divided_by_all_joints", "gradient", ("/ visible.sum()", "/ visible.numel()"), model="pose"
+    ),
+    changed(
+        "divided_by_coordinates",
+        "gradient",
+        ("/ visible.sum()", "/ (2 * visible.sum())"),
+        model="pose",
+    ),
+]

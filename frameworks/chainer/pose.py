@@ -1,0 +1,88 @@
+"""Pose regression with AlexNet in Chainer.
+
+Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and an optimiser that
+    owns the momentum; the loss is a function of variables.
+Layout: NCHW.
+Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
+Local response normalisation: the defaults are the paper's, ``alpha`` for each square.
+Surprise: ``max_pooling_2d`` covers the border with a partial window by default. Of 26 pixels it
+    then makes 13, where others make 12.
+"""
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+
+from frameworks.chainer.cnn import configure, predict, put, train, wait, weights
+
+__all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def load(images, targets, settings):
+    """Float32 images (n, 3, 220, 220) and targets (n, 14, 3), as they are."""
+    return images, targets
+
+
+def pool(x):
+    """The largest of windows that overlap; no partial windows."""
+    return F.max_pooling_2d(x, 3, stride=2, cover_all=False)
+
+
+class AlexNet(chainer.Chain):
+    """The links hold the weights; ``forward`` applies them, and what has no weights, in order."""
+
+    def __init__(self, divisor, dropout):
+        super().__init__()
+        self.dropout = dropout
+        one, two, three, units = (size // divisor for size in (96, 256, 384, 4096))
+        with self.init_scope():
+            self.conv1 = L.Convolution2D(3, one, 11, stride=4)
+            self.conv2 = L.Convolution2D(one, two, 5, pad=2)
+            self.conv3 = L.Convolution2D(two, three, 3, pad=1)
+            self.conv4 = L.Convolution2D(three, three, 3, pad=1)
+            self.conv5 = L.Convolution2D(three, two, 3, pad=1)
+            self.dense1 = L.Linear(two * 25, units)
+            self.dense2 = L.Linear(units, units)
+            self.dense3 = L.Linear(units, 28)
+
+    def forward(self, x):
+        """Joints of a batch of images; sizes are those for a divisor of 4."""
+        drop1, drop2 = self.dropout  # the fraction dropped, not the fraction kept
+        x = F.relu(self.conv1(x))  # (N, 24, 53, 53)
+        x = pool(F.local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75))
+        x = F.relu(self.conv2(x))  # (N, 64, 26, 26)
+        x = pool(F.local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75))
+        x = F.relu(self.conv3(x))  # (N, 96, 12, 12)
+        x = F.relu(self.conv4(x))
+        x = pool(F.relu(self.conv5(x)))  # (N, 64, 5, 5)
+        x = F.relu(self.dense1(x))  # (N, 1024); Linear flattens to 1600 first, in the order C, H, W
+        x = F.dropout(x, drop1)
+        x = F.relu(self.dense2(x))  # (N, 1024)
+        x = F.dropout(x, drop2)
+        return F.reshape(self.dense3(x), (-1, 14, 2))
+
+
+def symbol(settings, hp):
+    """The network, without an activation on its last layer."""
+    return AlexNet(hp.divisor, hp.dropout).to_device(settings["chainer_device"])
+
+
+def joint_error(joints, targets):
+    """Mean squared distance of the visible joints of a batch."""
+    points, visible = targets[..., :2], targets[..., 2:]
+    return F.sum((joints - points) ** 2 * visible) / visible.sum()
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss and optimiser, with the initial weights put in place."""
+    put(network, weights)
+    optimizer = chainer.optimizers.MomentumSGD(lr=hp.learning_rate, momentum=hp.momentum)
+    optimizer.setup(network)
+    return network, joint_error, optimizer
+
+
+def evaluate(joints, targets):
+    """Mean distance of the visible joints, in sides of the image."""
+    distances = np.linalg.norm(joints - targets[..., :2], axis=-1)
+    return float(distances[targets[..., 2] > 0].mean())
