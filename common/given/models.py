@@ -257,7 +257,7 @@ def _alexnet(divisor, **recipe):
         initialize=he_uniform,
         hp=Divided(
             batch_size=16,
-            learning_rate=0.01,
+            learning_rate=0.02,
             momentum=0.9,
             dropout=(0.5, 0.5),
             divisor=divisor,
@@ -269,9 +269,9 @@ def _alexnet(divisor, **recipe):
 
 
 POSE = _alexnet(
-    4, name="pose", title="Pose, a quarter of AlexNet", whole=(2000, 40), quick=(2000, 3)
+    4, name="pose", title="Pose, a quarter of AlexNet", whole=(2000, 30), quick=(2000, 3)
 )
-ALEXNET = _alexnet(1, name="alexnet", title="Pose, AlexNet", whole=(2000, 40), quick=(2000, 1))
+ALEXNET = _alexnet(1, name="alexnet", title="Pose, AlexNet", whole=(2000, 30), quick=(2000, 1))
 
 MODELS = OrderedDict(
     (model.name, model) for model in (CNN, MLP, LENET5, MNIST_CNN, LSTM, RESNET, POSE)
