@@ -13,10 +13,12 @@ SYNTHETIC = "synthetic"
 Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
 Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
 
-Of sequences both are (n, steps, features) float32: what goes in, and what is to come out.
+Of sequences both are (n, steps, features) float32: what goes in, and what is to come out. Of
+figures the labels are (n, joints, 3) float32: x, y and whether the joint is visible.
 
 name: what a result calls it; "cifar10" and "mnist" only if every file has its published checksum.
-sha256: of the pixels of the whole set, training then test, whatever part of it is taken.
+sha256: of the pixels of the whole set, training then test, whatever part of it is taken; of a set
+    that is made, of the targets, too.
 """
 
 

@@ -4,8 +4,8 @@ A figure stands anywhere on a cluttered ground, in any size and colours, its lim
 bend; things in front of it hide some of its joints. So a network that does not look can do no
 better than the mean pose.
 
-Directions come from t by ((2 t, 1 - t * t) / (1 + t * t)), and pixels are chosen by products and
-sums: IEEE 754 rounds each in one way, so every CPU draws the same bytes; ``sin`` may differ.
+A direction is (2 t, 1 - t * t) / (1 + t * t) for some t, and pixels are chosen by products and
+sums. IEEE 754 rounds each in one way, so every CPU draws the same bytes; ``sin`` may differ.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ def load(where="auto"):
     if where not in ("auto", "synthetic"):
         raise InputError("%s: the figures are drawn; --data takes auto or synthetic" % where)
     images, targets = draw(TRAIN + TEST, SEED)
-    sha256 = sha256_of(images[:TRAIN], images[TRAIN:])
+    sha256 = sha256_of(images, targets)
     parts = images[:TRAIN], targets[:TRAIN], images[TRAIN:], targets[TRAIN:]
     return Dataset("drawn figures", sha256, *parts)
 
@@ -88,7 +88,8 @@ def _figure(random):
     def rectangle(smallest, largest):
         height, width = random.randint(smallest, largest, 2)
         row, column = random.randint(-20, SIDE - 20, 2)
-        return slice(max(row, 0), row + height), slice(max(column, 0), column + width)
+        ends = max(row + height, 0), max(column + width, 0)
+        return slice(max(row, 0), ends[0]), slice(max(column, 0), ends[1])
 
     image = np.empty((3, SIDE, SIDE), np.uint8)
     image[:] = colour()
@@ -122,7 +123,7 @@ def _joints(uniform, unit):
 
     hips = np.array([uniform(60, SIDE - 60), uniform(90, SIDE - 70)])
     lean = uniform(-0.15, 0.15)
-    across = away(np.zeros(2), 1, lean)[::-1] * (1, -1)  # to the figure's left, on the image's
+    across = away(np.zeros(2), 1, lean)[::-1] * (1, -1)  # to its left: the image's right
     neck = away(hips, -3, lean)
     joints = np.empty((len(JOINTS), 2))
     joints[12], joints[13] = neck, away(neck, -1, lean + uniform(-0.15, 0.15))
@@ -142,7 +143,7 @@ def _joints(uniform, unit):
 
 
 def _capsule(image, start, end, radius, colour):
-    """Paint every pixel that is no further than ``radius`` from the way from start to end."""
+    """Paint every pixel that is no further than ``radius`` from the line between them."""
     lowest = np.floor(np.minimum(start, end) - radius).astype(int)
     highest = np.ceil(np.maximum(start, end) + radius).astype(int) + 1
     (left, top), (right, bottom) = np.clip(lowest, 0, SIDE), np.clip(highest, 0, SIDE)

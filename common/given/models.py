@@ -49,8 +49,8 @@ whole, quick: (observations, epochs) of the recipe, and of what a CPU can do whi
 multiply_adds: (forward pass, first layer) for one observation; a training step costs two operations
     for each, three times, but for the first layer's gradient of its input, which nobody needs.
 traits: what it is made of, so that parts of the certificate apply: "adam", "batchnorm",
-    "convolution", "dropout", "lrn", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights
-    show the whole state of the optimiser.
+    "convolution", "dropout", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights show the
+    whole state of the optimiser.
 """
 
 
@@ -263,14 +263,12 @@ def _alexnet(divisor, **recipe):
             divisor=divisor,
         ),
         multiply_adds=(sum(multiply_adds), multiply_adds[0]),
-        traits=frozenset(["convolution", "dropout", "lrn", "momentum", "pool"]),
+        traits=frozenset(["convolution", "dropout", "momentum", "pool"]),
         **recipe,
     )
 
 
-POSE = _alexnet(
-    4, name="pose", title="Pose, a quarter of AlexNet", whole=(2000, 30), quick=(2000, 3)
-)
+POSE = _alexnet(4, name="pose", title="Pose, a narrow AlexNet", whole=(2000, 30), quick=(2000, 3))
 ALEXNET = _alexnet(1, name="alexnet", title="Pose, AlexNet", whole=(2000, 30), quick=(2000, 1))
 
 MODELS = OrderedDict(

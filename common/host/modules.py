@@ -1,5 +1,6 @@
 """The frameworks' modules: found by name, and imported."""
 
+import hashlib
 import importlib
 import os
 import sys
@@ -46,3 +47,9 @@ def load(name, model="cnn"):
             "%s cannot be imported here (%s); run it with: tox run -e %s"
             % (framework.title, error, name)
         )
+
+
+def source_sha256(module):
+    """sha256 of the module's source file."""
+    with open(module.__file__, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()

@@ -51,6 +51,16 @@ def shared(masks):
             yield Check(what, worst, SIGMAS + 2, detail)  # of thousands of pairs
 
 
+def repeated(masks):
+    """No two units of a dense layer have the same mask in all steps."""
+    for number, mask in sorted(masks[0].layers.items()):
+        if mask.ndim == 2:
+            kept = np.concatenate([np.abs(one.layers[number]) > 1e-2 for one in masks])
+            error = kept.shape[1] - len({column.tobytes() for column in kept.T.copy()})
+            detail = "dropout %d has the same mask for several units" % number
+            yield Check("dropout %d: repeated units" % number, error, 2, detail)  # by chance
+
+
 def alike(what, one, two):
     """Two masks of a layer agree no more often than by chance."""
     for number, rate in sorted(one.rates.items()):

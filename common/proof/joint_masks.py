@@ -3,9 +3,9 @@
 In each observation another joint alone is visible, so each output has its gradient from one
 observation. A unit of the second hidden layer feeds the x of one joint. What its weights receive
 is that observation's first hidden layer after dropout; what the weights of the joint's y receive,
-which are 0, is the second one. Features are 1, from a bias behind kernels that are 0. The errors
-are so small that a step does not disturb the next one, and the weights of y stay so near 0 that
-next to nothing comes back from there.
+which are 0, is the second one. Images and features are 1, so that a dropout layer among the
+convolutions would show. The learning rate is so small that a step does not disturb the next one,
+and the weights of y stay so near 0 that next to nothing comes back from there.
 """
 
 import numpy as np
@@ -20,24 +20,25 @@ TARGET = (-1, -1 / 4.0, 1)  # of the one visible joint
 
 def batch(model, batch_size):
     """(weights, images, targets) of a training step that shows the masks."""
-    weights = probes.zeros(model)
-    weights["conv5.bias"][:] = 1
+    weights = probes.pass_through(model)
+    weights["conv3.weight"] *= 2**1.5  # what two local response normalisations have divided by
     for layer, size in (("dense1", 1), ("dense2", 1 / 16.0)):
         w = weights[layer + ".weight"]
         w[:] = size * 2.0 ** -np.ceil(np.log2(w.shape[1]))
-    for hidden in range(w.shape[0]):
+    weights["dense3.weight"][:] = 0
+    for hidden in range(len(weights["dense2.bias"])):
         weights["dense3.weight"][2 * (hidden % SEEN), hidden] = 1 / 16.0
     targets = tasks.of(model).none(batch_size)
     for n in range(SEEN):
         targets[n, n] = TARGET
-    return weights, np.zeros((batch_size,) + model.observation, np.float32), targets
+    return weights, np.ones((batch_size,) + model.observation, np.float32), targets
 
 
 def observe(before, after, tied):
     """The ``Masks`` of a step on ``batch`` that turned weights ``before`` into ``after``.
 
-    tied: without meaning here, where no gradient comes back to a pool. ValueError where nothing
-    came through a layer at all.
+    tied: not needed, nothing before a pool is looked at. ValueError where nothing came through a
+    layer at all.
     """
     before = {name: w.astype(np.float64) for name, w in before.items()}
     step = {name: before[name] - after[name] for name in before}

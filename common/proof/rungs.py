@@ -7,8 +7,8 @@ rest, so that a port's maker sees all of it at once; the first failed rung is th
 A framework may take long to build a model, so a few models serve all rungs:
 
 gradient model   weights, scores, and a step without momentum and with learning rate 1
-bright model     the same, but certain of class 0: a step that leaves no gradient (sixty for Adam),
-                 and one with other labels; images 64 times as bright
+bright model     the same, but certain of its answer: a step that leaves no gradient (sixty for
+                 Adam), and one with other labels; images 64 times as bright
 momentum model   with other hyperparameters: three steps; but for Adam sixty more, and three that
                  are compared
 recipe model     with the recipe's own: 20 steps, then the scores
@@ -52,7 +52,7 @@ BATCHES_SHA256 = {
     "mnist_cnn": "9fa34f650240123200c2bdb6bf06bd8222415692cf387de6cc6d26bb105113a6",
     "lstm": "8741d8a32e0aa93496cea135850598c9502df04c1084793c4da3bdaa48be9e4e",
     "resnet": "5c938701d0ff620e3892f547b8ffeca701fa2dec6381a0fe685d12ab69346c62",
-    "pose": "ee1c25a3489a39184e6f687527edc734b68958729966e6bca9f68756029bb00b",
+    "pose": "5d758afa09442cebab33961bf2a014d5c3ab907ce82f1ffcfdfd30ba065c8aa7",
 }
 
 
@@ -522,6 +522,7 @@ class Certifier:
         for checks in (
             dropout.fractions([first, second, third]),
             dropout.shared(first),
+            dropout.repeated([first, second, third]),
             dropout.alike("between two steps", first, second),
             dropout.alike("between two passes", first, third),
             dropout.alike("between two passes, later", second, third),

@@ -5,6 +5,7 @@ import numpy as np
 from common.given import batches, figures, models, synthetic
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
+FAR = np.float32(2.0**58)  # of targets: what is left of their gradient below a ``certain`` layer
 
 
 def of(model):
@@ -196,8 +197,8 @@ class Joints(Values):
         targets[~visible, :2] = figures.HIDDEN
 
     def bright(self, images, targets):
-        """The images 64 times as bright, and targets far off, on one side."""
-        return BRIGHT * images, self.loud(np.abs(targets))
+        """The images 64 times as bright, and targets so far off that all layers have a gradient."""
+        return BRIGHT * images, np.abs(targets) * np.array([FAR, FAR, 1], np.float32)
 
     def loud(self, targets):
         """Targets so far off that the gradient is large in every layer."""

@@ -50,7 +50,7 @@ def _distance(module, joints, targets):
     found, right = float(module.evaluate(joints.copy(), targets.copy())), mean_distance(joints)
     if not abs(found - right) <= 1e-5 * right:
         raise clocks.Stop("evaluate() returned %s, but the error is %s" % (found, right))
-    counts = visible.sum(0)[:, None]
+    counts = np.maximum(visible.sum(0), 1)[:, None]
     mean_pose = (points * visible[..., None]).sum(0) / counts
     error = {"value": found, "of_the_mean_pose": mean_distance(mean_pose), "n": len(joints)}
     sample = {"targets": targets[0].ravel().tolist(), "values": joints[0].ravel().tolist()}

@@ -3,7 +3,6 @@
 python -m common.run pytorch --data auto --lane best
 """
 
-import hashlib
 import os
 import sys
 import time
@@ -144,7 +143,7 @@ def run(options):
         weights=os.path.basename(options.weights)
         if options.weights
         else description.initialize.__name__.replace("_", " "),
-        source_sha256=source_sha256(module),
+        source_sha256=modules.source_sha256(module),
         certificate=certificate.obtain(description, options.name, module, options.lane, settings),
     )
     losses = []  # all that is left of a run that is stopped
@@ -245,12 +244,6 @@ def train(module, model, x, y, options, hp, losses):
         if given != steps:
             raise clocks.Stop("train() yielded %d losses for %d batches" % (given, steps))
     return passes
-
-
-def source_sha256(module):
-    """sha256 of the module's source file."""
-    with open(module.__file__, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
 
 
 def command(arguments):

@@ -4,7 +4,7 @@ Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and 
     owns the momentum; the loss is a function of variables.
 Layout: NCHW.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
-Local response normalisation: the defaults are the paper's, ``alpha`` for each square.
+Local response normalisation: the defaults are the paper's; ``alpha`` is for each square.
 Surprise: ``max_pooling_2d`` covers the border with a partial window by default. Of 26 pixels it
     then makes 13, where others make 12.
 """
@@ -14,7 +14,8 @@ import chainer.functions as F
 import chainer.links as L
 import numpy as np
 
-from frameworks.chainer.cnn import configure, predict, put, train, wait, weights
+from frameworks.chainer import cnn
+from frameworks.chainer.cnn import configure, predict, train, wait, weights
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
@@ -22,11 +23,6 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def load(images, targets, settings):
     """Float32 images (n, 3, 220, 220) and targets (n, 14, 3), as they are."""
     return images, targets
-
-
-def pool(x):
-    """The largest of windows that overlap; no partial windows."""
-    return F.max_pooling_2d(x, 3, stride=2, cover_all=False)
 
 
 class AlexNet(chainer.Chain):
@@ -50,12 +46,15 @@ class AlexNet(chainer.Chain):
         """Joints of a batch of images; sizes are those for a divisor of 4."""
         drop1, drop2 = self.dropout  # the fraction dropped, not the fraction kept
         x = F.relu(self.conv1(x))  # (N, 24, 53, 53)
-        x = pool(F.local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75))
+        x = F.local_response_normalization(x)
+        x = F.max_pooling_2d(x, 3, stride=2, cover_all=False)  # (N, 24, 26, 26)
         x = F.relu(self.conv2(x))  # (N, 64, 26, 26)
-        x = pool(F.local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75))
+        x = F.local_response_normalization(x)
+        x = F.max_pooling_2d(x, 3, stride=2, cover_all=False)  # (N, 64, 12, 12)
         x = F.relu(self.conv3(x))  # (N, 96, 12, 12)
         x = F.relu(self.conv4(x))
-        x = pool(F.relu(self.conv5(x)))  # (N, 64, 5, 5)
+        x = F.relu(self.conv5(x))
+        x = F.max_pooling_2d(x, 3, stride=2, cover_all=False)  # (N, 64, 5, 5)
         x = F.relu(self.dense1(x))  # (N, 1024); Linear flattens to 1600 first, in the order C, H, W
         x = F.dropout(x, drop1)
         x = F.relu(self.dense2(x))  # (N, 1024)
@@ -75,10 +74,8 @@ def joint_error(joints, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
-    put(network, weights)
-    optimizer = chainer.optimizers.MomentumSGD(lr=hp.learning_rate, momentum=hp.momentum)
-    optimizer.setup(network)
+    """As for the CNN, but for the loss."""
+    network, _, optimizer = cnn.loss(network, settings, hp, weights)
     return network, joint_error, optimizer
 
 

@@ -310,7 +310,7 @@ class LocalResponseNorm(Layer):
         self.x = x
         self.base = self.k + self.alpha * self.around(x**2)
         root = xp.sqrt(self.base)
-        self.divisor = root * xp.sqrt(root)  # the power 3/4, quicker than as a power
+        self.divisor = root * xp.sqrt(root)  # quicker than the power 3/4
         return x / self.divisor
 
     def backward(self, g):

@@ -7,7 +7,7 @@ Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate 
 Local response normalisation: alpha is 0.0001 for each of the five squares.
 Pools: 3x3 with stride 2, so windows overlap; a partial window at the border is left out.
 Surprise: the loss divides by the number of joints that are visible, another one in each batch, so
-    that a hidden joint counts neither above the line nor below.
+    that a hidden joint counts neither in the sum nor in its divisor.
 """
 
 import numpy as np
@@ -23,10 +23,8 @@ from frameworks.numpy.layers import (
     MaxPool,
     ReLU,
     joint_error,
-    put,
     xp,
 )
-from frameworks.numpy.optimizers import Momentum
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
@@ -70,9 +68,9 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
-    put(network, weights)
-    return network, joint_error, Momentum(network, hp)
+    """As for the CNN, but for the loss."""
+    network, _, optimizer = cnn.loss(network, settings, hp, weights)
+    return network, joint_error, optimizer
 
 
 def predict(model, x):

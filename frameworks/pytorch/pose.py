@@ -6,7 +6,8 @@ Layout: NCHW; the best lane keeps that shape and stores it channels-last in memo
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Local response normalisation: ``alpha`` is divided by the number of squares, so 0.0005 is the 0.0001
     of the paper and of Chainer; ``k`` is 1 by default, 2 in the paper.
-Surprise: torchvision's AlexNet is another one: it pads conv1 by 2, and has no normalisation.
+Surprise: torchvision's AlexNet is a different network: other widths, conv1 padded by 2, and no
+    normalisation.
 """
 
 from collections import OrderedDict
@@ -14,14 +15,10 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from frameworks.pytorch import cnn
 from frameworks.pytorch.cnn import configure, load, place, predict, train, wait, weights
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
-
-
-def normalization():
-    """AlexNet's local response normalisation."""
-    return nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2)
 
 
 def symbol(settings, hp):
@@ -31,11 +28,11 @@ def symbol(settings, hp):
     layers = OrderedDict(
         conv1=nn.Conv2d(3, one, 11, stride=4),  # (N, 24, 53, 53)
         relu1=nn.ReLU(),
-        norm1=normalization(),
+        norm1=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2),
         pool1=nn.MaxPool2d(3, 2),  # (N, 24, 26, 26)
         conv2=nn.Conv2d(one, two, 5, padding=2),  # (N, 64, 26, 26)
         relu2=nn.ReLU(),
-        norm2=normalization(),
+        norm2=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2),
         pool2=nn.MaxPool2d(3, 2),  # (N, 64, 12, 12); ceil_mode=True would give 13
         conv3=nn.Conv2d(two, three, 3, padding=1),  # (N, 96, 12, 12)
         relu3=nn.ReLU(),
@@ -64,14 +61,8 @@ def joint_error(joints, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
-    network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
-    optimizer = torch.optim.SGD(
-        network.parameters(),
-        lr=hp.learning_rate,
-        momentum=hp.momentum,
-        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
-    )
+    """As for the CNN, but for the loss."""
+    network, _, optimizer = cnn.loss(network, settings, hp, weights)
     return network, joint_error, optimizer
 
 

@@ -34,7 +34,6 @@ LAYERS = {
     "residual": lambda: residual(shortcut=False),
     "residual, shortcut": lambda: residual(shortcut=True),
     "global mean": lambda: blocks.GlobalMean(SETTINGS),
-    "local response norm": lambda: response_norm(),
     "relu": lambda: blocks.ReLU(SETTINGS),
     "flatten": lambda: blocks.Flatten(SETTINGS),
 }
@@ -183,6 +182,10 @@ def test_batch_norm_keeps_a_tenth_of_each_batch_and_predicts_by_what_it_kept():
         expected = (x - mean) / np.sqrt(variance + 1e-5) * weight[:, None, None]
         out = layer.forward(x, training=False)
         np.testing.assert_allclose(out, expected + bias[:, None, None], atol=1e-12)
+
+
+def test_gradients_of_a_local_response_norm_are_the_numerical_ones():
+    check_gradients(response_norm(), np.random.RandomState(7).normal(size=(2, 8, 3, 2)))
 
 
 def test_local_response_norm_sums_the_squares_of_five_channels_about():

@@ -169,7 +169,10 @@ MISTAKES += [
     changed(
         "border_covered",
         "forward",
-        (", stride=2, cover_all=False)", ", stride=2)"),
+        (
+            "3, stride=2, cover_all=False)  # (N, 64, 12, 12)",
+            "3, stride=2)  # (N, 64, 12, 12)",
+        ),
         model="pose",
         raises=True,
     ),
@@ -177,10 +180,8 @@ MISTAKES += [
         "alpha_divided_by_the_size",
         "forward",
         (
-            "x = pool(F.local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75))\n"
-            "        x = F.relu(self.conv2(x))",
-            "x = pool(F.local_response_normalization(x, n=5, k=2, alpha=2e-5, beta=0.75))\n"
-            "        x = F.relu(self.conv2(x))",
+            "(x)\n        x = F.max_pooling_2d(x, 3, stride=2, cover_all=False)  # (N, 24",
+            "(x, alpha=2e-5)\n        x = F.max_pooling_2d(x, 3, 2, cover_all=False)  # (N, 24",
         ),
         model="pose",
     ),

@@ -148,6 +148,41 @@ MISTAKES += [
         model="pose",
     ),
     changed(
+        "divisor_taken_as_constant",
+        "gradient",
+        (
+            "LocalResponseNorm(settings),\n        MaxPool(settings, 3, 2),  # (N, 64",
+            "Constant(settings),\n        MaxPool(settings, 3, 2),  # (N, 64",
+        ),
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Constant(LocalResponseNorm):\n"
+            "    def backward(self, g):\n"
+            "        return g / self.divisor\n"
+            "\n\ndef symbol(",
+        ),
+        model="pose",
+    ),
+    changed(
+        "narrower_on_the_way_back",
+        "gradient",
+        (
+            "LocalResponseNorm(settings),\n        MaxPool(settings, 3, 2),  # (N, 24",
+            "Narrower(settings),\n        MaxPool(settings, 3, 2),  # (N, 24",
+        ),
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Narrower(LocalResponseNorm):\n"
+            "    def backward(self, g):\n"
+            "        self.size = 3\n"
+            "        g = super().backward(g)\n"
+            "        self.size = 5\n"
+            "        return g\n"
+            "\n\ndef symbol(",
+        ),
+        model="pose",
+    ),
+    changed(
         "normalised_behind_the_pool",
         "forward",
         (

@@ -266,15 +266,28 @@ MISTAKES += [
 
 MISTAKES += [
     changed(
-        "alpha_as_in_the_paper", "forward", ("(5, alpha=5e-4,", "(5, alpha=1e-4,"), model="pose"
+        "alpha_as_in_the_paper",
+        "forward",
+        ("norm1=nn.LocalResponseNorm(5, alpha=5e-4", "norm1=nn.LocalResponseNorm(5, alpha=1e-4"),
+        model="pose",
     ),
-    changed("k_by_default", "forward", (", k=2)", ")"), model="pose"),
+    changed(
+        "k_by_default",
+        "forward",
+        (
+            "norm2=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2)",
+            "norm2=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75)",
+        ),
+        model="pose",
+    ),
     changed(
         "normalised_behind_the_pool",
         "forward",
         (
-            "        norm1=normalization(),\n        pool1=nn.MaxPool2d(3, 2),",
-            "        pool1=nn.MaxPool2d(3, 2),\n        norm1=normalization(),",
+            "        norm1=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2),\n"
+            "        pool1=nn.MaxPool2d(3, 2),",
+            "        pool1=nn.MaxPool2d(3, 2),\n"
+            "        norm1=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2),",
         ),
         model="pose",
     ),
@@ -312,6 +325,31 @@ MISTAKES += [
         "divided_by_coordinates",
         "gradient",
         ("/ visible.sum()", "/ (2 * visible.sum())"),
+        model="pose",
+    ),
+]
+
+HALVED = (
+    "\n\ndef symbol(settings, hp):",
+    "\n\nclass Halved(nn.Dropout):\n"
+    "    def forward(self, x):\n"
+    "        return x * super().forward(torch.ones_like(x[:, ::2])).repeat(1, 2)\n"
+    "\n\ndef symbol(settings, hp):",
+)
+
+MISTAKES += [
+    changed("units_share_a_mask", "dropout", HALVED, ("nn.Dropout(drop3)", "Halved(drop3)")),
+    changed(
+        "units_share_a_mask",
+        "dropout",
+        HALVED,
+        ("nn.Dropout(drop2)", "Halved(drop2)"),
+        model="pose",
+    ),
+    changed(
+        "dropout_among_convolutions",
+        "dropout",
+        ("conv3=nn.Conv2d(", "extra=nn.Dropout(drop1),\n        conv3=nn.Conv2d("),
         model="pose",
     ),
 ]
