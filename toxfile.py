@@ -1,10 +1,8 @@
-"""What tox.ini cannot say: environments made of others, interpreters, packages, cores."""
+"""What tox.ini cannot say: environments made from others, hidden interpreters, missing packages."""
 
 import glob
-import itertools
 import os
 import sys
-import threading
 
 from tox.config.loader.memory import MemoryLoader
 from tox.plugin import impl
@@ -114,34 +112,12 @@ def tox_add_env_config(env_conf, state):
     env_conf.add_constant("framework", "the framework's name", framework_of(env_conf.name))
 
 
-CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-thread = threading.local()
-number = itertools.count()
-
-
-def take_cores(jobs):
-    """Give this thread of ``tox run-parallel``, and what it starts, its share of the cores.
-
-    jobs: how many environments run at a time; None: all. A framework starts as many threads as it
-    finds cores, and if two frameworks do so on the same ones, both crawl.
-    """
-    if not CORES or hasattr(thread, "number"):
-        return
-    shares = min(jobs or len(CORES), len(CORES))
-    thread.number = next(number)
-    os.sched_setaffinity(0, CORES[thread.number % shares :: shares])
-
-
 @impl
 def tox_before_run_commands(tox_env):
     """Stop before commands fail in their own words for want of a system package.
 
-    Environments that run at the same time divide the cores here. CNTK's links to Open MPI are made
-    here and not in commands_pre, which ``tox exec`` leaves out.
+    CNTK's links to Open MPI are made here and not in commands_pre, which ``tox exec`` leaves out.
     """
-    jobs = getattr(tox_env.options, "parallel", 0)
-    if jobs != 0:  # None: all at once
-        take_cores(jobs)
     needs = {name: framework.system for name, framework in frameworks.FRAMEWORKS.items()}
     needs["report-test"] = reports.SYSTEM
     system = needs.get(tox_env.conf["framework"], {})

@@ -20,8 +20,8 @@ def drifting(factor, rounds, noise, seed):
 def test_a_ratio_is_not_moved_by_what_slows_down_both():
     baseline, other = drifting(1, 30, 0.01, 1), drifting(0.5, 30, 0.01, 2)
     value, (low, high) = compare.ratio([other], [baseline])
-    assert 1.98 < low < 2 < high < 2.02 and low < value < high
-    assert compare.precision([other], [baseline]) < 0.01
+    assert 1.96 < low < 2 < high < 2.04 and low < value < high
+    assert compare.precision([other], [baseline]) < 0.02
     assert compare.verdict([low, high]) == "faster"
 
 
@@ -62,6 +62,7 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     """In this interpreter, where a user's bench takes the environment of each."""
     monkeypatch.setattr(bench, "start", functools.partial(bench.start, python=()))
     monkeypatch.setenv("PYTHONPATH", bench.ROOT)
+    monkeypatch.setattr(bench, "LEAST", 2)
     out = tmp_path / "bench.json"
     arguments = ["numpy", "--model", "lstm", "--seconds", "1", "--precision", "0.9", "--runs", "2"]
     assert bench.command(arguments + ["--out", str(out)]) == 0
