@@ -110,6 +110,7 @@ def tox_add_core_config(core_conf, state):
 @impl
 def tox_add_env_config(env_conf, state):
     env_conf.add_constant("framework", "the framework's name", framework_of(env_conf.name))
+    env_conf.add_constant("tox_python", "the interpreter that tox runs on", sys.executable)
 
 
 @impl

@@ -1,39 +1,38 @@
 """Time frameworks against each other: in turn, in blocks, each in a process that stays alive.
 
-A machine is never quite the same for two minutes, so what is compared is timed in the same minute:
-block by block A B C, then B C A, and so on, until the ratios are as precise as was asked for or the
-time is over. In each round the machine's matrix product and its memory are timed, too.
+A machine is never the same for two minutes, so what is compared is timed in turn: block by block
+A B C, then B C A, and so on, until the ratios are as precise as was asked for or the time is over.
+In each round the machine's matrix product and its memory are timed, too.
 """
 
-import json
+import fcntl
 import os
 import secrets
 import socket
-import subprocess
-import sys
-import tempfile
 import time
 from collections import OrderedDict
+from contextlib import contextmanager
 from datetime import datetime, timezone
+from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import psutil
 
 import frameworks
-from common.bench import compare
-from common.bench.worker import TOKEN
+from common.bench import compare, remote
 from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
-from common.host.files import ROOT, check_writable
+from common.host.files import ROOT, cache_folder, check_writable
 from common.proof import contract
 from common.run import results
 
 SCHEMA_VERSION = 1
-LEAST = 5  # rounds: fewer show no spread
+LEAST_ROUNDS = 10  # fewer show no spread
+LOOK = 5  # rounds between two looks at the precision; one lucky look does not end a run
 SETTLE = 0.3  # seconds between two blocks: threads of the last one still spin
-OTHERS = 0.05  # of the cores' time: more than that, used by others, is told
-STARTED = 1800  # seconds that a worker may take to be proven and to train its first step
+OTHERS_TOLD = 0.05  # of the cores' time: more than that, used by others, is told
+FREE = 2 * 2**30  # bytes of memory that must be left when a contender has started
 
 
 def parse(arguments):
@@ -44,19 +43,27 @@ def parse(arguments):
     parser.add_argument("--baseline", metavar="NAME:LANE", help="by default the first contender")
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
-    parser.add_argument("--runs", type=number, default=1, metavar="N", help="of each process")
-    parser.add_argument("--minutes", type=number, default=10, metavar="N", help="for each run")
     parser.add_argument(
-        "--precision", type=share, default=0.01, metavar="SHARE", help="half an interval's width"
+        "--runs", type=number, default=3, metavar="N", help="all started anew N times"
+    )
+    parser.add_argument("--minutes", type=number, default=10, metavar="N", help="of all rounds")
+    parser.add_argument(
+        "--precision",
+        default="0.01",
+        metavar="SHARE",
+        help="a run ends when each interval is within this share on either side",
     )
     parser.add_argument("--seconds", type=number, default=2, metavar="N", help="of a block")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
+    options.precision = share(options.precision)
     contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     options.baseline = options.baseline or options.contenders[0]
     if options.baseline not in options.contenders:
         raise InputError("--baseline %s is not among the contenders" % options.baseline)
+    if len(options.contenders) < 2:
+        raise InputError("a bench takes two contenders or more")
     return options
 
 
@@ -72,236 +79,237 @@ def share(text):
 
 
 def lanes(text, model):
-    """NAME:LANE of each lane that ``text`` means; InputError if it means none."""
+    """NAME:LANE of each lane that ``text`` means; InputError if it means none that can run here."""
     name, _, lane = text.partition(":")
-    modules.find(name, model)
+    framework = modules.find(name, model)
     if lane and lane not in contract.LANES:
         raise InputError("%s: the lanes are %s" % (text, " and ".join(contract.LANES)))
+    packages = " ".join(frameworks.missing(framework.system))
+    if packages:
+        raise InputError("%s: get what pip cannot bring with: apt install %s" % (name, packages))
     return ["%s:%s" % (name, one) for one in ([lane] if lane else contract.LANES)]
 
 
-def start(key, options, python=("-m", "tox", "exec", "-qq", "-e", "{name}", "--", "python")):
-    """The command that starts a worker, in its own environment."""
-    name, lane = key.split(":")
-    command = [sys.executable] + [part.format(name=name) for part in python]
-    command += ["-m", "common.bench.worker", name, "--lane", lane]
-    return command + ["--model", options.model, "--threads", str(options.threads)]
+def result_path(options, facts):
+    """Where a result goes without ``--out``: a folder per machine, a file per set of contenders."""
+    names = [key.replace(":", "-") for key in options.contenders]
+    names = names if len(names) < 5 else ["%d-contenders" % len(names)]
+    threads = ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
+    file = "-".join([options.model] + names + threads) + ".json"
+    return os.path.join(ROOT, "reports", "bench", machine.folder_name(facts), file)
 
 
-class Worker:
-    """A contender in its environment, as the bench sees it."""
-
-    def __init__(self, key, options, listener, token):
-        self.key, self.started = key, time.perf_counter()
-        self.log = tempfile.TemporaryFile("w+")
-        command = start(key, options) + ["--port", str(listener.getsockname()[1])]
-        environment = dict(os.environ, **{TOKEN: token})
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=self.log, stderr=subprocess.STDOUT
-        )
-        self.connection = self.accept(listener)
-        self.lines = self.connection.makefile("rw")
-        if self.hear()["token"] != token:
-            raise InputError("%s: another process answered" % key)
-        self.facts = self.hear()
-        self.facts["until_first_step"] = time.perf_counter() - self.started
-
-    def accept(self, listener):
-        """Wait until the worker calls; InputError with its last words if it ends instead."""
-        listener.settimeout(1)
-        while time.perf_counter() - self.started < STARTED:
-            try:
-                connection, _ = listener.accept()
-                connection.settimeout(STARTED)
-                return connection
-            except socket.timeout:
-                if self.process.poll() is not None:
-                    break
-        raise InputError("%s did not start: %s" % (self.key, self.last_words()))
-
-    def last_words(self):
-        """The last line that the worker printed."""
-        self.log.seek(0)
-        lines = [line.strip() for line in self.log if line.strip()]
-        return lines[-1] if lines else "it said nothing"
-
-    def hear(self):
-        """The worker's next answer; InputError if it gives up."""
-        line = self.lines.readline()
-        answer = json.loads(line) if line else {"error": self.last_words()}
-        if "error" in answer:
-            raise InputError("%s: %s" % (self.key, answer["error"]))
-        return answer
-
-    def tell(self, steps):
-        """Have it train so many steps, or end if that is 0; its answer."""
-        self.lines.write("%d\n" % steps)
-        self.lines.flush()
-        return self.hear()
-
-    def stop(self):
-        """End it, one way or another."""
-        self.connection.close()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.terminate()
-            self.process.wait()
-        self.log.close()
-
-
-def block(worker, steps):
-    """A block of ``steps``: seconds per step, and the share of the cores that others used."""
-    time.sleep(SETTLE)
-    before = busy()
-    answer = worker.tell(steps)
-    others = busy() - before - answer["cpu_seconds"]
-    cores = machine.usable_cores()
-    return answer["seconds"] / steps, max(0.0, others / (answer["seconds"] * cores))
+# The machine.
 
 
 def busy():
-    """Seconds that all CPUs together have worked since the machine started."""
-    times = psutil.cpu_times()
-    return sum(times) - times.idle - getattr(times, "iowait", 0)
+    """Seconds that the cores which may be used have worked since the machine started."""
+    times = psutil.cpu_times(percpu=True)
+    if hasattr(os, "sched_getaffinity"):
+        times = [times[core] for core in os.sched_getaffinity(0)]
+    return sum(one.user + one.system + one.nice for one in times)
 
 
-def bandwidth(megabytes=256):
+def bandwidth(threads, megabytes=256):
     """Bytes a second that are read and written by copying an array, the best of a few."""
-    source = np.zeros(megabytes * 2**20 // 8)
+    source = np.ones(megabytes * 2**20 // 8)
     target = np.ones_like(source)
+    parts = list(zip(np.array_split(target, threads), np.array_split(source, threads)))
     seconds = []
-    for _ in range(3):
-        started = time.perf_counter()
-        np.copyto(target, source)
-        seconds.append(time.perf_counter() - started)
+    with ThreadPool(threads) as pool:
+        for _ in range(3):
+            started = time.perf_counter()
+            pool.starmap(np.copyto, parts)
+            seconds.append(time.perf_counter() - started)
     return 2 * source.nbytes / min(seconds)
 
 
+@contextmanager
+def alone():
+    """Hold the machine's one permit to bench; InputError where another bench has it."""
+    os.makedirs(cache_folder(), exist_ok=True)
+    with open(os.path.join(cache_folder(), "bench.lock"), "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError("another bench runs on this machine")
+        yield
+
+
+# The rounds.
+
+
 class Records:
-    """All that was timed: {contender: [an array of seconds per step for each run]}, and so on."""
+    """All that was timed.
+
+    times: {contender: [[seconds per step of each round] of each run]}.
+    others: {contender: [the cores' share that others used meanwhile, of each block]}.
+    facts: {contender: [what its process said of itself, of each run]}.
+    rounds: what was timed of the machine in each round.
+    """
 
     def __init__(self, options):
         self.options = options
-        self.facts = OrderedDict((key, []) for key in options.contenders)
-        self.times = OrderedDict((key, []) for key in options.contenders)
-        self.others = OrderedDict((key, []) for key in options.contenders)
-        self.machine = []
+        self.times, self.others, self.facts = (
+            OrderedDict((key, []) for key in options.contenders) for _ in range(3)
+        )
+        self.rounds = []
 
-    def ratio(self, key):
-        """(ratio to the baseline, its interval) of what has been timed so far."""
-        return compare.ratio(self.times[key], self.times[self.options.baseline])
+    def compared(self, measure, key, runs=slice(None)):
+        """``measure`` of a contender and the baseline, in some of the runs."""
+        return measure(self.times[key][runs], self.times[self.options.baseline][runs])
 
-    def precise(self):
+    def precise(self, runs=slice(None)):
         """Whether all ratios are as precise as was asked for."""
-        base = self.times[self.options.baseline]
         return all(
-            compare.precision(times, base) <= self.options.precision
-            for key, times in self.times.items()
+            self.compared(compare.precision, key, runs) <= self.options.precision
+            for key in self.times
             if key != self.options.baseline
         )
 
-    def round(self, workers, order, steps):
-        """Time a block of each, and the machine."""
-        for key in order:
-            seconds, others = block(workers[key], steps[key])
-            self.times[key][-1].append(seconds)
-            self.others[key].append(others)
-        self.machine.append({"matmul_flops": machine.matmul_flops(), "bandwidth": bandwidth()})
+
+def block(contender, steps):
+    """A block of ``steps``: seconds per step, and the share of the cores that others used."""
+    time.sleep(SETTLE)
+    before, started = busy(), time.perf_counter()
+    answer = contender.tell(steps)
+    window = (time.perf_counter() - started) * machine.usable_cores()
+    others = busy() - before - answer["cpu_seconds"]
+    return answer["seconds"] / steps, max(0.0, others / window)
+
+
+def in_order(keys, number):
+    """The contenders in the order of a round: another one begins, and every other time backwards.
+
+    So nobody always follows the same one.
+    """
+    shift = number % len(keys)
+    turned = keys[shift:] + keys[:shift]
+    return turned[::-1] if number // len(keys) % 2 else turned
+
+
+def rounds(options, records, remotes):
+    """Time round after round of one run."""
+    steps = {}
+    for key, one in remotes.items():  # a block that is not counted says how many steps take so long
+        seconds, _ = block(one, 2)
+        steps[key] = max(1, round(options.seconds / seconds))
+    end = time.perf_counter() + 60 * options.minutes / options.runs
+    number, precise = 0, 0
+    while number < LEAST_ROUNDS or (time.perf_counter() < end and precise < 2):
+        for key in in_order(options.contenders, number):
+            seconds, others = block(remotes[key], steps[key])
+            records.times[key][-1].append(seconds)
+            records.others[key].append(others)
+        time.sleep(SETTLE)
+        speed = {"matmul_flops": machine.matmul_flops(), "bandwidth": bandwidth(options.threads)}
+        records.rounds.append(speed)
+        number += 1
+        told = [
+            "%s %.3f" % (key, np.exp(records.compared(compare.medians, key, slice(-1, None))[0]))
+            for key in options.contenders
+        ]
+        print("round %-4d %s" % (number, ", ".join(told)), flush=True)
+        if number >= LEAST_ROUNDS and number % LOOK == 0:
+            precise = precise + 1 if records.precise(slice(-1, None)) else 0
 
 
 def run(options, number, records, listener, token):
     """Start every contender, and time them round by round."""
-    keys = options.contenders
-    started_in = keys[number % len(keys) :] + keys[: number % len(keys)]
-    workers, steps = OrderedDict(), {}
+    remotes = OrderedDict()
     try:
-        for key in started_in:
+        for key in in_order(options.contenders, number):
             print("starting   %s" % key, flush=True)
-            workers[key] = worker = Worker(key, options, listener, token)
-            steps[key] = max(1, round(options.seconds / worker.facts["seconds_per_step"]))
-            records.facts[key].append(worker.facts)
+            remotes[key] = remote.Remote(key, options, listener, token)
+            if psutil.virtual_memory().available < FREE:
+                told = (len(remotes), len(options.contenders))
+                raise InputError("memory is short with %d of %d contenders started" % told)
+        for key, one in remotes.items():
+            records.facts[key].append(one.facts)
             records.times[key].append([])
-        deadline = time.perf_counter() + 60 * options.minutes
-        rounds = 0
-        while rounds < LEAST or time.perf_counter() < deadline:
-            shift = rounds % len(keys)
-            records.round(workers, started_in[shift:] + started_in[:shift], steps)
-            rounds += 1
-            told = ", ".join("%s %.3f" % (key, records.ratio(key)[0]) for key in keys)
-            print("round %-4d %s" % (rounds, told), flush=True)
-            if rounds >= LEAST and records.precise():
-                break
-        for key, worker in workers.items():
-            records.facts[key][-1].update(worker.tell(0))
+        rounds(options, records, remotes)
+        for key, one in remotes.items():
+            records.facts[key][-1].update(one.tell(0))
     finally:
-        for worker in workers.values():
-            worker.stop()
+        remote.stop(remotes.values())
 
 
-def result(options, records, machine_facts):
-    """What is written: a dict of JSON values."""
+# What is written and told.
+
+
+def result(options, records, facts):
+    """The result file's content: a dict of JSON values."""
     description = models.find(options.model)
     size = description.hp.batch_size
     forward, first = description.multiply_adds
-    matmul = float(np.median([one["matmul_flops"] for one in records.machine]))
+    matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
     contenders = OrderedDict()
-    for key in options.contenders:
-        times = records.times[key]
+    for key, times in records.times.items():
         name, lane = key.split(":")
         per_second = size / float(np.median(np.concatenate(times)))
-        value, interval = records.ratio(key)
+        value, interval = records.compared(compare.ratio, key)
         contenders[key] = OrderedDict(
             framework=name,
             lane=lane,
             title=frameworks.FRAMEWORKS[name].title,
-            images_per_second=per_second,
+            per_second=per_second,
             ratio=value,
             interval=interval,
-            verdict="" if key == options.baseline else compare.verdict(interval),
-            between_runs=compare.between_runs(times),
-            share_of_matmul=per_second * 2 * (3 * forward - first) / matmul,
-            others=max(records.others[key]),
+            verdict="baseline" if key == options.baseline else compare.verdict(interval),
+            within_runs=records.compared(compare.within_runs, key),
+            between_runs=records.compared(compare.between_runs, key),
             seconds_per_step=times,
+            others=records.others[key],
             processes=records.facts[key],
         )
+        if records.facts[key][0]["settings"]["device"] == "cpu":
+            operations = per_second * 2 * (3 * forward - first)
+            contenders[key]["share_of_matmul"] = operations / matmul
     return OrderedDict(
         schema=SCHEMA_VERSION,
         made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        machine=machine_facts,
+        machine=facts,
+        versions=machine.versions("numpy"),
         model=options.model,
         threads=options.threads,
         batch_size=size,
         baseline=options.baseline,
+        runs=options.runs,
         precision=options.precision,
         precise=records.precise(),
         matmul_flops=matmul,
-        bandwidth=float(np.median([one["bandwidth"] for one in records.machine])),
-        rounds=records.machine,
+        bandwidth=float(np.median([one["bandwidth"] for one in records.rounds])),
+        rounds=records.rounds,
         contenders=contenders,
     )
 
 
 def summary(found):
     """The comparison in a few lines of text, the fastest first."""
-    lines = ["", "%-22s %9s  %-26s %s" % ("", "images/s", "ratio (95%)", "of matrix product")]
-    contenders = found["contenders"]
+    contenders, noun = found["contenders"], models.find(found["model"]).task.observations
+    row = "%-22s %11s  %-26s %7s %7s %8s  %s"
+    heads = ("", noun + "/s", "ratio (95%)", "within", "between", "product", "")
+    lines = ["", row % heads]
     for key in sorted(contenders, key=lambda key: -contenders[key]["ratio"]):
         one = contenders[key]
-        told = (one["ratio"],) + tuple(one["interval"])
-        ratio = "baseline" if key == found["baseline"] else "%.3f (%.3f to %.3f)" % told
-        cells = (key, one["images_per_second"], ratio, 100 * one["share_of_matmul"])
-        lines.append("%-22s %9.0f  %-26s %.0f%%" % cells)
-        if one["verdict"] == "no difference shown":
-            lines[-1] += "  no difference shown"
-        if one["others"] > OTHERS:
-            told = (key, 100 * one["others"])
-            lines.append("  while %s was timed, others used up to %.0f%% of the CPUs" % told)
-    rounds = [one["matmul_flops"] for one in found["rounds"]]
-    told = (min(rounds) / 1e9, max(rounds) / 1e9, found["bandwidth"] / 1e9)
+        ratio = "%.3f (%.3f to %.3f)" % ((one["ratio"],) + tuple(one["interval"]))
+        spread = ["%.1f%%" % (100 * one[name]) for name in ("within_runs", "between_runs")]
+        product = one.get("share_of_matmul")
+        cells = [key, "%.0f" % one["per_second"], ratio] + spread
+        cells += ["-" if product is None else "%.0f%%" % (100 * product), one["verdict"]]
+        lines.append((row % tuple(cells)).rstrip())
+    lines.append("within, between: how far the rounds of a run, and the runs, are apart")
+    for key, one in contenders.items():
+        if max(one["others"]) > OTHERS_TOLD:
+            told = (key, 100 * max(one["others"]))
+            lines.append("while %s was timed, others used up to %.0f%% of the cores" % told)
+    speeds = [one["matmul_flops"] for one in found["rounds"]]
+    told = (min(speeds) / 1e9, max(speeds) / 1e9, found["bandwidth"] / 1e9)
     lines.append("matrix product %.0f to %.0f GFLOP/s, memory %.0f GB/s" % told)
+    if found["runs"] == 1:
+        lines.append("one run: the intervals do not hold what another start would change")
     if not found["precise"]:
-        lines.append("the time was over before every ratio was as precise as asked for")
+        lines.append("not every ratio is as precise as asked for")
     return "\n".join(lines)
 
 
@@ -309,18 +317,18 @@ def command(arguments):
     """Exit code 0 when all is timed."""
     options = parse(arguments)
     facts = machine.facts()
-    path = options.out or os.path.join(
-        ROOT, "reports", "bench", machine.folder_name(facts), options.model + ".json"
-    )
+    path = options.out or result_path(options, facts)
     check_writable(path)
-    machine.limit_threads(options.threads)
-    records, token = Records(options), secrets.token_hex(16)
-    with socket.socket() as listener:
+    with alone(), socket.socket() as listener:
+        names = OrderedDict.fromkeys(key.split(":")[0] for key in options.contenders)
+        remote.make_environments(names)
+        machine.limit_threads(options.threads)
+        records, token = Records(options), secrets.token_hex(16)
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
         for number in range(options.runs):
             run(options, number, records, listener, token)
-    found = result(options, records, facts)
+        found = result(options, records, facts)
     results.write(path, found)
     print(summary(found))
     print("result file  %s" % os.path.relpath(path))

@@ -5,26 +5,25 @@ It talks to the bench in lines of JSON through a socket, because frameworks prin
 
 import itertools
 import json
-import math
 import os
 import socket
 import sys
 import time
 
 from common.given import batches, models
-from common.given.dataset import take
 from common.host import commands, machine, modules
 from common.host.errors import InputError
-from common.proof import certificate
+from common.proof import certificate, tasks
+from common.run import clocks
 
-TOKEN = "ROSETTA_BENCH"  # the environment variable with what a worker shows the bench
-OBSERVATIONS = 20  # batches of them, that all training takes in turn
-WARM_UP = 4  # steps before the first block: tuning and allocation go on behind the first one
+TOKEN = "ROSETTA_BENCH"  # the environment variable with what a contender shows the bench
+BATCHES = 20  # that are taken in turn
+WARM_UP = 8  # steps before the bench times any
 
 
 def parse(arguments):
     """The command line, which the bench writes."""
-    parser = commands.OneLineParser(prog="python -m common.bench.worker")
+    parser = commands.OneLineParser(prog="python -m common.bench.contender")
     parser.add_argument("name")
     parser.add_argument("--model", required=True)
     parser.add_argument("--lane", required=True)
@@ -44,40 +43,44 @@ class Contender:
         proof = certificate.obtain(description, options.name, self.module, options.lane, settings)
         if not proof["passed"]:
             raise InputError("%s, lane %s, is not proven" % (options.name, options.lane))
-        hp = description.hp
-        dataset = description.data("synthetic")
-        dataset = take(dataset, OBSERVATIONS * hp.batch_size, 1, description.task.observations)
-        x, y = self.module.load(
-            batches.as_float(dataset.train_images), dataset.train_labels, settings
-        )
-        self.batches = itertools.chain.from_iterable(
-            batches.batches(x, y, hp.batch_size, 0, epoch) for epoch in itertools.count()
-        )
+        self.batches = self.endless(description, settings)
         weights = description.initialize(description.shapes, 0)
         started = time.perf_counter()
-        network = self.module.symbol(settings, hp)
-        self.model = self.module.loss(network, settings, hp, weights)
+        network = self.module.symbol(settings, description.hp)
+        self.model = self.module.loss(network, settings, description.hp, weights)
+        self.losses = []
         self.train(1)
+        first_step = time.perf_counter() - started
         package = modules.find(options.name).package
         self.facts = {
             "versions": machine.versions(package),
             "settings": settings,
+            "allocator": machine.facts()["allocator"],
             "source_sha256": modules.source_sha256(self.module),
-            "build_and_first_step": time.perf_counter() - started,
+            "build_and_first_step": first_step,
         }
-        warm = self.train(WARM_UP)
-        self.facts["seconds_per_step"] = warm["seconds"] / WARM_UP
+        self.train(WARM_UP)
+
+    def endless(self, description, settings):
+        """Batches without end, each time with other targets: nothing can be learnt by heart.
+
+        What is learnt by heart leaves gradients so small that some CPUs compute slowly with them.
+        """
+        size = description.hp.batch_size
+        observations, targets = tasks.of(description).observations(BATCHES * size, 0)
+        x, y = self.module.load(observations, targets, settings)
+        inputs, targets = zip(*batches.batches(x, y, size, 0, 0))
+        return zip(itertools.cycle(inputs), itertools.cycle(targets[:-1]))
 
     def train(self, steps):
         """Train ``steps`` more; the seconds of a clock, and of CPUs, until the device is done."""
+        cpu = time.process_time()
         block = itertools.islice(self.batches, steps)
-        cpu, started = time.process_time(), time.perf_counter()
-        losses = list(self.module.train(self.model, block))
-        self.module.wait(self.model)
-        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-        if len(losses) != steps or not math.isfinite(float(losses[-1])):
-            raise InputError("training gave %d losses, the last one %s" % (len(losses), losses[-1]))
-        return {"seconds": seconds, "cpu_seconds": cpu}
+        timed = clocks.timed_pass(self.module, self.model, block, self.losses)
+        if len(timed.losses) != steps:
+            raise InputError("train() gave %d losses for %d batches" % (len(timed.losses), steps))
+        answer = {"seconds": timed.seconds - timed.outside}
+        return dict(answer, cpu_seconds=time.process_time() - cpu, loss=self.losses[-1])
 
 
 def serve(options, lines):
@@ -87,26 +90,25 @@ def serve(options, lines):
         lines.write(json.dumps(answer) + "\n")
         lines.flush()
 
-    say(token=os.environ[TOKEN], contender=[options.name, options.lane])
+    say(token=os.environ.get(TOKEN))
     try:
         contender = Contender(options)
         say(**contender.facts)
         for line in lines:
-            steps = json.loads(line)
+            steps = int(line)
             if not steps:
-                break
+                say(peak_memory_bytes=machine.peak_memory())
+                return
             say(**contender.train(steps))
-        say(peak_memory_bytes=machine.peak_memory())
-    except InputError as error:
+    except (InputError, clocks.Stop) as error:
         say(error=str(error))
-        raise
 
 
 def command(arguments):
-    """Exit code 0 when the bench has ended."""
+    """Exit code 0 when the bench has ended, or has been told why it cannot go on."""
     options = parse(arguments)
     if options.lane == "best":
-        machine.restart_with(machine.KEEP_FREED_MEMORY, "common.bench.worker", arguments)
+        machine.restart_with(machine.KEEP_FREED_MEMORY, "common.bench.contender", arguments)
     with socket.create_connection(("127.0.0.1", options.port)) as connection:
         with connection.makefile("rw") as lines:
             serve(options, lines)

@@ -1,0 +1,130 @@
+"""A contender as the bench sees it: started in its own environment, told what to do, ended."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+
+from common.bench.contender import TOKEN
+from common.host import commands
+from common.host.errors import InputError
+from common.host.files import ROOT
+
+START_LIMIT = 1800  # seconds that a contender may take to be proven and to train its first steps
+PATIENCE = 5  # seconds in which all must have ended before they are killed
+TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the one that started the bench
+
+
+def make_environments(names):
+    """Have tox make the environments that are not there; InputError if one cannot be made."""
+    for name in names:
+        if commands.call([*TOX, "run", "-e", name, "--notest"]):
+            raise InputError("%s: its environment could not be made (see above)" % name)
+
+
+def start(key, options):
+    """The command that starts a contender in its environment."""
+    name, lane = key.split(":")
+    command = [*TOX, "exec", "-qq", "-e", name, "--", "python", "-m", "common.bench.contender"]
+    command += [name, "--lane", lane, "--model", options.model, "--threads", str(options.threads)]
+    return command
+
+
+class Remote:
+    """A contender's process. ``stop`` ends it, and whatever it started."""
+
+    def __init__(self, key, options, listener, token):
+        self.key = key
+        self.connection = None
+        self.log = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen(
+            start(key, options) + ["--port", str(listener.getsockname()[1])],
+            cwd=ROOT,
+            env=dict(os.environ, **{TOKEN: token}),
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that it can be ended with all that it has started
+        )
+        try:
+            self.connection = self.accept(listener)
+            self.lines = self.connection.makefile("rw")
+            if self.hear().get("token") != token:
+                raise InputError("%s: another process answered" % key)
+            self.facts = self.hear()
+        except BaseException:
+            stop([self])
+            raise
+
+    def accept(self, listener):
+        """Wait until it calls; InputError with its last words if it ends instead."""
+        listener.settimeout(1)
+        limit = time.perf_counter() + START_LIMIT
+        while time.perf_counter() < limit and self.process.poll() is None:
+            with suppress(socket.timeout):
+                connection, _ = listener.accept()
+                connection.settimeout(START_LIMIT)
+                return connection
+        raise InputError("%s did not start: %s" % (self.key, self.last_words()))
+
+    def last_words(self):
+        """The last line that it printed, but for tox's own, and how it ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(2)
+        self.log.seek(0)
+        lines = [line.strip() for line in self.log.read().splitlines() if line.strip()]
+        lines = [line for line in lines if not re.match(r"\S+: exit -?\d+ \(", line)]
+        code = self.process.poll()
+        ended = "it has not ended" if code is None else "exit code %d" % code
+        return "%s (%s)" % (lines[-1] if lines else "it said nothing", ended)
+
+    def hear(self):
+        """Its next answer; InputError if it has none, or gives up."""
+        try:
+            answer = json.loads(self.lines.readline())
+        except (OSError, ValueError):
+            raise InputError("%s is gone: %s" % (self.key, self.last_words()))
+        if "error" in answer:
+            raise InputError("%s: %s" % (self.key, answer["error"]))
+        return answer
+
+    def tell(self, steps):
+        """Have it train so many steps, or say farewell if that is 0; its answer."""
+        try:
+            self.lines.write("%d\n" % steps)
+            self.lines.flush()
+        except OSError:
+            raise InputError("%s is gone: %s" % (self.key, self.last_words()))
+        return self.hear()
+
+
+def stop(remotes):
+    """End all; when the bench was stopped, without waiting for what they are doing."""
+    for one in remotes:
+        if one.connection:
+            with suppress(OSError):
+                one.connection.shutdown(socket.SHUT_RDWR)
+    if sys.exc_info()[0] is not None:
+        commands.ignore_signals()
+        signal_all(remotes, signal.SIGTERM)
+    end = time.perf_counter() + PATIENCE
+    for one in remotes:
+        with suppress(subprocess.TimeoutExpired):
+            one.process.wait(max(0.1, end - time.perf_counter()))
+    signal_all(remotes, signal.SIGKILL)  # a group outlives its first process
+    for one in remotes:
+        one.process.wait()
+        one.log.close()
+
+
+def signal_all(remotes, number):
+    """Send a signal to every process of each."""
+    for one in remotes:
+        with suppress(ProcessLookupError):
+            os.killpg(one.process.pid, number)
