@@ -42,7 +42,7 @@ class Remote:
     def __init__(self, key, options, listener, token):
         self.key = key
         self.connection = None
-        self.log = tempfile.TemporaryFile("w+", errors="replace")
+        self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             start(key, options) + ["--port", str(listener.getsockname()[1])],
             cwd=ROOT,
@@ -78,7 +78,8 @@ class Remote:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
         self.log.seek(0)
-        lines = [line.strip() for line in self.log.read().splitlines() if line.strip()]
+        text = self.log.read().decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         lines = [line for line in lines if not re.match(r"\S+: exit -?\d+ \(", line)]
         code = self.process.poll()
         ended = "it has not ended" if code is None else "exit code %d" % code
