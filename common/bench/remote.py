@@ -41,18 +41,18 @@ class Remote:
 
     def __init__(self, key, options, listener, token):
         self.key = key
-        self.connection = None
+        self.connection = self.process = None
         self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            start(key, options) + ["--port", str(listener.getsockname()[1])],
-            cwd=ROOT,
-            env=dict(os.environ, **{TOKEN: token}),
-            stdin=subprocess.DEVNULL,
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # so that it can be ended with all that it has started
-        )
         try:
+            self.process = subprocess.Popen(
+                start(key, options) + ["--port", str(listener.getsockname()[1])],
+                cwd=ROOT,
+                env=dict(os.environ, **{TOKEN: token}),
+                stdin=subprocess.DEVNULL,
+                stdout=self.log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # so that it can be ended with all that it has started
+            )
             self.connection = self.accept(listener)
             self.lines = self.connection.makefile("rw")
             if self.hear().get("token") != token:
@@ -107,6 +107,7 @@ class Remote:
 
 def stop(remotes):
     """End all; when the bench was stopped, without waiting for what they are doing."""
+    remotes = [one for one in remotes if one.process]
     for one in remotes:
         if one.connection:
             with suppress(OSError):

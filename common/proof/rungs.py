@@ -447,6 +447,8 @@ class Certifier:
             # Rounding errors grow from step to step, so the unit never shrinks; and one step's may
             # be small by luck, so it is of five at least.
             tolerance = MULTIPLE * max(units[: max(step, 5)])
+            if step == 1:  # no update has strayed yet, and the scores have been compared
+                tolerance = MULTIPLE * max(units[0], 2 * np.finfo(np.float32).eps * abs(e))
             what = "step %d" % step
             detail = "the loss of %s is %.7g, not %.7g" % (what, o, e)
             if step > STEPS // 2:
