@@ -5,6 +5,7 @@ A B C, then B C A, and so on, until the ratios are as precise as was asked for o
 In each round the machine's matrix product and its memory are timed, too.
 """
 
+import argparse
 import fcntl
 import os
 import secrets
@@ -49,14 +50,14 @@ def parse(arguments):
     parser.add_argument("--minutes", type=number, default=10, metavar="N", help="of all rounds")
     parser.add_argument(
         "--precision",
-        default="0.01",
+        type=share,
+        default=0.01,
         metavar="SHARE",
         help="a run ends when each interval is within this share on either side",
     )
     parser.add_argument("--seconds", type=number, default=2, metavar="N", help="of a block")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
-    options.precision = share(options.precision)
     contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     options.baseline = options.baseline or options.contenders[0]
@@ -74,7 +75,7 @@ def share(text):
     except ValueError:
         value = 0
     if not 0 < value < 1:
-        raise InputError("argument --precision: %r is not a share between 0 and 1" % text)
+        raise argparse.ArgumentTypeError("%r is not a share between 0 and 1" % text)
     return value
 
 

@@ -11,7 +11,7 @@ and the weights of y stay so near 0 that next to nothing comes back from there.
 import numpy as np
 
 from common.proof import probes, tasks
-from common.proof.masks import Masks
+from common.proof.masks import Masks, before_layer
 
 SEEN = 14  # observations whose masks are seen: the first ones of a batch, one for each joint
 RATES = (0.3, 0.4)  # not alike, so that exchanged layers show, and neither the recipe's
@@ -53,13 +53,7 @@ def observe(before, after, tied):
     came_back = np.empty(units)  # to each observation's own units
     for n in range(SEEN):
         fed = np.arange(n, units, SEEN)
-        size = np.abs(step["dense2.bias"][fed])
-        kept = fed[size > size.max() / 2]
-        if not len(kept):
-            raise ValueError("no hidden unit of observation %d was kept" % n)
-        into_hidden = step["dense2.bias"][kept]
-        first[n] = (step["dense2.weight"][kept] / into_hidden[:, None]).mean(0)
-        returned[n] = into_hidden.dot(before["dense2.weight"][kept])
+        first[n], returned[n] = before_layer("dense2", fed, before, step)
         came_back[fed] = step["dense2.bias"][fed] / (into_x[n] * before["dense3.weight"][x[n], fed])
     second /= first.dot(before["dense2.weight"].T) + before["dense2.bias"]
     first /= before["dense1.weight"].sum(1) + before["dense1.bias"]  # of features that are 1

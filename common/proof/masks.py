@@ -72,14 +72,7 @@ def observe(before, after, tied):
     returned = np.empty((SEEN, 6400))  # what came back to the features, times the learning rate
     third = -step["dense2.weight"][1:] / into_scores[:, None]
     for n in range(SEEN):
-        fed = np.arange(n, 512, SEEN)
-        size = np.abs(step["dense1.bias"][fed])
-        kept = fed[size > size.max() / 2]
-        if not len(kept):
-            raise ValueError("no hidden unit of observation %d was kept" % n)
-        into_hidden = step["dense1.bias"][kept]
-        features[n] = (step["dense1.weight"][kept] / into_hidden[:, None]).mean(0)
-        returned[n] = into_hidden.dot(before["dense1.weight"][kept])
+        features[n], returned[n] = before_layer("dense1", np.arange(n, 512, SEEN), before, step)
     hidden = features.dot(before["dense1.weight"].T) + before["dense1.bias"]  # (9, 512)
     came_back, went = np.empty(512), np.empty(512)  # of each observation's own units
     for n in range(SEEN):
@@ -114,6 +107,20 @@ def observe(before, after, tied):
 def telling(scores):
     """Those without the certain class, beside which the others are nothing."""
     return scores[:, 1:]
+
+
+def before_layer(layer, fed, before, step):
+    """(a dense layer's input, what came back to it) in the observation whose units ``fed`` are.
+
+    ValueError where none of these units was kept.
+    """
+    moved = np.abs(step[layer + ".bias"][fed])
+    kept = fed[moved > moved.max() / 2]
+    if not len(kept):
+        raise ValueError("no hidden unit of observation %d was kept" % fed[0])
+    into = step[layer + ".bias"][kept]
+    given = (step[layer + ".weight"][kept] / into[:, None]).mean(0)
+    return given, into.dot(before[layer + ".weight"][kept])
 
 
 def layouts(mask):

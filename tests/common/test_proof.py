@@ -18,7 +18,13 @@ from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import PROBE_RATE, Certifier
 from tests.mistakes import outside
 
-ORDER = ("host", "given", "proof", "run")  # of the folders in common/: each imports those before it
+ORDER = (
+    "host",
+    "given",
+    "proof",
+    "run",
+    "bench",
+)  # of the folders in common/: each imports those before it
 
 
 @pytest.fixture(scope="module")

@@ -779,13 +779,18 @@ def x_and_y_exchanged(module):
     return replaced(module, load=load)
 
 
+def shown(targets):
+    """The targets with each joint visible."""
+    targets = targets.copy()
+    targets[..., 2] = 1
+    return targets
+
+
 def hidden_joints_shown(module):
     """Each joint counts, whether it is visible or not."""
 
     def load(images, targets, settings):
-        shown = targets.copy()
-        shown[..., 2] = 1
-        return module.load(images, shown, settings)
+        return module.load(images, shown(targets), settings)
 
     return replaced(module, load=load)
 
@@ -794,9 +799,7 @@ def hidden_joints_measured(module):
     """In evaluation each joint counts, whether it is visible or not."""
 
     def evaluate(joints, targets):
-        shown = targets.copy()
-        shown[..., 2] = 1
-        return module.evaluate(joints, shown)
+        return module.evaluate(joints, shown(targets))
 
     return replaced(module, evaluate=evaluate)
 
