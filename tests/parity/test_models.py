@@ -1,7 +1,8 @@
 """Every further model that a framework has climbs the rungs that apply to it.
 
 In lane best: its settings are further from the reference's, and both lanes would take twice as
-long. ``python -m tests.mistakes`` climbs with both.
+long. Keras's three environments share their modules, so only the first climbs, or any that is told
+to with ``--shared-modules``. ``python -m tests.mistakes`` climbs with all, in both lanes.
 """
 
 import subprocess
@@ -13,10 +14,19 @@ from common.host import modules
 from common.host.files import ROOT
 
 
+def proven_elsewhere(name):
+    """Whether an environment that needs no GPU, as this one, comes before it in the same folder."""
+    known = frameworks.FRAMEWORKS
+    alike = [other for other in known if known[other].folder == known[name].folder]
+    return not known[name].gpu and name != alike[0]
+
+
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
     further = [model.name for model in models.of(name) if model is not models.CNN]
     sizes = [size for size, model in frameworks.SIZES.items() if model in further]
+    if proven_elsewhere(name) and not metafunc.config.getoption("--shared-modules"):
+        further = []
     if "further" in metafunc.fixturenames:
         metafunc.parametrize("further", further)
     if "size" in metafunc.fixturenames:
