@@ -45,14 +45,14 @@ def results(as_they_lie):
     """(used, left out), as ``committed.read`` has them; what is not among them is told."""
     try:
         if as_they_lie:
-            return committed.read(committed.RESULTS)
+            return committed.read(committed.HERE)
         for path in committed.uncommitted():
             print("not committed: %s (git add takes it in)" % path, file=sys.stderr)
         with committed.folder() as folder:
             return committed.read(folder)
     except committed.NoGit:
-        print("no git repository: every file in reports/results is used", file=sys.stderr)
-        return committed.read(committed.RESULTS)
+        print("no git repository: every result file is used", file=sys.stderr)
+        return committed.read(committed.HERE)
 
 
 def command(arguments):

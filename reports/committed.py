@@ -13,19 +13,30 @@ from tempfile import TemporaryDirectory
 
 import jsonschema
 
-from common.run.results import SCHEMA_VERSION
+from common.bench import bench
+from common.run import results
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
-SCHEMA = HERE / "result.schema.json"
+
+Kind = namedtuple("Kind", "folder schema version")
+Kind.__doc__ = (
+    """Result files of one kind, a folder for each machine: where they lie, and their form."""
+)
+
+RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
+BENCHES = Kind("bench", HERE / "bench.schema.json", bench.SCHEMA_VERSION)
+FOLDERS = (RUNS.folder, BENCHES.folder)
 
 Committed = namedtuple("Committed", "path machine result")
 Committed.__doc__ = """A result file that can be used.
 
 path: where it lies, from ``reports/`` on.
 machine: the name of its folder.
-result: its content, a dict, as ``result.schema.json`` has it.
+result: its content, a dict, as its kind's schema has it.
 """
+
+Used = namedtuple("Used", "runs benches")
+Used.__doc__ = """All result files that can be used, by kind: lists of ``Committed``."""
 
 
 class NoGit(Exception):
@@ -45,44 +56,48 @@ def _git(*arguments, **options):
 @contextmanager
 def folder():
     """A folder with the committed result files alone; NoGit where that cannot be known."""
-    names = _git("ls-files", "-z", "--", "results")
+    names = _git("ls-files", "-z", "--", *FOLDERS)
     if not names:
         raise NoGit("git has no results")
     with TemporaryDirectory() as copy:
         prefix = "--prefix=%s/" % copy
         _git("checkout-index", "-z", "--stdin", prefix, input="\0".join(names).encode())
         # git puts files where they stand in the repository, of which this may be a part.
-        (results,) = Path(copy).rglob(RESULTS.name)
-        yield results
+        yield Path(copy, _git("rev-parse", "--show-prefix")[0].strip())
 
 
 def uncommitted():
     """The result files that the index has not, or has otherwise; NoGit as for ``folder``."""
     options = ("-z", "--others", "--modified", "--exclude-standard")
-    return sorted(set(_git("ls-files", *options, "--", "results")))
+    return sorted(set(_git("ls-files", *options, "--", *FOLDERS)))
 
 
 def read(folder):
-    """All usable result files under ``folder``, and {path: why} of those that are left out."""
-    check = jsonschema.Draft7Validator(json.loads(SCHEMA.read_text()))
-    used, left_out = [], {}
-    for path in sorted(Path(folder).glob("*/*.json")):
-        name = str(path.relative_to(Path(folder).parent))
+    """``Used`` of ``folder``, a folder like this one, and {path: why} of what is left out."""
+    left_out = {}
+    return Used(*(_read(folder, kind, left_out) for kind in (RUNS, BENCHES))), left_out
+
+
+def _read(folder, kind, left_out):
+    check = jsonschema.Draft7Validator(json.loads(kind.schema.read_text()))
+    used = []
+    for path in sorted(Path(folder, kind.folder).glob("*/*.json")):
+        name = str(path.relative_to(folder))
         try:
             result = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             left_out[name] = "not JSON (%s)" % error
             continue
         version = result.get("schema") if isinstance(result, dict) else None
-        if version != SCHEMA_VERSION:
-            left_out[name] = "of schema version %r, not %d" % (version, SCHEMA_VERSION)
+        if version != kind.version:
+            left_out[name] = "of schema version %r, not %d" % (version, kind.version)
             continue
         problem = jsonschema.exceptions.best_match(check.iter_errors(result))
         if problem:
             where = "/".join(str(part) for part in problem.absolute_path) or "the whole"
             left_out[name] = "not a result: %s: %s" % (where, problem.message[:100])
-        elif result["status"] != "finished":
+        elif result.get("status", "finished") != "finished":
             left_out[name] = "of a run that stopped: %s" % result.get("error", "")
         else:
             used.append(Committed(name, path.parent.name, result))
-    return used, left_out
+    return used

@@ -7,12 +7,13 @@ from reports import phrases, sources, tables
 
 HEAD = """# The committed results
 
-Made by `tox run -e report` from the files in [results](results), `frameworks/__init__.py` and the
-modules' source; `tox run -e report -- show` prints the tables in the terminal. In the tables of
-results, first step is the first one alone, with what compiles and tunes; step is the median over
-blocks of eight later steps; images/s is the batch size over that median; training is all epochs;
-of matrix product is training's multiply-adds a second over those of NumPy's own 2048 x 2048 float32
-product, measured in the same run. The [README](../README.md) says what the certificate proves."""
+Made by `tox run -e report` from the files in [results](results) and, where there are any, `bench`,
+from `frameworks/__init__.py` and from the modules' source; `tox run -e report -- show` prints the
+tables in the terminal. In the tables of results, first step is the first one alone, with what
+compiles and tunes; step is the median over blocks of eight later steps; images/s is the batch size
+over that median; training is all epochs; of matrix product is training's multiply-adds a second
+over those of NumPy's own 2048 x 2048 float32 product, measured in the same run. The
+[README](../README.md) says what the certificate proves."""
 
 
 def escaped(text):
@@ -26,7 +27,10 @@ def cell(content):
     text, link = content if isinstance(content, tuple) else (content, None)
     if not link:
         return escaped(text)
-    return "[%s](%s)" % (escaped(text), link if link.startswith("results/") else "../" + link)
+    return "[%s](%s)" % (
+        escaped(text),
+        link if link.startswith(("results/", "bench/")) else "../" + link,
+    )
 
 
 def table(content):
@@ -53,9 +57,9 @@ def phrase_book():
     return tables.Table("Phrase book", note, columns, rows)
 
 
-def page(committed):
+def page(used):
     """The whole page."""
-    parts = [table(one) for one in tables.every(committed)]
+    parts = [table(one) for one in tables.every(used)]
     differs = "\n".join("- " + escaped(one) for one in tables.differs())
     parts += ["What differs in the original:\n\n" + differs, table(phrase_book())]
     return "\n\n".join([HEAD] + parts) + "\n"

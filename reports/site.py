@@ -26,24 +26,25 @@ SUMMARIES = {
 }
 
 
-def machine(runs, name):
+def machine(used, name):
     """What the page shows of one machine."""
-    facts = next(run.result["machine"] for run in runs if run.machine == name)
+    runs = used.runs
+    facts = next(one.result["machine"] for one in runs + used.benches if one.machine == name)
     own = [run for run in runs if run.machine == name]
     lstm, pose = (tables.of_model(own, MODELS[model]) for model in ("lstm", "pose"))
     return {
         "name": name,
         "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
-        "tables": tables.measured(runs, name),
+        "tables": tables.measured(used, name),
         "figures": figures.draw(tables.of_model(runs, MODELS["cnn"]), name)
         + figures.free_run(lstm)
         + figures.found_joints(pose),
     }
 
 
-def render(runs, left_out, folder=SITE):
+def render(used, left_out, folder=SITE):
     """Write the site of what ``committed.read`` gave into ``folder``, anew; its size in bytes."""
-    modules = sources.modules()
+    modules, runs = sources.modules(), used.runs
     files = [module for model in MODELS for module in sources.modules(model)]
     code = {one.path: [Markup(line) for line in sources.highlighted(one)] for one in files}
     environment = jinja2.Environment(
@@ -63,7 +64,7 @@ def render(runs, left_out, folder=SITE):
             proofs=tables.proofs(runs),
             networks=tables.networks(),
             divergence=figures.divergence(tables.of_model(runs, MODELS["cnn"])),
-            machines=[machine(runs, name) for name in tables.machines(runs)],
+            machines=[machine(used, name) for name in tables.machines(used)],
             original=tables.original(),
             differs=tables.differs(),
             left_out=left_out,

@@ -73,9 +73,9 @@ def _module_is_as_it_was(result):
     return path.is_file() and sha256(path.read_bytes()).hexdigest() == result["source_sha256"]
 
 
-def machines(committed):
+def machines(used):
     """The names of the machines that there are results of."""
-    return sorted({one.machine for one in committed})
+    return sorted({one.machine for one in used.runs + used.benches})
 
 
 def ordered(committed):
@@ -264,13 +264,51 @@ def proofs(committed):
     return [one for one in tables if one.rows]
 
 
-def measured(committed, machine):
-    """The results on one machine, a table for each model."""
-    tables = [results(committed, machine, model) for model in ALL.values()]
-    return [one for one in tables if one.rows]
+def compared(bench):
+    """A bench's contenders, the fastest first; none has a time that was not proven before."""
+    found = bench.result
+    model = ALL[found["model"]]
+    rows = []
+    for key, one in sorted(found["contenders"].items(), key=lambda item: -item[1]["ratio"]):
+        product = one.get("share_of_matmul")
+        rows.append(
+            [
+                (key.replace(":", ", "), bench.path),
+                one["verdict"],
+                "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
+                "%.0f" % one["per_second"],
+                "-" if product is None else "%.0f%%" % (100 * product),
+                "%.1f%%" % (100 * one["within_runs"]),
+                "%.1f%%" % (100 * one["between_runs"]),
+                "%.0f%%" % (100 * max(one["others"])),
+            ]
+        )
+    note = (
+        "Proven, and then timed in turn, on {}: {} runs, {} threads, batches of {}. The ratio of "
+        "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
+        "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
+        "apart. Others: the most that other programs used of the cores meanwhile."
+    ).format(
+        found["made"][:10],
+        found["runs"],
+        found["threads"],
+        found["batch_size"],
+        found["baseline"].replace(":", ", "),
+    )
+    columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
+    columns += ["of matrix product ", "within runs ", "between runs ", "others "]
+    title = _titled("Which is faster: %s" % bench.machine, model)
+    return Table(title, note, columns, rows)
 
 
-def every(committed):
+def measured(used, machine):
+    """What was measured on one machine: the benches, and a table of results for each model."""
+    benches = [compared(one) for one in used.benches if one.machine == machine]
+    tables = [results(used.runs, machine, model) for model in ALL.values()]
+    return benches + [one for one in tables if one.rows]
+
+
+def every(used):
     """All tables, in the order in which they are read."""
-    made = [one for machine in machines(committed) for one in measured(committed, machine)]
-    return [environments(), networks()] + proofs(committed) + made + [original()]
+    made = [one for machine in machines(used) for one in measured(used, machine)]
+    return [environments(), networks()] + proofs(used.runs) + made + [original()]

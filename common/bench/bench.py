@@ -20,7 +20,7 @@ import numpy as np
 import psutil
 
 import frameworks
-from common.bench import compare, remote
+from common.bench import against, compare, remote
 from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
@@ -40,7 +40,7 @@ def parse(arguments):
     """The command line's options; InputError where it is off."""
     parser = commands.OneLineParser(prog="python -m common.bench", description=__doc__)
     number, cores = commands.whole_number, machine.usable_cores()
-    parser.add_argument("contenders", nargs="+", metavar="NAME[:LANE]", help="both lanes if none")
+    parser.add_argument("contenders", nargs="*", metavar="NAME[:LANE]", help="both lanes if none")
     parser.add_argument("--baseline", metavar="NAME:LANE", help="by default the first contender")
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
@@ -56,8 +56,16 @@ def parse(arguments):
         help="a run ends when each interval is within this share on either side",
     )
     parser.add_argument("--seconds", type=number, default=2, metavar="N", help="of a block")
+    parser.add_argument(
+        "--against",
+        metavar="RESULT.json",
+        help="an earlier bench; its contenders, where none are named",
+    )
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
+    options.earlier = against.read(options.against) if options.against else None
+    if options.earlier and not options.contenders:
+        options.contenders = list(options.earlier["contenders"])
     contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     options.baseline = options.baseline or options.contenders[0]
@@ -92,11 +100,15 @@ def lanes(text, model):
 
 
 def result_path(options, facts):
-    """Where a result goes without ``--out``: a folder per machine, a file per set of contenders."""
+    """Where a result goes without ``--out``: a folder per machine, a file per set of contenders.
+
+    One that was compared with an earlier one takes no file's place.
+    """
     names = [key.replace(":", "-") for key in options.contenders]
     names = names if len(names) < 5 else ["%d-contenders" % len(names)]
     threads = ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
-    file = "-".join([options.model] + names + threads) + ".json"
+    later = ["against", options.earlier["made"][:10]] if options.earlier else []
+    file = "-".join([options.model] + names + threads + later) + ".json"
     return os.path.join(ROOT, "reports", "bench", machine.folder_name(facts), file)
 
 
@@ -191,7 +203,7 @@ def in_order(keys, number):
 
 def rounds(options, records, remotes):
     """Time round after round of one run."""
-    steps = {}
+    steps, last = {}, slice(-1, None)
     for key, one in remotes.items():  # a block that is not counted says how many steps take so long
         seconds, _ = block(one, 2)
         steps[key] = max(1, round(options.seconds / seconds))
@@ -207,12 +219,12 @@ def rounds(options, records, remotes):
         records.rounds.append(speed)
         number += 1
         told = [
-            "%s %.3f" % (key, np.exp(records.compared(compare.medians, key, slice(-1, None))[0]))
+            "%s %.3f" % (key, np.exp(np.median(records.compared(compare.logs, key, last)[0])))
             for key in options.contenders
         ]
         print("round %-4d %s" % (number, ", ".join(told)), flush=True)
         if number >= LEAST_ROUNDS and number % LOOK == 0:
-            precise = precise + 1 if records.precise(slice(-1, None)) else 0
+            precise = precise + 1 if records.precise(last) else 0
 
 
 def run(options, number, records, listener, token):
@@ -320,6 +332,10 @@ def command(arguments):
     facts = machine.facts()
     path = options.out or result_path(options, facts)
     check_writable(path)
+    if options.earlier:
+        size = models.find(options.model).hp.batch_size
+        now = dict(model=options.model, threads=options.threads, batch_size=size)
+        against.check(options.earlier, options.against, machine=facts, **now)
     with alone(), socket.socket() as listener:
         names = OrderedDict.fromkeys(key.split(":")[0] for key in options.contenders)
         remote.make_environments(names)
@@ -330,7 +346,12 @@ def command(arguments):
         for number in range(options.runs):
             run(options, number, records, listener, token)
         found = result(options, records, facts)
+    if options.earlier:
+        changed = against.changes(found, options.earlier)
+        found["against"] = OrderedDict(made=options.earlier["made"], changes=changed)
     results.write(path, found)
     print(summary(found))
+    if options.earlier:
+        print(against.summary(changed, options.earlier))
     print("result file  %s" % os.path.relpath(path))
     return 0

@@ -1,46 +1,72 @@
-"""What blocks that were timed in turn show: each contender's ratio to another, and its interval."""
+"""What blocks that were timed in turn show: ratios of speed, and their intervals."""
 
 import numpy as np
 
 SEED = 0
 DRAWS = 2000
-# Student's t for a 95% interval of the mean of so many runs.
-T = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36}
+# Student's t for a 95% interval, by degrees of freedom.
+T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36}
+T_MORE = 2.31  # for 8 of them; smaller for more
 
 
-def medians(times, baseline):
-    """Each run's median log ratio: how much faster ``times`` are than ``baseline``'s.
+def medians(logs):
+    """Each run's median."""
+    return np.array([np.median(run) for run in logs])
+
+
+def logs(times, baseline):
+    """Each run's log ratios, round by round: how much faster ``times`` are than ``baseline``'s.
 
     times, baseline: for each run the seconds per step of each round. What slows the machine down
     for a while slows all of a round, so the ratio is taken round by round.
     """
-    return np.array([np.median(log) for log in logs(times, baseline)])
-
-
-def logs(times, baseline):
-    """The logarithms of the ratios, an array for each run."""
     return [np.log(np.divide(theirs, ours)) for ours, theirs in zip(times, baseline)]
 
 
-def ratio(times, baseline):
-    """How many times as fast as ``baseline``: (ratio, [low, high] of 95%).
+def drawn(logs, random):
+    """Bootstrap draws, over rounds, of the mean of the runs' medians."""
+    draws = [np.median(run[random.randint(0, len(run), (DRAWS, len(run)))], 1) for run in logs]
+    return np.mean(draws, 0)
 
-    Within a run the interval is a bootstrap's, over rounds. Two processes of one program are not
-    equally fast, so of several runs it is at least Student's, of the runs' medians; of a single run
-    it does not hold what another start would change.
+
+def squared_error(logs):
+    """The squared standard error of the mean of the runs' medians; 0 of a single run."""
+    return medians(logs).var(ddof=1) / len(logs) if len(logs) > 1 else 0.0
+
+
+def widened(draws, centre, error, freedom):
+    """(ratio, [low, high] of 95%) of log ratios: a bootstrap's interval, and at least Student's.
+
+    Two processes of one program are not equally fast, so rounds alone do not tell. Of a single run
+    the interval does not hold what another start would change.
+    """
+    low, high = np.percentile(draws, [2.5, 97.5])
+    half = T.get(int(freedom), T_MORE) * np.sqrt(error)
+    low, high = min(low, centre - half), max(high, centre + half)
+    return float(np.exp(centre)), [float(np.exp(low)), float(np.exp(high))]
+
+
+def ratio(times, baseline):
+    """How many times as fast as ``baseline``, timed in the same rounds: (ratio, [low, high])."""
+    found = logs(times, baseline)
+    draws = drawn(found, np.random.RandomState(SEED))
+    return widened(draws, medians(found).mean(), squared_error(found), len(found) - 1)
+
+
+def change(now, before):
+    """How many times as fast ``now`` is as ``before``: (ratio, [low, high]).
+
+    now, before: for each run the log speed of each round. They were not timed in the same rounds,
+    so both spreads count (Welch, 1947).
     """
     random = np.random.RandomState(SEED)
-    drawn = [
-        np.median(run[random.randint(0, len(run), (DRAWS, len(run)))], 1)
-        for run in logs(times, baseline)
-    ]
-    centres = medians(times, baseline)
-    centre = centres.mean()
-    low, high = np.percentile(np.mean(drawn, 0), [2.5, 97.5])
-    if len(centres) > 1:
-        half = T.get(len(centres), 2.26) * centres.std(ddof=1) / np.sqrt(len(centres))
-        low, high = min(low, centre - half), max(high, centre + half)
-    return float(np.exp(centre)), [float(np.exp(low)), float(np.exp(high))]
+    draws = drawn(now, random) - drawn(before, random)
+    errors = [squared_error(now), squared_error(before)]
+    degrees = [max(len(now) - 1, 1), max(len(before) - 1, 1)]
+    parts = sum(error**2 / number for error, number in zip(errors, degrees))
+    freedom = sum(errors) ** 2 / parts if parts else 1
+    centre = medians(now).mean() - medians(before).mean()
+    return widened(draws, centre, sum(errors), freedom)
 
 
 def precision(times, baseline):
@@ -51,13 +77,13 @@ def precision(times, baseline):
 
 def within_runs(times, baseline):
     """The distance of the quartiles of the rounds' ratios, the mean over runs."""
-    quartiles = [np.percentile(log, [25, 75]) for log in logs(times, baseline)]
+    quartiles = [np.percentile(run, [25, 75]) for run in logs(times, baseline)]
     return float(np.mean([high - low for low, high in quartiles]))
 
 
 def between_runs(times, baseline):
     """How far the runs' ratios are apart; 0 for one run."""
-    return float(np.ptp(medians(times, baseline)))
+    return float(np.ptp(medians(logs(times, baseline))))
 
 
 def verdict(interval):

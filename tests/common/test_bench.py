@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from common.bench import bench, compare, remote
+from common.bench import against, bench, compare, remote
 from common.bench.contender import TOKEN
 from common.host import commands
 
@@ -51,6 +51,27 @@ def test_runs_that_differ_widen_the_interval():
     assert compare.within_runs(apart, baseline) < 0.005
 
 
+@pytest.mark.parametrize("runs", [1, 3])
+def test_what_did_not_change_shows_no_change_in_nearly_all_benches(runs):
+    shown = 0
+    for seed in range(40):
+        now, before = (
+            [-np.log(drifting(1, 20, 0.02, 1000 * seed + 10 * run + side)) for run in range(runs)]
+            for side in (0, 1)
+        )
+        shown += compare.verdict(compare.change(now, before)[1]) != "no difference shown"
+    assert shown <= 6  # 2 are expected
+
+
+def test_a_change_is_held_to_the_spread_of_both_benches():
+    before = [np.full(20, 0.01 * run) for run in range(3)]
+    value, interval = compare.change([run + np.log(1.1) for run in before], before)
+    assert value == pytest.approx(1.1) and compare.verdict(interval) == "faster"
+    apart = [10 * run for run in before]
+    _, interval = compare.change([run + np.log(1.1) for run in apart], before)
+    assert compare.verdict(interval) == "no difference shown"
+
+
 def test_nobody_always_follows_the_same_one():
     followed = {key: set() for key in "abc"}
     for number in range(6):
@@ -71,6 +92,9 @@ def test_nobody_always_follows_the_same_one():
         (["numpy:same"], "a bench takes two contenders or more"),
         (["numpy", "--precision", "2"], "'2' is not a share between 0 and 1"),
         (["numpy", "--runs", "0"], "'0' is not a whole number"),
+        (["--against", "nowhere.json"], "nowhere.json: No such file"),
+        (["--against", __file__], "test_bench.py is no JSON"),
+        (["--against", against.SCHEMA], "bench.schema.json is no result of a bench"),
     ],
 )
 def test_bad_input_is_one_line(arguments, line, capsys):
@@ -113,6 +137,41 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     assert 0.3 < found["contenders"]["numpy:best"]["ratio"] < 3
     text = capsys.readouterr().out
     assert "matrix product" in text and "one run: the intervals do not hold" in text
+    check_against(out, monkeypatch, capsys)
+
+
+def check_against(out, monkeypatch, capsys):
+    """A second bench finds one contender twice as fast, on a machine half as fast."""
+    found = json.loads(out.read_text())
+
+    def again(options, number, records, listener, token):
+        for key, one in found["contenders"].items():
+            factor = {"numpy:same": 1, "numpy:best": 2}[key]
+            records.times[key].append([t * factor for t in one["seconds_per_step"][0]])
+            records.others[key] += one["others"]
+            records.facts[key] += one["processes"]
+        for speeds in found["rounds"]:
+            records.rounds.append(dict(speeds, matmul_flops=speeds["matmul_flops"] / 2))
+
+    monkeypatch.setattr(bench, "run", again)
+    later = out.parent / "later.json"
+    arguments = ["--against", str(out), "--model", "lstm", "--threads", "1", "--runs", "1"]
+    assert bench.command(arguments + ["--out", str(later)]) == 0
+    changes = against.read(str(later))["against"]["changes"]
+    assert changes["numpy:same"]["ratio"] == pytest.approx(2)
+    assert changes["numpy:same"]["verdict"] == "faster"
+    assert changes["numpy:best"]["ratio"] == pytest.approx(1)
+    assert "against the bench of 20" in capsys.readouterr().out
+    assert commands.guarded(bench.command, ["--against", str(out), "--model", "mlp"]) == 2
+    assert "has another model: 'lstm', not 'mlp'" in capsys.readouterr().err
+    found["machine"]["cpu"] = "another one"
+    out.write_text(json.dumps(found))
+    assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2
+    assert "is of another machine: cpu 'another one'" in capsys.readouterr().err
+    found["rounds"].append(found["rounds"][0])
+    out.write_text(json.dumps(found))
+    assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2
+    assert "numpy:same was not timed in every round" in capsys.readouterr().err
 
 
 def test_a_contender_that_ends_is_told_in_its_own_words(tmp_path, monkeypatch, capsys):

@@ -7,7 +7,7 @@ from reports import committed, phrases, sources
 
 @pytest.fixture(scope="session")
 def results():
-    """The folder of the committed result files, whatever lies in reports/results beside them."""
+    """A folder like reports with the committed result files alone."""
     try:
         with committed.folder() as folder:
             yield folder

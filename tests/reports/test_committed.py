@@ -14,7 +14,7 @@ from reports import committed, markdown, tables
 @pytest.fixture
 def folder(tmp_path, results):
     """A results folder with one good file in it, to spoil."""
-    source = results.parent / committed.read(results)[0][0].path
+    source = results / committed.read(results)[0].runs[0].path
     machine = tmp_path / "results" / "machine"
     machine.mkdir(parents=True)
     shutil.copy(source, machine / "good.json")
@@ -23,7 +23,7 @@ def folder(tmp_path, results):
 
 def test_every_committed_result_is_used(results):
     used, left_out = committed.read(results)
-    assert used and left_out == {}
+    assert used.runs and left_out == {}
 
 
 def stopped(text):
@@ -47,8 +47,8 @@ def stopped(text):
 def test_a_spoilt_file_is_named_and_left_out(folder, spoil, why):
     text = (folder / "good.json").read_text()
     (folder / "spoilt.json").write_text(spoil(text))
-    used, left_out = committed.read(folder.parent)
-    assert [one.path for one in used] == ["results/machine/good.json"]
+    used, left_out = committed.read(folder.parent.parent)
+    assert [one.path for one in used.runs] == ["results/machine/good.json"]
     assert list(left_out) == ["results/machine/spoilt.json"]
     assert why in left_out["results/machine/spoilt.json"]
 
@@ -57,7 +57,7 @@ def test_markup_in_a_file_is_shown_as_text(folder, phrase_book):
     result = json.loads((folder / "good.json").read_text())
     result["machine"]["cpu"] = result["title"] = "<script>alert(1)</script>|"
     (folder / "good.json").write_text(json.dumps(result))
-    used, _ = committed.read(folder.parent)
+    used, _ = committed.read(folder.parent.parent)
     assert "<script>" not in markdown.page(used)
 
 
@@ -67,6 +67,50 @@ def test_no_time_without_a_passed_certificate(folder):
     used = [committed.Committed("results/machine/good.json", "machine", result)]
     (row,) = tables.results(used, "machine", CNN).rows
     assert row[3:8] == ["not proven", "-", "-", "-", "-"]
+
+
+def test_a_bench_is_a_table_the_fastest_first(tmp_path):
+    """And one that is spoilt, or of a later version, is left out."""
+    machine = tmp_path / "bench" / "machine"
+    machine.mkdir(parents=True)
+    found = bench_result()
+    (machine / "bench.json").write_text(json.dumps(found))
+    (machine / "cut.json").write_text(json.dumps(dict(found, contenders={})))
+    (machine / "later.json").write_text(json.dumps(dict(found, schema=9)))
+    used, left_out = committed.read(tmp_path)
+    assert sorted(left_out) == ["bench/machine/cut.json", "bench/machine/later.json"]
+    assert tables.machines(used) == ["machine"]
+    (table,) = tables.measured(used, "machine")
+    assert [row[0][0] for row in table.rows] == ["pytorch, best", "numpy, same"]
+    assert table.rows[0][1:4] == ["no difference shown", "1.010 (0.990–1.030)", "101"]
+    assert "1.010 (0.990–1.030)" in markdown.page(used)
+
+
+def bench_result():
+    """What a bench of two contenders writes."""
+    facts = dict(cpu="one", cores=2, physical_cores=2, memory_bytes=1, gpus=[], system="")
+    one = dict(framework="numpy", lane="same", title="NumPy", per_second=100, ratio=1)
+    one.update(interval=[1, 1], verdict="baseline", within_runs=0, between_runs=0)
+    one.update(seconds_per_step=[[1.0]], others=[0.0], processes=[{}], share_of_matmul=0.5)
+    two = dict(one, framework="pytorch", lane="best", title="PyTorch", per_second=101, ratio=1.01)
+    two.update(interval=[0.99, 1.03], verdict="no difference shown")
+    return {
+        "schema": 1,
+        "made": "2026-01-02T03:04:05Z",
+        "machine": dict(facts, allocator={}),
+        "versions": {"numpy": "2"},
+        "model": "cnn",
+        "threads": 2,
+        "batch_size": 128,
+        "baseline": "numpy:same",
+        "runs": 1,
+        "precision": 0.01,
+        "precise": True,
+        "matmul_flops": 1e11,
+        "bandwidth": 1e10,
+        "rounds": [{"matmul_flops": 1e11, "bandwidth": 1e10}],
+        "contenders": {"numpy:same": one, "pytorch:best": two},
+    }
 
 
 def test_the_committed_page_is_that_of_the_committed_results(results, phrase_book):
@@ -84,7 +128,6 @@ def repository(tmp_path, monkeypatch):
         (here / "results" / file).parent.mkdir(parents=True, exist_ok=True)
         (here / "results" / file).write_text("{}")
     monkeypatch.setattr(committed, "HERE", here)
-    monkeypatch.setattr(committed, "RESULTS", here / "results")
     subprocess.check_call(["git", "init", "-q"], cwd=str(tmp_path))
     subprocess.check_call(["git", "add", "results/machine/theirs.json"], cwd=str(here))
     return here
@@ -92,7 +135,7 @@ def repository(tmp_path, monkeypatch):
 
 def committed_names():
     with committed.folder() as folder:
-        return {path.name: path.read_text() for path in folder.glob("*/*.json")}
+        return {path.name: path.read_text() for path in folder.glob("results/*/*.json")}
 
 
 def test_a_users_own_results_are_no_committed_ones(repository, capsys):
@@ -118,4 +161,4 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
     with pytest.raises(committed.NoGit):
         committed_names()
     assert len(command.results(as_they_lie=False)[1]) == 2
-    assert "no git repository: every file" in capsys.readouterr().err
+    assert "no git repository: every result file" in capsys.readouterr().err

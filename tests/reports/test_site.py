@@ -19,10 +19,10 @@ MODULES = sources.modules()
 def folder(tmp_path_factory, results, phrase_book):
     """The page of the committed results, of a second machine, and of files that are spoilt."""
     root = tmp_path_factory.mktemp("site")
-    copy = root / "results"
+    copy = root / "reports"
     shutil.copytree(results, copy)
-    good = sorted(copy.glob("*/*.json"))[0]
-    other = copy / "second-machine"
+    good = sorted(copy.glob("results/*/*.json"))[0]
+    other = copy / "results" / "second-machine"
     other.mkdir()
     result = json.loads(good.read_text())
     result["machine"]["cpu"] = "<img src=x onerror=alert(1)>"
