@@ -13,6 +13,7 @@ import pytest
 from common.bench import against, bench, compare, remote
 from common.bench.contender import TOKEN
 from common.host import commands
+from tests.common.test_signals import heed_signals
 
 
 def drifting(factor, rounds, noise, seed):
@@ -206,11 +207,15 @@ def test_a_stopped_bench_leaves_nothing_behind(tmp_path, number, code, moment):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
+        preexec_fn=heed_signals,
     )
-    while not stopped.stdout.readline().startswith(moment):
-        assert stopped.poll() is None, stopped.stderr.read()
-    stopped.send_signal(number)
-    _, error = stopped.communicate(timeout=60)
+    try:
+        while not stopped.stdout.readline().startswith(moment):
+            assert stopped.poll() is None, stopped.stderr.read()
+        stopped.send_signal(number)
+        _, error = stopped.communicate(timeout=60)
+    finally:
+        stopped.kill()
     assert stopped.returncode == code and error.count("\n") == 1, error
     assert not out.exists() and not left("ROSETTA_STOPPED")
 
