@@ -23,9 +23,11 @@ def told(rungs):
 def lines(result):
     """One rung as lines of text: the verdict, and what the first failed check has to say."""
     error = "-" if result["error"] is None else "%.2e" % result["error"]
-    word = "passed" if result["passed"] else "FAILED"
+    word = {True: "passed", False: "FAILED", None: "open  "}[result["passed"]]
     row = (result["rung"], word, error, result["tolerance"], result["what"])
     told = ["%-11s %s  error %8s  tolerance %.2e  %s" % row]
     if result["detail"]:
         told.append("            " + result["detail"])
+    if result.get("missing"):
+        told.append("            not answered: " + result["missing"])
     return told

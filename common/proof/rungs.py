@@ -91,6 +91,10 @@ class Certifier:
         x, _ = self._load(images, self.task.none(len(images)))
         return self.module.predict(model, x)
 
+    def _interlude(self, model, images):
+        """Predict, as between two epochs, for the state alone that prediction leaves behind."""
+        self._scores(model, images)
+
     def _train(self, model, pairs):
         """Yield (loss, weights) after each step of one pass."""
         for loss in self.module.train(model, [self._load(x, y) for x, y in pairs]):
@@ -174,13 +178,15 @@ class Certifier:
             model, weights = self._probe(SEED)
             batch = self._probe_batch()
             ordered = [self.task.counted(PROBE_BATCH, count) for count in COUNTS]
-            self._scores(model, batch[0][:1])  # leaves prediction mode behind, as between epochs
+            self._interlude(model, batch[0][:1])
             losses, after = [], [weights]
-            for loss, weights in self._train(model, [batch, batch] + ordered):
-                losses.append(loss)
-                after.append(weights)
+            loaded = [self._load(*pair) for pair in [batch, batch] + ordered]
+            for loss in self.module.train(model, loaded):
+                losses.append(float(loss))
+                if len(after) < 3:
+                    after.append(self.module.weights(model))
             last = self.module.weights(model)
-            self._scores(model, batch[0][:1])
+            self._interlude(model, batch[0][:1])
             ((_, third),) = self._train(model, [batch])
             return losses, [(after[0], after[1]), (after[1], after[2]), (last, third)], model
 
@@ -382,8 +388,13 @@ class Certifier:
                     )
                 yield check
             start = step.exact
-        if "momentum" not in self.model.traits:
-            return
+        if "momentum" in self.model.traits:
+            for check in self._late(model):
+                yield check
+
+    def _late(self, model):
+        """After many more steps of the momentum model, each update follows from the one before."""
+        oracle = self.oracle
         many = [
             self._load(
                 oracle.images[first : first + MOMENTUM_BATCH],
@@ -410,8 +421,8 @@ class Certifier:
             pairs = [pair[:2] for pair in self._momentum_steps()]
             model = self._build(self.oracle.momentum_hp, self.oracle.biased)
             ours = [weights for _, weights in self._train(model, pairs[:2])]
-            # As between two epochs; of a batch's size, so that a state that is kept would fit.
-            self._scores(model, self.oracle.test_images[:MOMENTUM_BATCH])
+            # Of a batch's size, so that a state that is kept would fit.
+            self._interlude(model, self.oracle.test_images[:MOMENTUM_BATCH])
             ours += [weights for _, weights in self._train(model, pairs[2:3])]
             self._last_two = [self.oracle.biased] + ours
             return model, ours
@@ -481,7 +492,7 @@ class Certifier:
             # All are taken before the first is read, as a run does that does not wait.
             losses += [float(loss) for loss in list(self.module.train(model, passes[0]))]
             checks = list(self._two_models(other))
-            self._scores(model, self.oracle.test_images)  # as between two epochs
+            self._interlude(model, self.oracle.test_images)
             losses += [float(loss) for loss in list(self.module.train(model, passes[1]))]
             return model, losses, checks
 
@@ -555,7 +566,7 @@ class Certifier:
         try:
             for seed in (SEED, SEED + 1):
                 model, weights = self._probe(seed)
-                self._scores(model, batch[0][:1])
+                self._interlude(model, batch[0][:1])
                 ((_, after),) = self._train(model, [batch])
                 found[seed] = self.masks.observe(weights, after, tied)
         finally:
@@ -615,6 +626,9 @@ class Certifier:
             + [(key, getattr(self.named, key)) for key in self._applies()]
         )
 
+    def _raised(self, error):
+        return Check("ran", np.inf, 0, "%s: %s" % (type(error).__name__, error))
+
     def climb(self, rung, stop_early=False):
         """One rung's result: its worst check, and what the first check that failed has to say.
 
@@ -629,7 +643,7 @@ class Certifier:
                     if stop_early and not check.passed:
                         break
         except Exception as error:  # a port that raises has failed this rung, and is told why
-            checks.append(Check("ran", np.inf, 0, "%s: %s" % (type(error).__name__, error)))
+            checks.append(self._raised(error))
         worst = max(checks, key=lambda check: check.ratio)
         failed = [check for check in checks if not check.passed]
         return OrderedDict(

@@ -1,0 +1,163 @@
+"""Write a challenge for a port, have a module answer it, check an answer."""
+
+import json
+import os
+from collections import OrderedDict
+
+from common.challenge import files, instructions, script
+from common.challenge.examiner import Examiner
+from common.challenge.replay import STALE, Replay
+from common.given import models
+from common.host import commands, machine, modules
+from common.host.errors import InputError
+from common.host.files import atomic_write, check_writable
+from common.proof import contract, progress
+from common.proof.certificate import FAILED
+from common.proof.kept import Kept
+from common.proof.reference import CHOICES, USUAL
+
+SCRIPT = "challenge.json"
+PAGE = "README.md"
+
+
+def parse(arguments):
+    """The command line's options; InputError where it is off."""
+    parser = commands.OneLineParser(prog="python -m common.challenge", description=__doc__)
+    cores = machine.usable_cores()
+    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    parts = parser.add_subparsers(dest="what", metavar="write|answer|check")
+    write = parts.add_parser("write", help="a folder with all that a port needs")
+    write.add_argument("folder")
+    write.add_argument("--model", choices=list(instructions.NETWORKS), default="cnn")
+    write.add_argument(
+        "--named",
+        nargs="+",
+        default=[],
+        metavar="WHAT=CHOICE",
+        help="in what the port differs by nature, such as ties=all",
+    )
+    answer = parts.add_parser("answer", help="what one of the frameworks here answers")
+    answer.add_argument("folder")
+    answer.add_argument("name", help="the framework")
+    answer.add_argument("out", metavar="ANSWER", help=" or ".join(files.ENDINGS))
+    answer.add_argument("--lane", choices=contract.LANES, default="same")
+    check = parts.add_parser("check", help="the verdict on an answer")
+    check.add_argument("folder")
+    check.add_argument("answer", metavar="ANSWER", help=" or ".join(files.ENDINGS))
+    check.add_argument("--json", metavar="OUT.json", help="the verdict, for programs")
+    options = parser.parse_args(arguments)
+    if not options.what:
+        raise InputError("say write, answer or check; --help lists the options")
+    return options
+
+
+def named(told):
+    """``Named`` with the choices of ["what=choice", ...]; InputError for what it does not have."""
+    choices = {}
+    for one in told:
+        what, _, choice = one.partition("=")
+        known = CHOICES._asdict()
+        if what not in known:
+            raise InputError("--named %s: known are %s" % (one, ", ".join(known)))
+        if choice not in known[what]:
+            raise InputError("--named %s: it is %s" % (one, " or ".join(known[what])))
+        choices[what] = choice
+    return USUAL._replace(**choices)
+
+
+def write(options):
+    """Write a challenge's folder; InputError if there is something in it."""
+    if os.path.isdir(options.folder) and os.listdir(options.folder):
+        raise InputError("%s is not empty" % options.folder)
+    inside = {
+        name: os.path.join(options.folder, name)
+        for name in (PAGE, SCRIPT, "challenge.npz", "challenge.safetensors")
+    }
+    for path in inside.values():
+        check_writable(path)
+    description, as_named = models.find(options.model), named(options.named)
+    machine.limit_threads(options.threads)
+    kept = Kept(description, options.threads)
+    examiner = Examiner(description, options.threads, kept)
+    print("the reference answers first", flush=True)
+    with progress.told(examiner.rungs) as report:
+        asked, arrays, judged = script.record(examiner, as_named, report)
+    kept.save()
+    if not judged["passed"]:
+        raise InputError("the reference fails its own certificate on this machine (see above)")
+    for name in ("challenge.npz", "challenge.safetensors"):
+        files.write(inside[name], arrays)
+    scores, _ = examiner.oracle.scores(
+        "scores", examiner.oracle.biased, examiner.oracle.test_images
+    )
+    losses = judged["losses"]["reference"]
+    told = instructions.page(description, asked, options.folder, scores[0], losses)
+    with atomic_write(inside[PAGE]) as file:
+        file.write(told.encode())
+    with atomic_write(inside[SCRIPT]) as file:  # last: a folder with it is whole
+        file.write((json.dumps(asked, indent=1) + "\n").encode())
+    print("begin with  %s" % os.path.relpath(inside[PAGE]))
+    return 0
+
+
+def read(folder):
+    """(script, arrays, description) of a challenge; InputError if the folder is none."""
+    path = os.path.join(folder, SCRIPT)
+    try:
+        with open(path) as file:
+            asked = json.load(file, object_pairs_hook=OrderedDict)
+        version, shapes = asked["schema"], asked["arrays"]
+        description = models.find(asked["model"])
+    except OSError as error:
+        raise InputError("%s: %s" % (path, error.strerror))
+    except (ValueError, KeyError, TypeError):
+        raise InputError("%s is no challenge's script" % path)
+    if version != script.SCHEMA_VERSION:
+        raise InputError("%s: %s" % (path, STALE))
+    arrays = files.read(os.path.join(folder, "challenge.npz"), shapes, "array")
+    return asked, arrays, description
+
+
+def answer(options):
+    """Have one of the modules here carry out the script."""
+    files.ending(options.out)
+    check_writable(options.out)
+    asked, arrays, description = read(options.folder)
+    modules.find(options.name, description.name)
+    machine.limit_threads(options.threads)
+    module = modules.load(options.name, description.name)
+    answers = script.carry_out(asked, arrays, description, module, options.lane, options.threads)
+    files.write(options.out, answers)
+    print("answer file  %s" % os.path.relpath(options.out))
+    return 0
+
+
+def check(options):
+    """Judge an answer: exit code 0 if all that was answered is right, 3 if not."""
+    if options.json:
+        check_writable(options.json)
+    asked, arrays, description = read(options.folder)
+    answers = files.read(options.answer, script.expected(asked, arrays, description))
+    if not answers:
+        raise InputError("%s holds no answer" % options.answer)
+    machine.limit_threads(options.threads)
+    kept = Kept(description, options.threads)
+    examiner = Examiner(description, options.threads, kept)
+    with progress.told(examiner.rungs) as report:
+        judged = examiner.examine(Replay(asked, arrays, answers, description), report)
+    kept.save()
+    if options.json:
+        with atomic_write(options.json) as file:
+            file.write((json.dumps(judged, indent=1) + "\n").encode())
+    missing = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is None]
+    if missing:
+        print("not answered, or not whole: %s" % ", ".join(missing))
+    if judged["passed"]:
+        print("what was answered is right")
+    return 0 if judged["passed"] else FAILED
+
+
+def command(arguments):
+    """Exit code 0, or 3 where an answer is wrong."""
+    options = parse(arguments)
+    return {"write": write, "answer": answer, "check": check}[options.what](options)

@@ -1,0 +1,76 @@
+"""The rungs as far as files can climb them: with the questions that can be written down at once."""
+
+from collections import OrderedDict
+
+from common.host.errors import InputError
+from common.proof import probes
+from common.proof.check import Check
+from common.proof.rungs import Certifier
+
+
+class NotAnswered(Exception):
+    """An answer that a check needs is not there; the message is its name."""
+
+
+class Examiner(Certifier):
+    """Climbs with a module that is a record of questions or of answers.
+
+    What a certificate asks besides depends on what was answered before: the updates after many
+    steps, whether two models disturb each other, and whether one goes on where it stood.
+    """
+
+    def _late(self, model):
+        return ()
+
+    def _two_models(self, other):
+        return ()
+
+    def _interlude(self, model, images):
+        x, _ = self._load(images, self.task.none(len(images)))
+        self.module.interlude(model, x)
+
+    def _raised(self, error):
+        if isinstance(error, InputError):
+            raise error
+        if isinstance(error, NotAnswered):
+            self.missing = str(error)
+            return Check("not answered", 0, 0)
+        return super()._raised(error)
+
+    def _first_layer_off(self, images):
+        try:
+            return super()._first_layer_off(images)
+        except NotAnswered:
+            return "the scores of the models layer_... tell which layer"
+
+    def ask_for_layers(self):
+        """Ask for what ``_first_layer_off`` compares, of all layers."""
+        oracle = self.oracle
+        for layer in [None] + list(probes.layers(self.model)):
+            weights = probes.up_to(self.model, layer, oracle.biased)
+            self._scores(self._build(oracle.gradient_hp, weights), oracle.test_images[:64])
+
+    def examine(self, module, report=lambda rung: None):
+        """Climb all rungs; a dict of JSON values.
+
+        A rung's "passed" is None where an answer was missing before a check had failed.
+        """
+        self.take(module, "same")
+        rungs = []
+        for rung in self.rungs:
+            self.missing = ""
+            result = self.climb(rung)
+            result["missing"] = self.missing
+            if result["passed"] and self.missing:
+                result["passed"] = None
+            rungs.append(result)
+            report(result)
+        verdicts = [rung["passed"] for rung in rungs]
+        return OrderedDict(
+            model=self.model.name,
+            passed=False not in verdicts and True in verdicts,
+            whole=None not in verdicts,
+            rungs=rungs,
+            losses=self.losses,
+            named=self.named._asdict(),
+        )

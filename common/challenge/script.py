@@ -1,0 +1,236 @@
+"""What a challenge asks, as a script: models to build, to train and to ask for scores.
+
+A script is JSON. ``models`` are built one after the other; each has a name, the seed of its
+dropout, its hyperparameters, and the names of its weights' arrays. What to do with it is a list of
+
+    {"predict": observations, "answer": name}          scores of these; without "answer" for the
+                                                       state alone that prediction leaves behind
+    {"weights": name}                                  the weights, taken out
+    {"train": [[observations, targets], ...],          a pass over these batches
+     "answer": name, "weights": {step: name}}          the loss of each step; weights after some
+
+Names are those of arrays in the challenge or in the answer; one of weights begins the names of all
+its tensors, ``NAME/TENSOR``.
+"""
+
+import hashlib
+from collections import OrderedDict
+
+import numpy as np
+
+from common.host import modules
+from common.host.errors import InputError
+from common.proof import probes, tasks
+from common.proof.reference import named
+
+SCHEMA_VERSION = 1
+
+
+class Arrays(OrderedDict):
+    """{name: array}; an array that is there already keeps its first name."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = {}
+
+    def put(self, name, array):
+        """The name that ``array`` goes by: this one, or that of an equal one."""
+        array = np.ascontiguousarray(array)
+        key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest())
+        if key not in self.names:
+            self.names[key] = name
+            self[name] = array
+        return self.names[key]
+
+
+class Recorded:
+    """A model of the NumPy module, and what was asked of it."""
+
+    def __init__(self, name, settings, model):
+        self.name, self.settings, self.model = name, settings, model
+        self.do, self.steps, self.named = [], 0, {}
+
+    def name_of_next(self, kind):
+        """A name for the next array of a kind."""
+        self.named[kind] = self.named.get(kind, 0) + 1
+        return "%s/%s%d" % (self.name, kind, self.named[kind])
+
+
+class Recorder:
+    """The NumPy module, with the contract's functions, which writes down what it is asked."""
+
+    def __init__(self, description, as_named, names):
+        self.description, self.as_named, self.names = description, as_named, iter(names)
+        self.module = modules.load("numpy", description.name)
+        self.none = tasks.of(description).none
+        self.arrays, self.models, self.evaluated = Arrays(), [], None
+
+    def configure(self, lane, threads, seed):
+        return dict(self.module.configure(lane, threads, seed), **self.as_named._asdict())
+
+    def load(self, observations, targets, settings):
+        return observations, targets
+
+    def symbol(self, settings, hp):
+        return self.module.symbol(settings, hp)
+
+    def loss(self, network, settings, hp, weights):
+        name = next(self.names)
+        recorded = Recorded(name, settings, self.module.loss(network, settings, hp, weights))
+        parts = [(tensor, self.arrays.put(name + "/" + tensor, w)) for tensor, w in weights.items()]
+        self.models.append(
+            OrderedDict(
+                name=name,
+                seed=settings["seed"],
+                hyperparameters=hp._asdict(),
+                weights=OrderedDict(parts),
+                do=recorded.do,
+            )
+        )
+        return recorded
+
+    def train(self, recorded, batches):
+        name = recorded.name_of_next("losses")
+        action = OrderedDict(train=[], answer=name, weights=OrderedDict())
+        recorded.do.append(action)
+        task = self.description.task
+        for observations, targets in batches:
+            recorded.steps += 1
+            part = "%s/step%d_" % (recorded.name, recorded.steps)
+            action["train"].append(
+                [
+                    self.arrays.put(part + task.observations, observations),
+                    self.arrays.put(part + task.targets, targets),
+                ]
+            )
+            batch = self.module.load(observations, targets, recorded.settings)
+            for loss in self.module.train(recorded.model, [batch]):
+                yield loss
+
+    def weights(self, recorded):
+        name = "%s/after%d" % (recorded.name, recorded.steps)
+        last = recorded.do[-1] if recorded.do else {}
+        if name not in recorded.named:
+            recorded.named[name] = 1
+            if "train" in last:
+                last["weights"][str(len(last["train"]))] = name
+            else:
+                recorded.do.append(OrderedDict(weights=name))
+        return self.module.weights(recorded.model)
+
+    def _predict(self, recorded, x):
+        name = recorded.name_of_next(self.description.task.observations)
+        name = self.arrays.put(name, x)
+        recorded.do.append(OrderedDict(predict=name))
+        x, _ = self.module.load(x, self.none(len(x)), recorded.settings)
+        return self.module.predict(recorded.model, x)
+
+    def predict(self, recorded, x):
+        scores = self._predict(recorded, x)
+        recorded.do[-1]["answer"] = recorded.name_of_next(self.description.task.outputs)
+        return scores
+
+    def interlude(self, recorded, x):
+        self._predict(recorded, x)
+
+    def evaluate(self, scores, targets):
+        self.evaluated = OrderedDict(
+            scores=self.arrays.put("evaluate/" + self.description.task.outputs, scores),
+            targets=self.arrays.put("evaluate/" + self.description.task.targets, targets),
+            answer="evaluate",
+        )
+        return self.module.evaluate(scores, targets)
+
+
+def names(description):
+    """What the models are called, in the order in which the rungs build them."""
+    again = ["probe_again", "probe_other_seed"] if "dropout" in description.traits else []
+    layers = ["layer_none"] + ["layer_" + layer for layer in probes.layers(description)]
+    return ["probe", "gradient", "bright", "momentum", "recipe"] + again + layers
+
+
+def record(examiner, as_named, report):
+    """(script, arrays, how the NumPy module was judged) of what an examiner asks.
+
+    report: called with each rung's result as it falls.
+    """
+    description = examiner.model
+    recorder = Recorder(description, as_named, names(description))
+    judged = examiner.examine(recorder, report)
+    examiner.ask_for_layers()
+    script = OrderedDict(
+        schema=SCHEMA_VERSION,
+        model=description.name,
+        named=as_named._asdict(),
+        models=recorder.models,
+        evaluate=recorder.evaluated,
+        arrays=OrderedDict((name, list(array.shape)) for name, array in recorder.arrays.items()),
+    )
+    return script, recorder.arrays, judged
+
+
+def expected(script, arrays, description):
+    """{name: shape} of every answer that the script asks for."""
+    outputs = tuple(tasks.of(description).outputs)
+    shapes = OrderedDict()
+    for entry in script["models"]:
+        for action in entry["do"]:
+            taken = [action["weights"]] if set(action) == {"weights"} else []
+            if "train" in action:
+                shapes[action["answer"]] = (len(action["train"]),)
+                taken = action["weights"].values()
+            elif "answer" in action:
+                shapes[action["answer"]] = (len(arrays[action["predict"]]),) + outputs
+            for name in taken:
+                for tensor, shape in description.shapes.items():
+                    shapes["%s/%s" % (name, tensor)] = shape
+    shapes[script["evaluate"]["answer"]] = ()
+    return shapes
+
+
+def carry_out(script, arrays, description, module, lane, threads):
+    """{name: array} of the answers that a module with the contract's functions gives.
+
+    InputError where its settings name other than the script does.
+    """
+    answers = OrderedDict()
+
+    def take(name, weights):
+        for tensor, w in weights.items():
+            answers["%s/%s" % (name, tensor)] = w
+
+    for entry in script["models"]:
+        settings = module.configure(lane, threads, entry["seed"])
+        for key, choice in named(settings)._asdict().items():
+            if script["named"][key] != choice:
+                told = (key, choice, key, choice)
+                raise InputError("its %s: %s; write the challenge with --named %s=%s" % told)
+        hp = type(description.hp)(**entry["hyperparameters"])
+        hp = hp._replace(dropout=tuple(hp.dropout))
+        weights = OrderedDict((t, arrays[name].copy()) for t, name in entry["weights"].items())
+        model = module.loss(module.symbol(settings, hp), settings, hp, weights)
+        for action in entry["do"]:
+            if "predict" in action:
+                observations = arrays[action["predict"]]
+                none = tasks.of(description).none(len(observations))
+                x, _ = module.load(observations.copy(), none, settings)
+                scores = module.predict(model, x)
+                if "answer" in action:
+                    answers[action["answer"]] = scores
+            elif "train" in action:
+                batches = [
+                    module.load(arrays[x].copy(), arrays[y].copy(), settings)
+                    for x, y in action["train"]
+                ]
+                losses = []
+                for number, loss in enumerate(module.train(model, batches), 1):
+                    losses.append(float(loss))
+                    if str(number) in action["weights"]:
+                        take(action["weights"][str(number)], module.weights(model))
+                answers[action["answer"]] = np.array(losses, np.float32)
+            else:
+                take(action["weights"], module.weights(model))
+    asked = script["evaluate"]
+    figure = module.evaluate(arrays[asked["scores"]], arrays[asked["targets"]])
+    answers[asked["answer"]] = np.array(figure, np.float32)
+    return answers
