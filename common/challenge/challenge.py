@@ -48,6 +48,8 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if not options.what:
         raise InputError("say write, answer or check; --help lists the options")
+    if options.what == "write":
+        options.named = named(options.named)
     return options
 
 
@@ -75,13 +77,13 @@ def write(options):
     }
     for path in inside.values():
         check_writable(path)
-    description, as_named = models.find(options.model), named(options.named)
+    description = models.find(options.model)
     machine.limit_threads(options.threads)
     kept = Kept(description, options.threads)
     examiner = Examiner(description, options.threads, kept)
     print("the reference answers first", flush=True)
     with progress.told(examiner.rungs) as report:
-        asked, arrays, judged = script.record(examiner, as_named, report)
+        asked, arrays, judged = script.record(examiner, options.named, report)
     kept.save()
     if not judged["passed"]:
         raise InputError("the reference fails its own certificate on this machine (see above)")
@@ -154,6 +156,8 @@ def check(options):
         print("not answered, or not whole: %s" % ", ".join(missing))
     if judged["passed"]:
         print("what was answered is right")
+    elif len(missing) == len(judged["rungs"]):
+        print("no rung was answered whole: nothing is proven")
     return 0 if judged["passed"] else FAILED
 
 

@@ -30,7 +30,7 @@ def write(path, arrays):
         else:
             from safetensors.numpy import save
 
-            arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
             file.write(save(arrays))
 
 

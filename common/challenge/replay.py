@@ -16,14 +16,11 @@ class Model:
         self.action, self.steps = 0, 0
 
     def next(self, kind):
-        """The next action, which must be of this kind; weights may be asked for at any time."""
-        actions = self.entry["do"][self.action :]
-        for number, action in enumerate(actions, self.action + 1):
+        """The next action of this kind; what no answer was there for has been passed over."""
+        for number, action in enumerate(self.entry["do"][self.action :], self.action + 1):
             if kind in action:
                 self.action = number
                 return action
-            if set(action) != {"weights"}:
-                break
         raise InputError(STALE)
 
 

@@ -482,7 +482,7 @@ class Certifier:
         """(model, losses, checks of the momentum model between the passes) of the recipe model."""
 
         def run():
-            other, _ = self._momentum_run()
+            other = self._other_model()
             model = self._build(self.oracle.recipe_hp, self.oracle.weights)
             half, losses = STEPS // 2, []
             passes = [
@@ -497,6 +497,10 @@ class Certifier:
             return model, losses, checks
 
         return self._once("recipe", run)
+
+    def _other_model(self):
+        """One that was built before the recipe model."""
+        return self._momentum_run()[0]
 
     def _two_models(self, other):
         """A model that was not trained has not moved, and goes on where it stood."""

@@ -24,6 +24,7 @@ ORDER = (
     "proof",
     "run",
     "bench",
+    "challenge",
 )  # of the folders in common/: each imports those before it
 
 

@@ -1,0 +1,1 @@
+"""The challenge: answers that are right, wrong, partial or spoilt, and a port in C."""

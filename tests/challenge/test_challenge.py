@@ -1,0 +1,181 @@
+"""An answer is judged as its module's certificate judges; what is missing or spoilt is told."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from common.challenge import challenge, files, script
+from common.given import models
+from common.host import commands, modules
+from tests.mistakes import outside
+
+MODEL = models.find("mnist_cnn")  # the quickest
+
+
+def command(*arguments):
+    return commands.guarded(challenge.command, ["--threads", "1"] + [str(one) for one in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A challenge."""
+    folder = tmp_path_factory.mktemp("challenge") / "new"
+    assert command("write", folder, "--model", MODEL.name) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def right(folder):
+    """NumPy's answer, an .npz."""
+    path = folder.parent / "right.npz"
+    assert command("answer", folder, "numpy", path) == 0
+    return path
+
+
+def judged(folder, answer, code):
+    """The verdict as JSON, {rung: passed}, of an answer whose check ends with ``code``."""
+    out = folder.parent / "verdict.json"
+    assert command("check", folder, answer, "--json", out) == code
+    found = json.loads(out.read_text())
+    return found, {rung["rung"]: rung["passed"] for rung in found["rungs"]}
+
+
+def test_a_right_answer_passes_every_rung(folder, right):
+    found, verdicts = judged(folder, right, 0)
+    assert found["passed"] and found["whole"] and set(verdicts.values()) == {True}
+
+
+def test_both_formats_hold_the_same(folder, right):
+    asked, arrays, _ = challenge.read(str(folder))
+    shapes = {name: array.shape for name, array in arrays.items()}
+    other = files.read(str(folder / "challenge.safetensors"), shapes, "array")
+    assert set(other) == set(arrays)
+    assert all(np.array_equal(arrays[name], other[name]) for name in arrays)
+    answers = files.read(str(right), script.expected(asked, arrays, MODEL))
+    files.write(str(right.parent / "right.safetensors"), answers)
+    _, verdicts = judged(folder, right.parent / "right.safetensors", 0)
+    assert set(verdicts.values()) == {True}
+
+
+@pytest.mark.parametrize(
+    "part, rung",
+    [
+        ("gradient/scores", "forward"),
+        ("recipe/losses", "trajectory"),
+        ("momentum/after", "momentum"),
+    ],
+)
+def test_a_part_is_judged_and_the_rest_is_told(folder, right, part, rung, capsys):
+    with np.load(str(right)) as archive:
+        answers = {name: archive[name] for name in archive.files if name.startswith(part)}
+    if rung == "momentum":
+        answers.update(losses(right, "momentum"))
+    files.write(str(right.parent / "part.npz"), answers)
+    found, verdicts = judged(folder, right.parent / "part.npz", 0)
+    assert not found["whole"]
+    assert [name for name, verdict in verdicts.items() if verdict] == [rung]
+    assert "not answered: " in capsys.readouterr().out
+
+
+def losses(answer, name):
+    """The losses of a model in an answer."""
+    with np.load(str(answer)) as archive:
+        return {one: archive[one] for one in archive.files if one.startswith(name + "/losses")}
+
+
+def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
+    files.write(str(right.parent / "part.npz"), losses(right, "gradient"))
+    found, verdicts = judged(folder, right.parent / "part.npz", 3)
+    assert not found["passed"] and set(verdicts.values()) == {None}
+    assert "no rung was answered whole" in capsys.readouterr().out
+
+
+def planted():
+    """Some mistakes, of each rung that this network has."""
+    known = ("kernel_flipped", "gradient_clipped", "bias_decay", "epsilon_inside_the_root")
+    known += ("own_batch_order", "biases_ignored", "losses_rounded", "two_highest_counted")
+    return [one for one in outside.mistakes(MODEL) if one.name in known]
+
+
+@pytest.mark.parametrize("mistake", planted(), ids=lambda mistake: mistake.name)
+def test_a_mistake_fails_the_rung_that_names_it(folder, mistake, tmp_path):
+    asked, arrays, _ = challenge.read(str(folder))
+    wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
+    answers = script.carry_out(asked, arrays, MODEL, wrong, "same", 1)
+    files.write(str(tmp_path / "wrong.npz"), answers)
+    _, verdicts = judged(folder, tmp_path / "wrong.npz", 3)
+    assert verdicts[mistake.rung] is False
+
+
+def spoil(path, name, data):
+    """An .npz with one member of this content."""
+    with zipfile.ZipFile(str(path), "w") as archive:
+        archive.writestr(name, data)
+
+
+def header(shape, dtype="<f4"):
+    """The beginning of an .npy of this shape and type."""
+    text = "{'descr': '%s', 'fortran_order': False, 'shape': %r, }" % (dtype, shape)
+    text = text.ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+@pytest.mark.parametrize(
+    "name, content, line",
+    [
+        ("nothing.npz", None, "nothing.npz: No such file"),
+        ("answer.txt", b"", "the name must end in .npz or .safetensors"),
+        ("cut.npz", b"PK\x03\x04 and so on", "cut.npz is no .npz file"),
+        ("cut.safetensors", b"\xff" * 20, "cut.safetensors is no .safetensors file"),
+        ("empty.npz", {}, "empty.npz holds no answer"),
+        ("other.npz", {"x.npy": header((1,))}, "'x' is no answer of this challenge"),
+        ("code.npz", {"run.py": b"exit()"}, "'run.py' is no array"),
+        ("shape.npz", {"evaluate.npy": header((10**6, 10**6))}, "evaluate has shape (1000000, "),
+        ("pickle.npz", {"evaluate.npy": header((), "|O") + b"cos\nsystem\n"}, "evaluate is object"),
+        ("long.npz", {"evaluate.npy": header(()) + b"0" * 9999}, "longer than its shape"),
+    ],
+)
+def test_a_spoilt_answer_is_one_line(folder, name, content, line, tmp_path, capsys):
+    path = tmp_path / name
+    if isinstance(content, dict):
+        with zipfile.ZipFile(str(path), "w") as archive:
+            for member, data in content.items():
+                archive.writestr(member, data)
+    elif content is not None:
+        path.write_bytes(content)
+    assert command("check", folder, path) == 2
+    error = capsys.readouterr().err
+    assert line in error and error.count("\n") == 1, error
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        (["write", "."], ". is not empty"),
+        (["write", "new", "--named", "ties=none"], "--named ties=none: it is one or all"),
+        (["write", "new", "--named", "tie=one"], "--named tie=one: known are ties, "),
+        (["write", "new", "--model", "alexnet"], "invalid choice: 'alexnet'"),
+        (["check", "nowhere", "answer.npz"], "nowhere/challenge.json: No such file"),
+        (["answer", "nowhere", "numpy", "answer.doc"], "the name must end in .npz"),
+        ([], "say write, answer or check"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, line, tmp_path, monkeypatch, capsys):
+    (tmp_path / "something").write_text("")
+    monkeypatch.chdir(str(tmp_path))
+    assert command(*arguments) == 2
+    error = capsys.readouterr().err
+    assert line in error and error.count("\n") == 1, error
+    assert [one.name for one in tmp_path.iterdir()] == ["something"]
+
+
+def test_a_challenge_of_another_version_is_told(folder, right, tmp_path, capsys):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    asked = json.loads((tmp_path / "challenge.json").read_text())
+    asked["models"][1]["hyperparameters"]["learning_rate"] = 0.5
+    (tmp_path / "challenge.json").write_text(json.dumps(asked))
+    assert command("check", tmp_path, right) == 2
+    assert "written by another version of this project" in capsys.readouterr().err
