@@ -5,6 +5,7 @@ import os
 from collections import OrderedDict
 
 from common.challenge import files, instructions, script
+from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import STALE, Replay
 from common.given import models
@@ -154,6 +155,9 @@ def check(options):
     missing = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is None]
     if missing:
         print("not answered, or not whole: %s" % ", ".join(missing))
+    if False in [rung["passed"] for rung in judged["rungs"]]:
+        findings = Diagnosis(asked, arrays, answers, description, options.threads).findings()
+        print("\n".join(told(findings)))
     if judged["passed"]:
         print("what was answered is right")
     elif len(missing) == len(judged["rungs"]):

@@ -188,6 +188,15 @@ def expected(script, arrays, description):
     return shapes
 
 
+def build(entry, arrays, description, module, lane, threads):
+    """(model, settings) of one of the script's models, built by ``module``."""
+    settings = module.configure(lane, threads, entry["seed"])
+    hp = type(description.hp)(**entry["hyperparameters"])
+    hp = hp._replace(dropout=tuple(hp.dropout))
+    weights = OrderedDict((t, arrays[name].copy()) for t, name in entry["weights"].items())
+    return module.loss(module.symbol(settings, hp), settings, hp, weights), settings
+
+
 def carry_out(script, arrays, description, module, lane, threads):
     """{name: array} of the answers that a module with the contract's functions gives.
 
@@ -200,15 +209,11 @@ def carry_out(script, arrays, description, module, lane, threads):
             answers["%s/%s" % (name, tensor)] = w
 
     for entry in script["models"]:
-        settings = module.configure(lane, threads, entry["seed"])
+        model, settings = build(entry, arrays, description, module, lane, threads)
         for key, choice in named(settings)._asdict().items():
             if script["named"][key] != choice:
                 told = (key, choice, key, choice)
                 raise InputError("its %s: %s; write the challenge with --named %s=%s" % told)
-        hp = type(description.hp)(**entry["hyperparameters"])
-        hp = hp._replace(dropout=tuple(hp.dropout))
-        weights = OrderedDict((t, arrays[name].copy()) for t, name in entry["weights"].items())
-        model = module.loss(module.symbol(settings, hp), settings, hp, weights)
         for action in entry["do"]:
             if "predict" in action:
                 observations = arrays[action["predict"]]

@@ -1,0 +1,352 @@
+"""What goes wrong in ports between the scores and the weights after a step: losses and optimisers.
+
+An optimiser is a rule, ``rule(hp, step, weights, gradients, state)``, which gives the update of
+each tensor; weights and gradients are dicts by tensor, ``state`` is the rule's own.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from common.challenge.causes import Cause, layers, replaced, with_labels
+
+Evidence = namedtuple("Evidence", "start moved right silent")
+Evidence.__doc__ = """What an answer says of one step, from which constants are read.
+
+start: the weights before it; moved, right: {tensor: update} of the answer and of the reference.
+silent: {tensor: update} of a step from the same weights (but the last bias) that should move none;
+    empty where it was not answered.
+"""
+
+
+class Ruled:
+    """An optimiser that does what a rule says."""
+
+    def __init__(self, network, hp, rule):
+        self.hp, self.rule, self.steps, self.state = hp, rule, 0, {}
+        self.tensors = {}
+        for layer in layers.every(network):
+            for kind, w, g in zip(layer.kinds, layer.parameters, layer.gradients):
+                self.tensors["%s.%s" % (layer.name, kind)] = (w, g)
+
+    def step(self):
+        """Move every parameter, in place."""
+        self.steps += 1
+        weights = {name: w for name, (w, _) in self.tensors.items()}
+        gradients = {name: g.copy() for name, (_, g) in self.tensors.items()}
+        for name, u in self.rule(self.hp, self.steps, weights, gradients, self.state).items():
+            weights[name] += u
+
+
+def with_rule(rule):
+    """A cause's ``make``: another optimiser."""
+
+    def make(module):
+        def loss(network, settings, hp, weights):
+            network, criterion, _ = module.loss(network, settings, hp, weights)
+            return network, criterion, Ruled(network, hp, rule)
+
+        return replaced(module, loss=loss)
+
+    return make
+
+
+def with_criterion(change):
+    """A cause's ``make``: ``change(criterion)`` is the loss."""
+
+    def make(module):
+        def loss(network, settings, hp, weights):
+            network, criterion, optimizer = module.loss(network, settings, hp, weights)
+            return network, change(criterion), optimizer
+
+        return replaced(module, loss=loss)
+
+    return make
+
+
+# Rules. The first two are right.
+
+
+def momentum(hp, step, weights, gradients, state):
+    """Classical: v = m v - lr g; w = w + v."""
+    for name, g in gradients.items():
+        state[name] = hp.momentum * state.get(name, 0) - hp.learning_rate * g
+    return dict(state)
+
+
+def adam(hp, step, weights, gradients, state):
+    """With both moments corrected, epsilon outside the root."""
+    return {
+        name: -hp.learning_rate
+        * m
+        / (1 - hp.beta1**step)
+        / (np.sqrt(v / (1 - hp.beta2**step)) + hp.epsilon)
+        for name, (m, v) in moments(hp, gradients, state).items()
+    }
+
+
+def moments(hp, gradients, state):
+    """{tensor: (mean, mean square)}, not corrected."""
+    for name, g in gradients.items():
+        m, v = state.get(name, (0, 0))
+        state[name] = hp.beta1 * m + (1 - hp.beta1) * g, hp.beta2 * v + (1 - hp.beta2) * g * g
+    return dict(state)
+
+
+def nesterov(hp, step, weights, gradients, state):
+    """w moves by m v - lr g, v being the new velocity."""
+    velocity = momentum(hp, step, weights, gradients, state)
+    return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in velocity.items()}
+
+
+def dampened(hp, step, weights, gradients, state):
+    """The gradient counts 1 - m from the second step on, as PyTorch's dampening has it."""
+    share = 1 if step == 1 else 1 - hp.momentum
+    return momentum(hp, step, weights, {n: share * g for n, g in gradients.items()}, state)
+
+
+def unit_gain(hp, step, weights, gradients, state):
+    """The gradient counts 1 - m, as in CNTK's default."""
+    share = 1 - hp.momentum
+    return momentum(hp, step, weights, {n: share * g for n, g in gradients.items()}, state)
+
+
+def without_momentum(hp, step, weights, gradients, state):
+    """Plain gradient descent."""
+    return {n: -hp.learning_rate * g for n, g in gradients.items()}
+
+
+def epsilon_inside(hp, step, weights, gradients, state):
+    """sqrt(v + epsilon)."""
+    return {
+        n: -hp.learning_rate
+        * m
+        / (1 - hp.beta1**step)
+        / np.sqrt(v / (1 - hp.beta2**step) + hp.epsilon)
+        for n, (m, v) in moments(hp, gradients, state).items()
+    }
+
+
+def epsilon_uncorrected(hp, step, weights, gradients, state):
+    """Epsilon is added to the root before that is corrected."""
+    rate = hp.learning_rate * np.sqrt(1 - hp.beta2**step) / (1 - hp.beta1**step)
+    found = moments(hp, gradients, state).items()
+    return {n: -rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in found}
+
+
+def not_corrected(hp, step, weights, gradients, state):
+    """The moments as they are."""
+    found = moments(hp, gradients, state).items()
+    return {n: -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in found}
+
+
+def changed(rule, change):
+    """``rule`` with gradients that ``change(hp, weights, gradients, state)`` made of the right."""
+
+    def other(hp, step, weights, gradients, state):
+        own = state.setdefault("of the change", {})
+        gradients = change(hp, weights, gradients, own)
+        inner = state.setdefault("of the rule", {})
+        return rule(hp, step, weights, gradients, inner)
+
+    return other
+
+
+def scaled(factor):
+    """Gradients times a constant."""
+    return lambda hp, weights, gradients, own: {n: factor * g for n, g in gradients.items()}
+
+
+def decayed(strength, chosen):
+    """Weight decay that is added to the gradient."""
+
+    def change(hp, weights, gradients, own):
+        return {
+            n: g + strength * weights[n] if chosen(weights[n]) else g for n, g in gradients.items()
+        }
+
+    return change
+
+
+def decoupled(rule, strength, chosen):
+    """Weight decay that shrinks the weights beside the rule, as in AdamW and SGDW."""
+
+    def other(hp, step, weights, gradients, state):
+        return {
+            n: u - hp.learning_rate * strength * weights[n] if chosen(weights[n]) else u
+            for n, u in rule(hp, step, weights, gradients, state).items()
+        }
+
+    return other
+
+
+def clipped(limit):
+    """The whole gradient's norm is at most ``limit``."""
+
+    def change(hp, weights, gradients, own):
+        norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
+        return {n: g * min(1, limit / norm) if norm else g for n, g in gradients.items()}
+
+    return change
+
+
+def clipped_by_value(limit):
+    """Each number of the gradient is at most ``limit``."""
+    return lambda hp, weights, gradients, own: {
+        n: np.clip(g, -limit, limit) for n, g in gradients.items()
+    }
+
+
+def frozen(chosen):
+    """Some tensors have no gradient."""
+    return lambda hp, weights, gradients, own: {
+        n: 0 * g if chosen(n) else g for n, g in gradients.items()
+    }
+
+
+def accumulated(hp, weights, gradients, own):
+    """Gradients are never reset: each step adds its own to them."""
+    for name, g in gradients.items():
+        own[name] = own.get(name, 0) + g
+    return dict(own)
+
+
+def stale(hp, weights, gradients, own):
+    """Each step uses the gradient of the one before."""
+    last = {name: own.get(name, 0 * g) for name, g in gradients.items()}
+    own.update(gradients)
+    return last
+
+
+# Losses.
+
+
+def smoothed(share):
+    """Labels that give ``share`` of their weight to all classes alike."""
+
+    def change(criterion):
+        def loss(scores, labels):
+            value, g = criterion(scores, labels)
+            logs = scores - scores.max(1, keepdims=True)
+            logs = logs - np.log(np.exp(logs).sum(1, keepdims=True))
+            one_hot = np.eye(scores.shape[1])[labels]
+            g = g + share * (one_hot - 1 / scores.shape[1]) / len(labels)
+            return (1 - share) * value - share * logs.mean(), g
+
+        return loss
+
+    return change
+
+
+def of_probabilities(criterion):
+    """The loss takes scores, and is given their softmax."""
+
+    def loss(scores, labels):
+        e = np.exp(scores - scores.max(1, keepdims=True))
+        p = e / e.sum(1, keepdims=True)
+        value, g = criterion(p, labels)
+        return value, p * (g - (g * p).sum(1, keepdims=True))
+
+    return loss
+
+
+# Causes.
+
+
+def dot(one, other):
+    """The inner product of the tensors in ``other`` with those of ``one``."""
+    return sum(float(np.vdot(one[name], other[name])) for name in other)
+
+
+def _decays(rule, evidence):
+    """Weight decay of the strength that the evidence shows, wherever it may act."""
+    moved = evidence.silent or {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
+    for what, chosen in (
+        ("of all tensors", lambda w: True),
+        ("of all but the biases", lambda w: w.ndim > 1),
+        ("of the biases alone", lambda w: w.ndim == 1),
+        ("of the kernels alone", lambda w: w.ndim == 4),
+    ):
+        # The last bias is another one in the silent step.
+        names = [n for n in list(moved)[:-1] if chosen(evidence.start[n])]
+        start = {n: np.float64(evidence.start[n]) for n in names}
+        size = dot(start, start)
+        strength = -dot({n: moved[n] for n in names}, start) / size if size else 0.0
+        if abs(strength) < 1e-12:
+            continue
+        told = "weight decay of %.3g %s" % (strength, what)
+        yield Cause(told + ", in the gradient", with_rule(changed(rule, decayed(strength, chosen))))
+        yield Cause(told + ", beside the gradient", with_rule(decoupled(rule, strength, chosen)))
+
+
+def _scales(rule, evidence, batch_size):
+    """A constant that the gradient is multiplied by."""
+    factor = dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
+    told = "the gradient is multiplied by %.6g" % factor
+    if abs(factor / batch_size - 1) < 1e-3:
+        told += ", the batch's size: the loss is a sum, not a mean"
+    elif abs(factor * batch_size - 1) < 1e-3:
+        told += ", one over the batch's size: it is divided twice"
+    elif abs(factor - 0.1) < 1e-4:
+        told += ": a mean over the ten classes, too"
+    yield Cause(told, with_rule(changed(rule, scaled(factor))))
+
+
+def found(description, evidence):
+    """Causes of a step's weights being off."""
+    has_momentum = "momentum" in description.traits
+    rule, names = (momentum if has_momentum else adam), list(description.shapes)
+    layer_names = list(dict.fromkeys(name.rsplit(".", 1)[0] for name in names))
+    causes = [
+        Cause("the labels are off by one", with_labels(lambda y: (y + 1) % 10)),
+        Cause(
+            "softmax is applied twice: the loss is given probabilities",
+            with_criterion(of_probabilities),
+        ),
+    ]
+    causes += [
+        Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
+        for share in (0.05, 0.1, 0.2)
+    ]
+    if evidence:
+        causes += list(_scales(rule, evidence, 16)) if has_momentum else []
+        causes += list(_decays(rule, evidence))
+    changes = [
+        ("gradients are never reset: each step adds to the last one's", accumulated),
+        ("each step uses the gradient of the step before", stale),
+        ("biases are not trained", frozen(lambda name: name.endswith(".bias"))),
+    ]
+    changes += [
+        ("%s is not trained" % layer, frozen(lambda n, layer=layer: n.startswith(layer + ".")))
+        for layer in layer_names
+    ]
+    changes += [
+        ("%s is not trained" % name, frozen(lambda n, name=name: n == name)) for name in names
+    ]
+    changes += [
+        ("the gradient is clipped at a norm of %g" % norm, clipped(norm))
+        for norm in (0.1, 0.25, 0.5, 1, 2, 5, 10, 40)
+    ]
+    changes += [
+        ("the gradient is clipped at values of %g" % value, clipped_by_value(value))
+        for value in (0.1, 0.5, 1, 5)
+    ]
+    causes += [Cause(says, with_rule(changed(rule, change))) for says, change in changes]
+    if has_momentum:
+        rules = [
+            ("Nesterov momentum (Caffe2's and others' default)", nesterov),
+            ("the gradient counts 1 - momentum (unit gain, CNTK's default)", unit_gain),
+            ("the gradient counts 1 - momentum but in the first step (dampening)", dampened),
+            ("no momentum", without_momentum),
+        ]
+    else:
+        rules = [
+            ("Adam's epsilon is inside the root", epsilon_inside),
+            (
+                "Adam's epsilon is added before the correction "
+                "(by nature in Keras, MXNet, Chainer, CNTK: --named adam_epsilon=uncorrected)",
+                epsilon_uncorrected,
+            ),
+            ("Adam's moments are not corrected for their bias", not_corrected),
+        ]
+    return causes + [Cause(says, with_rule(other)) for says, other in rules]
