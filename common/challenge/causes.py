@@ -27,10 +27,11 @@ make: takes a right module and returns one that makes this mistake.
 
 
 def replaced(module, **functions):
-    """``module`` with some functions replaced."""
-    wrong = {name: getattr(module, name) for name in contract.SIGNATURES}
-    wrong.update(functions)
-    return types.SimpleNamespace(**wrong)
+    """``module`` with some functions replaced; ``rule``, if it has one, is its optimiser's."""
+    kept = list(contract.SIGNATURES) + (["rule"] if hasattr(module, "rule") else [])
+    return types.SimpleNamespace(
+        **dict({name: getattr(module, name) for name in kept}, **functions)
+    )
 
 
 def plain(description, module):

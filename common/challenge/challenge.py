@@ -4,6 +4,8 @@ import json
 import os
 from collections import OrderedDict
 
+import numpy as np
+
 from common.challenge import files, instructions, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
@@ -93,10 +95,11 @@ def write(options):
     scores, _ = examiner.oracle.scores(
         "scores", examiner.oracle.biased, examiner.oracle.test_images
     )
-    losses = judged["losses"]["reference"]
-    told = instructions.page(description, asked, options.folder, scores[0], losses)
+    expected = script.expected(asked, arrays, description)
+    size = 4 * sum(int(np.prod(shape)) for shape in expected.values())
+    page = instructions.page(description, asked, options.folder, scores[0], judged, size)
     with atomic_write(inside[PAGE]) as file:
-        file.write(told.encode())
+        file.write(page.encode())
     with atomic_write(inside[SCRIPT]) as file:  # last: a folder with it is whole
         file.write((json.dumps(asked, indent=1) + "\n").encode())
     print("begin with  %s" % os.path.relpath(inside[PAGE]))
@@ -149,15 +152,17 @@ def check(options):
     with progress.told(examiner.rungs) as report:
         judged = examiner.examine(Replay(asked, arrays, answers, description), report)
     kept.save()
-    if options.json:
-        with atomic_write(options.json) as file:
-            file.write((json.dumps(judged, indent=1) + "\n").encode())
     missing = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is None]
     if missing:
         print("not answered, or not whole: %s" % ", ".join(missing))
+    findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
         findings = Diagnosis(asked, arrays, answers, description, options.threads).findings()
         print("\n".join(told(findings)))
+    if options.json:
+        judged["findings"] = [finding._asdict() for finding in findings]
+        with atomic_write(options.json) as file:
+            file.write((json.dumps(judged, indent=1) + "\n").encode())
     if judged["passed"]:
         print("what was answered is right")
     elif len(missing) == len(judged["rungs"]):

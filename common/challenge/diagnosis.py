@@ -15,8 +15,10 @@ from common.host import modules
 from common.proof.reference import MULTIPLE, unit
 
 MOST = 3  # causes that are looked for behind each other
-ROWS = 16  # of a prediction's begin, middle and end, that hypotheses are compared by
-NEAR = 0.01  # behind a cause: the part of its effect that may be left, where rounding tips an edge
+ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by
+BRANCHES = 4  # causes of the same numbers that are followed further
+SLACK = 4  # tolerances that a cause may leave: it is computed in another order than the port's
+NEAR = 0.01  # part of its effect on a step that may be left of a cause that changes scores
 
 Finding = namedtuple("Finding", "stage says before after")
 Finding.__doc__ = """What was found at a stage.
@@ -84,13 +86,13 @@ class Diagnosis:
             if name.startswith(starts) and "/after0/" not in name
         }
 
-    def off(self, module, stage, enough=np.inf):
+    def off(self, module, stage, enough=np.inf, precision="float64"):
         """How far the answer is from what ``module`` gives, in tolerances; the worst array's.
 
         More than ``enough`` need not be exact.
         """
         answered, worst = self.answered(stage), 0.0
-        for given in self.given(module, stage):
+        for given in self.given(module, stage, precision):
             for name in answered:
                 if name in given:
                     worst = max(worst, self._error(name, answered[name], given[name]))
@@ -134,39 +136,77 @@ class Diagnosis:
         if stage == "scores":
             return causes.forward(self.description, self.module)
         evidence = self._evidence(module) if stage == "one step" else None
-        return updates.found(self.description, evidence)
+        hp = self.models["gradient"]["hyperparameters"]
+        return updates.found(self.description, evidence, hp, getattr(module, "rule", None))
 
     def findings(self):
         """``Finding`` after finding, until all is explained or something is not."""
-        module, explained = self.module, {}
         stages = [stage for stage in STAGES if self.answered(stage)]
         for stage in stages:
             self._learn_units(stage)
-        found = []
-        for stage in stages:
-            for _ in range(MOST):
-                before = self.off(module, stage)
-                if before <= max(1, NEAR * explained.get(stage, 0)):
-                    break
-                best = self._best(module, stage, before)
-                if best is None:
-                    return found + [Finding(stage, None, before, before)]
-                cause, after = best
-                found.append(Finding(stage, cause.says, before, after))
-                module = cause.make(module)
-                explained.update((later, before) for later in stages)
-        return found
+        return self._explain(self.module, stages, 0, 0)
 
-    def _best(self, module, stage, before):
-        """(cause, how far off it leaves the answer) of the one that explains a stage; or None."""
-        best, enough = None, max(1, NEAR * before)
+    def _explain(self, module, stages, others, depth):
+        """Findings of these stages, where ``module`` makes the mistakes found so far.
+
+        others: how far off causes of other scores left the later stages. Where scores are other
+        ones, a ReLU or a pool may stand on an edge that it did not stand on before.
+        """
+        if not stages:
+            return []
+        stage, enough = stages[0], max(SLACK, NEAR * others)
+        before = self.off(module, stage)
+        if before <= enough:
+            return self._explain(module, stages[1:], others, 0)
+        explaining = self._explaining(module, stage, enough) if depth < MOST else []
+        if not explaining:
+            says = self._rows() if stage == "scores" else None
+            return [Finding(stage, says, before, before)]
+        # Several may explain this stage; the right one leaves the fewest to be found in later ones.
+        chains = []
+        for cause, after in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
+            wrong = cause.make(module)
+            left = [self.off(wrong, later) for later in stages[1:]] if stage == "scores" else []
+            rest = self._explain(wrong, stages, max([others] + left), depth + 1)
+            chains.append([Finding(stage, cause.says, before, after)] + rest)
+            if not rest:
+                break
+        return min(chains, key=lambda chain: (any(not one.says for one in chain), len(chain)))
+
+    def _explaining(self, module, stage, enough):
+        """[(cause, how far off it leaves the answer)] of those that explain a stage."""
+        found = []
         hypotheses = self._hypotheses(module, stage)
         for cause in tqdm(hypotheses, desc="causes, " + stage, unit="cause", leave=False):
             with np.errstate(all="ignore"):
-                after = self.off(cause.make(module), stage, enough)
-            if after <= enough and (best is None or after < best[1]):
-                best = cause, after
-        return best
+                wrong = cause.make(module)
+                # Half the work tells most of them from the answer.
+                if self.off(wrong, stage, 2 * enough, "float32") <= 2 * enough:
+                    after = self.off(wrong, stage, enough)
+                    if after <= enough:
+                        found.append((cause, after))
+        return found
+
+    def _rows(self):
+        """What is wrong with a prediction, if it is not the network; None if nothing shows."""
+        ours = self.answers["gradient/scores1"]
+        rows, self.rows = self.rows, np.arange(len(ours))
+        (given,) = self.given(self.module, "scores")
+        self.rows = rows
+        right = given["gradient/scores1"]
+        allowed = MULTIPLE * self.units["gradient/scores1"]
+        near = [np.sqrt(((right - row) ** 2).mean(1)) for row in ours]
+        wrong = [n for n, distances in enumerate(near) if not distances[n] <= 4 * allowed]
+        if all(distances.min() <= 4 * allowed for distances in near):
+            return "the rows of a prediction are in another order"
+        if len(wrong) < len(ours):
+            told = (len(wrong), len(ours), wrong[0], wrong[-1])
+            return "%d of %d rows of a prediction are wrong, the first is %d, the last %d" % told
+        if np.array_equal(ours, ours.astype(np.float16)):
+            return "scores have the digits of float16 only"
+        if not (ours.view(np.int32) & 0xFFFF).any():
+            return "scores have the digits of bfloat16 only"
+        return None
 
 
 def in_precision(module, precision):

@@ -37,57 +37,80 @@ Images (n, 1, 28, 28). Padding of 1 keeps height and width.
     dense2   10""",
 }
 
-LOSSES = """\
-The scores have no softmax; the loss is softmax cross-entropy, the mean over the batch. Dropout sets
-a value to 0 with the probability that `dropout` gives for its layer, and divides the others by 1
-less that; in prediction nothing is dropped."""
+LOSS = """\
+The scores have no softmax. The loss is softmax cross-entropy, the mean over the batch, and exact
+also where a label's probability rounds to 0."""
+
+DROPOUT = """\
+In training, dropout sets each value on its own, anew in each step, to 0 with the probability that
+`dropout` gives for its layer, and divides the others by 1 less that. In prediction nothing is
+dropped. Any random generator will do; the same seed must give the same masks, which are read from
+the weights."""
+
+EDGES = {
+    "pool": "Of equal maxima in a pool, {ties} gets the gradient.",
+    "relu": "The gradient of ReLU at 0 is 0.",
+}
 
 UPDATES = {
     True: """\
-Gradient descent with momentum, from a velocity of 0: `v = momentum * v - learning_rate * g`,
-`w = w + v`.""",
+Gradient descent with momentum, from a velocity of 0 that lasts as long as the model:
+`v = momentum * v - learning_rate * g`, `w = w + v`.""",
     False: """\
-Adam: `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g * g`; both are corrected,
-`m / (1 - beta1**t)` and `v / (1 - beta2**t)` in step t = 1, 2, ...; then
-`w = w - learning_rate * m / (sqrt(v) + epsilon)`.""",
+Adam: `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g * g`, both from 0 and as
+long as the model lasts; in its step t = 1, 2, ... both are corrected, `m / (1 - beta1**t)` and
+`v / (1 - beta2**t)`; then `w = w - learning_rate * m / (sqrt(v) + epsilon)`{epsilon}.""",
 }
 
 PAGE = """\
 # A challenge: {title}
 
 Is your port the same network? Build it, do what `challenge.json` says, and write what came of it
-into one file, `answer.npz` or `answer.safetensors`. The answer is judged with
+into one file, `answer.npz` or `answer.safetensors`. In the Rosetta Stone's repository
 
     tox run -e challenge -- check {folder} answer.npz
 
-against a float64 reference, with tolerances that float32's own rounding sets. Answer as much as you
-can: what is missing is told, and the rest is judged.
+judges it against a float64 reference, with tolerances that float32's own rounding sets, and looks
+for the cause of what is wrong. Answer as much as you can: what is missing is told, and the rest is
+judged.
 
 ## The network
 
 {network}
 
-Convolutions are cross-correlations, kernels (out, in, height, width); dense weights are (out, in).
+Convolutions are cross-correlations with a stride of 1, kernels (out, in, height, width); dense
+weights are (out, in).
+{edges}
 
-{loss} {update}
+{loss}
+
+{update}
 
 ## The files
 
 `challenge.npz` and `challenge.safetensors` hold the same arrays: float32, but for labels, which
-are int64 class numbers from 0. `challenge.json` names them. Its `models` are built one after the
-other, each anew from its `weights` ({{tensor: array}}), with its `hyperparameters`, and with its
-`seed` for the random numbers of dropout. Then each item of `do` in turn:
+are int64 class numbers from 0. ([The format](https://github.com/huggingface/safetensors#format) of
+the second is easily read in any language.) Equal arrays are stored once, so names are shared:
+copy what training changes.
 
-- `{{"predict": X, "answer": A}}`: the scores of all of X, in prediction. Without `answer` nobody
-  reads them; predict all the same, for the state that it leaves behind.
+`challenge.json` names the arrays. Its `models` are built one after the other, each anew from its
+`weights` ({{tensor: array}}), with its `hyperparameters`, and with its `seed` for the random
+numbers of dropout. (`batch_size` is for ports that fix it; the arrays have it, too. A prediction
+may have any number of images.) Then each item of `do` in turn, which is one of these:
+
+- `{{"predict": X, "answer": A}}`: the scores (n, {classes}) of all of X, in prediction. Without
+  `answer` nobody reads them; predict all the same, for the state that it leaves behind.
 - `{{"train": [[X, Y], ...], "answer": A, "weights": {{"1": W}}}}`: one pass of training over these
-  batches, a step for each, in this order. A is the loss of each step, before its update. Where
-  `weights` names a step of the pass, the weights after it are an answer, too.
+  batches, a step for each, in this order. A is the loss (steps,) of each step, before its update.
+  Where `weights` has the number of a step, counted from 1 in each pass, the weights after it are an
+  answer, too.
 - `{{"weights": W}}`: the weights as they are now.
 
-An answer's array has the name that is given here: A as it stands; for weights `W/TENSOR`, such as
-`{example}`. All are float32. `evaluate` at the end asks for one number: the share of `scores` whose
-highest is its label.
+At the end `evaluate` names `scores` and `targets` among the arrays, and asks for one number, of
+shape (): the share of the scores' rows whose highest is the label.
+
+An answer is stored under the name that is given for it, A; weights under `W/TENSOR`, such as
+`{example}`. All are float32. A whole answer has {megabytes} MB.
 
 What the models are for:
 
@@ -99,7 +122,8 @@ Of the reference, to compare by eye. Scores of the first image in `gradient/{out
 
     {scores}
 
-The loss of each step in `recipe/losses1` and `recipe/losses2`:
+The loss of each step in `recipe/losses1` and `recipe/losses2`, where float32 strays from the
+sixth step on, to {strays:.0e} in the reference's own float32:
 
     {losses}
 """
@@ -117,10 +141,10 @@ MODELS = {
 }
 
 
-def page(description, script, folder, scores, losses):
+def page(description, script, folder, scores, judged, size):
     """The text of a challenge's README.
 
-    scores: of the first image; losses: of the 20 steps.
+    scores: of the first image; judged: what came of the reference; size: of an answer, in bytes.
     """
     told = [entry["name"] for entry in script["models"]]
     lines = [
@@ -128,16 +152,30 @@ def page(description, script, folder, scores, losses):
         for name, what in MODELS.items()
         if name in told or name == "layer_..."
     ]
+    losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]
+    names, edges = script["named"], []
+    if "sigmoid" not in description.traits:
+        edges.append(EDGES["relu"])
+    if "pool" in description.traits:
+        ties = {"one": "the first by rows alone", "all": "each"}[names["ties"]]
+        edges.append(EDGES["pool"].format(ties=ties))
+    hat = names["adam_epsilon"] == "uncorrected"
+    epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""
+    losing = LOSS + ("\n\n" + DROPOUT if "dropout" in description.traits else "")
     return PAGE.format(
         title=description.title,
         folder=folder,
         network=NETWORKS[description.name],
-        loss=LOSSES,
-        update=UPDATES["momentum" in description.traits],
+        edges=" ".join(edges),
+        loss=losing,
+        update=UPDATES["momentum" in description.traits].format(epsilon=epsilon),
+        classes=len(scores),
         example="gradient/after1/" + next(iter(description.shapes)),
+        megabytes=-(-size // 10**6),
         models="\n".join(lines),
         outputs=description.task.outputs,
         scores=" ".join("%.6f" % score for score in scores),
+        strays=max(abs(a - b) for a, b in zip(losses, rounded)),
         losses="\n    ".join(" ".join("%.6f" % loss for loss in row) for row in rows),
     )

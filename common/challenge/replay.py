@@ -68,6 +68,9 @@ class Replay:
         raise InputError(STALE)
 
     def train(self, model, batches):
+        batches = list(batches)
+        if not batches:
+            return
         action = model.next("train")
         for number, ((x, y), (observations, targets)) in enumerate(zip(action["train"], batches)):
             self._check(x, observations)

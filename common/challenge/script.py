@@ -90,6 +90,9 @@ class Recorder:
         return recorded
 
     def train(self, recorded, batches):
+        batches = list(batches)
+        if not batches:
+            return
         name = recorded.name_of_next("losses")
         action = OrderedDict(train=[], answer=name, weights=OrderedDict())
         recorded.do.append(action)

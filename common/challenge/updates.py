@@ -46,7 +46,21 @@ def with_rule(rule):
             network, criterion, _ = module.loss(network, settings, hp, weights)
             return network, criterion, Ruled(network, hp, rule)
 
-        return replaced(module, loss=loss)
+        return replaced(module, loss=loss, rule=rule)
+
+    return make
+
+
+def forgetful(rule):
+    """A cause's ``make``: the optimiser's state lives no longer than a pass."""
+
+    def make(module):
+        def train(model, batches):
+            _, _, optimizer = model
+            optimizer.state, optimizer.steps = {}, 0
+            return module.train(model, batches)
+
+        return replaced(with_rule(rule)(module), train=train)
 
     return make
 
@@ -140,6 +154,74 @@ def not_corrected(hp, step, weights, gradients, state):
     return {n: -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in found}
 
 
+def behind(hp, step, weights, gradients, state):
+    """The number of the step is raised after the update."""
+    return {
+        n: -hp.learning_rate
+        * m
+        / (1 - hp.beta1 ** max(step - 1, 1))
+        / (np.sqrt(v / (1 - hp.beta2 ** max(step - 1, 1))) + hp.epsilon)
+        for n, (m, v) in moments(hp, gradients, state).items()
+    }
+
+
+def largest(hp, step, weights, gradients, state):
+    """AMSGrad: the largest mean square so far, in place of the last one."""
+    found = moments(hp, gradients, state.setdefault("moments", {}))
+    most = state.setdefault("largest", {})
+    for name, (_, v) in found.items():
+        most[name] = np.maximum(most.get(name, 0), v)
+    return {
+        n: -hp.learning_rate
+        * m
+        / (1 - hp.beta1**step)
+        / (np.sqrt(most[n] / (1 - hp.beta2**step)) + hp.epsilon)
+        for n, (m, _) in found.items()
+    }
+
+
+# Rules that are made of another. Where causes are stacked, the rule below may become another one
+# later; ``rebased`` is then what stood above it.
+
+
+def above(make):
+    """Decorates a maker of rules, ``make(rule, ...)``."""
+
+    def made(rule, *arguments, **values):
+        other = make(rule, *arguments, **values)
+        other.rebase = lambda new: made(rebased(rule, new), *arguments, **values)
+        return other
+
+    return made
+
+
+def rebased(rule, new):
+    """``rule`` with the rule ``new`` at its bottom."""
+    return rule.rebase(new) if hasattr(rule, "rebase") else new
+
+
+@above
+def constant(rule, **values):
+    """``rule`` with values written in, whatever is asked for."""
+
+    def other(hp, step, weights, gradients, state):
+        return rule(hp._replace(**values), step, weights, gradients, state)
+
+    return other
+
+
+@above
+def times(rule, factor):
+    """``rule`` with a learning rate that is so many times what is asked for."""
+
+    def other(hp, step, weights, gradients, state):
+        found = rule(hp, step, weights, gradients, state)
+        return {name: factor * u for name, u in found.items()}
+
+    return other
+
+
+@above
 def changed(rule, change):
     """``rule`` with gradients that ``change(hp, weights, gradients, state)`` made of the right."""
 
@@ -168,6 +250,7 @@ def decayed(strength, chosen):
     return change
 
 
+@above
 def decoupled(rule, strength, chosen):
     """Weight decay that shrinks the weights beside the rule, as in AdamW and SGDW."""
 
@@ -238,6 +321,19 @@ def smoothed(share):
     return change
 
 
+def weighed(weight):
+    """A gradient that is multiplied by ``weight`` of the batch's size."""
+
+    def change(criterion):
+        def loss(scores, labels):
+            value, g = criterion(scores, labels)
+            return value, g * weight(len(labels))
+
+        return loss
+
+    return change
+
+
 def of_probabilities(criterion):
     """The loss takes scores, and is given their softmax."""
 
@@ -279,23 +375,55 @@ def _decays(rule, evidence):
         yield Cause(told + ", beside the gradient", with_rule(decoupled(rule, strength, chosen)))
 
 
-def _scales(rule, evidence, batch_size):
+def _scales(rule, evidence):
     """A constant that the gradient is multiplied by."""
     factor = dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
     told = "the gradient is multiplied by %.6g" % factor
-    if abs(factor / batch_size - 1) < 1e-3:
-        told += ", the batch's size: the loss is a sum, not a mean"
-    elif abs(factor * batch_size - 1) < 1e-3:
-        told += ", one over the batch's size: it is divided twice"
-    elif abs(factor - 0.1) < 1e-4:
+    if abs(factor - 0.1) < 1e-4:
         told += ": a mean over the ten classes, too"
     yield Cause(told, with_rule(changed(rule, scaled(factor))))
 
 
-def found(description, evidence):
-    """Causes of a step's weights being off."""
+def _rates(rule, evidence, hp, has_momentum):
+    """A learning rate that is another one, by a factor or always."""
+    factor = dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
+    rate = factor * hp["learning_rate"]
+    yield Cause(
+        "the learning rate is always %.4g" % rate, with_rule(constant(rule, learning_rate=rate))
+    )
+    if not has_momentum:
+        yield Cause(
+            "the learning rate is %.4g times what it should be" % factor,
+            with_rule(times(rule, factor)),
+        )
+
+
+def _constants(rule, has_momentum):
+    """The usual values, written in."""
+    if has_momentum:
+        yield Cause("the momentum is always 0.9", with_rule(constant(rule, momentum=0.9)))
+        return
+    both = with_rule(constant(rule, beta1=0.9, beta2=0.999))
+    yield Cause("Adam's betas are always 0.9 and 0.999", both)
+    for epsilon in (1e-8, 1e-7, 1e-6):
+        make = with_rule(constant(rule, epsilon=epsilon))
+        yield Cause("Adam's epsilon is always %g" % epsilon, make)
+
+    def exchanged(hp, step, weights, gradients, state):
+        return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
+
+    yield Cause("Adam's betas are exchanged", with_rule(exchanged))
+
+
+def found(description, evidence, hp, rule=None):
+    """Causes of a step's weights being off.
+
+    evidence: of the model whose hyperparameters ``hp`` are; None where there is none. rule: what
+    the optimiser does by the causes that were found before.
+    """
     has_momentum = "momentum" in description.traits
-    rule, names = (momentum if has_momentum else adam), list(description.shapes)
+    rule = rule or (momentum if has_momentum else adam)
+    names = list(description.shapes)
     layer_names = list(dict.fromkeys(name.rsplit(".", 1)[0] for name in names))
     causes = [
         Cause("the labels are off by one", with_labels(lambda y: (y + 1) % 10)),
@@ -304,13 +432,21 @@ def found(description, evidence):
             with_criterion(of_probabilities),
         ),
     ]
+    size = description.hp.batch_size
+    for says, weight in (
+        ("the loss is the sum over the batch, not its mean", lambda n: n),
+        ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
+        ("the gradient is divided by %d, whatever the batch" % size, lambda n: n / float(size)),
+    ):
+        causes.append(Cause(says, with_criterion(weighed(weight))))
     causes += [
         Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
         for share in (0.05, 0.1, 0.2)
     ]
     if evidence:
-        causes += list(_scales(rule, evidence, 16)) if has_momentum else []
-        causes += list(_decays(rule, evidence))
+        causes += list(_scales(rule, evidence)) if has_momentum else []
+        causes += list(_rates(rule, evidence, hp, has_momentum)) + list(_decays(rule, evidence))
+    causes += list(_constants(rule, has_momentum))
     changes = [
         ("gradients are never reset: each step adds to the last one's", accumulated),
         ("each step uses the gradient of the step before", stale),
@@ -348,5 +484,10 @@ def found(description, evidence):
                 epsilon_uncorrected,
             ),
             ("Adam's moments are not corrected for their bias", not_corrected),
+            ("Adam corrects its moments as those of the step before", behind),
+            ("Adam keeps the largest mean square (AMSGrad)", largest),
         ]
-    return causes + [Cause(says, with_rule(other)) for says, other in rules]
+    causes += [Cause(says, with_rule(rebased(rule, other))) for says, other in rules]
+    return causes + [
+        Cause("the optimiser's state is lost between passes", forgetful(rule)),
+    ]

@@ -1,0 +1,89 @@
+"""python -m tests.challenge.recall FOLDER [--pairs N] [--write]: how many mistakes are named.
+
+Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER; then
+so are pairs, a cause of other scores and one of another update. A mistake is named if the diagnosis
+says what it is, located if it says where it was seen, and blamed wrongly if it says another one.
+"""
+
+import json
+import os
+import sys
+from collections import OrderedDict
+
+import numpy as np
+
+from common.challenge import causes, challenge, script, updates
+from common.challenge.diagnosis import Diagnosis
+from common.host import commands, machine, modules
+from common.host.files import ROOT, atomic_write
+
+SEED = 0
+COMPARED = ("gradient", "bright", "momentum")  # the models that a diagnosis looks at
+
+
+def known(description, module, hp):
+    """(causes of other scores, causes of other updates) that need nothing from an answer."""
+    return causes.forward(description, module), updates.found(description, None, hp)
+
+
+def told(asked, arrays, description, module, threads):
+    """What the diagnosis says of a module's answer: a list, None where it names nothing."""
+    models = [entry for entry in asked["models"] if entry["name"] in COMPARED]
+    part = dict(asked, models=models)
+    with np.errstate(all="ignore"):
+        answers = script.carry_out(part, arrays, description, module, "same", threads)
+        return [
+            finding.says
+            for finding in Diagnosis(asked, arrays, answers, description, threads).findings()
+        ]
+
+
+def judged(made, said):
+    """ "named", "located" or "wrong": what was said of the causes that were made."""
+    if said == made:
+        return "named"
+    return "wrong" if [one for one in said if one and one not in made] else "located"
+
+
+def command(arguments):
+    """Exit code 1 if anything was blamed wrongly."""
+    parser = commands.OneLineParser(prog="python -m tests.challenge.recall")
+    parser.add_argument("folder")
+    parser.add_argument("--pairs", type=int, default=40, metavar="N")
+    parser.add_argument("--write", action="store_true", help="into reports/diagnosis")
+    options = parser.parse_args(arguments)
+    threads = machine.usable_cores()
+    machine.limit_threads(threads)
+    asked, arrays, description = challenge.read(options.folder)
+    module = causes.plain(description, modules.load("numpy", description.name))
+    hp = next(one for one in asked["models"] if one["name"] == "gradient")["hyperparameters"]
+    scores, steps = known(description, module, hp)
+    random = np.random.RandomState(SEED)
+    pairs = [
+        [scores[random.randint(len(scores))], steps[random.randint(len(steps))]]
+        for _ in range(options.pairs)
+    ]
+    result = OrderedDict(model=description.name)
+    for kind, sets in (("singles", [[one] for one in scores + steps]), ("pairs", pairs)):
+        counts, off = OrderedDict(named=0, located=0, wrong=0), []
+        for made in sets:
+            wrong, says = module, [cause.says for cause in made]
+            for cause in made:
+                wrong = cause.make(wrong)
+            said = told(asked, arrays, description, wrong, threads)
+            verdict = judged(says, said)
+            counts[verdict] += 1
+            if verdict != "named":
+                off.append(OrderedDict(made=says, said=said, verdict=verdict))
+            print("%-8s %s" % (verdict, "; ".join(says)), flush=True)
+        result[kind] = OrderedDict(counts, of=len(sets), not_named=off)
+        print("%s: %s" % (kind, ", ".join("%s %d" % item for item in counts.items())))
+    if options.write:
+        path = os.path.join(ROOT, "reports", "diagnosis", description.name + ".json")
+        with atomic_write(path) as file:
+            file.write((json.dumps(result, indent=1) + "\n").encode())
+    return 1 if result["singles"]["wrong"] + result["pairs"]["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(commands.guarded(command, sys.argv[1:]))
