@@ -1,7 +1,7 @@
 """python -m tests.challenge.recall FOLDER [--pairs N] [--write]: how many mistakes are named.
 
-Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER; then
-so are pairs, a cause of other scores and one of another update. A mistake is named if the diagnosis
+Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER; so
+are pairs, a cause of other scores and one of another update. A mistake is named if the diagnosis
 says what it is, located if it says where it was seen, and blamed wrongly if it says another one.
 """
 
