@@ -47,17 +47,18 @@ class Diagnosis:
         self.module = causes.plain(description, modules.load("numpy", description.name))
         self.models = {entry["name"]: entry for entry in asked["models"]}
         self.units, self.sizes = {}, {}
-        rows = len(answers.get("gradient/scores1", ()))
-        chosen = np.r_[:ROWS, rows // 2 : rows // 2 + ROWS, rows - ROWS : rows]
-        self.rows = np.unique(chosen.clip(0, max(rows - 1, 0)))
+        predictions = [one for one in self.models["gradient"]["do"] if "answer" in one]
+        self.predictions = {
+            one["answer"]: one["predict"] for one in predictions if "predict" in one
+        }
 
     def given(self, module, stage, precision="float64"):
-        """Yield {name: array} of what ``module`` gives, model by model; some rows of scores."""
+        """Yield {name: array} of what ``module`` gives, model by model; of scores some rows."""
         wrapped = in_precision(module, precision)
         for name in STAGES[stage]:
             entry = self.models[name]
             if stage == "scores":
-                yield {"gradient/scores1": self._scores(wrapped, entry)}
+                yield self._scores(wrapped, some)
             else:
                 training = [action for action in entry["do"] if "predict" not in action]
                 part = dict(self.asked, models=[dict(entry, do=training)])
@@ -65,20 +66,23 @@ class Diagnosis:
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
 
-    def _scores(self, module, entry):
+    def _scores(self, module, rows):
+        """{name: array} of predictions, of those rows of each that ``rows(n)`` gives."""
         model, settings = script.build(
-            entry, self.arrays, self.description, module, "same", self.threads
+            self.models["gradient"], self.arrays, self.description, module, "same", self.threads
         )
-        name = next(action["predict"] for action in entry["do"] if "predict" in action)
-        none = np.zeros(len(self.rows), np.int64)
-        x, _ = module.load(self.arrays[name][self.rows], none, settings)
-        return module.predict(model, x)
+        found = {}
+        for name, observations in self.predictions.items():
+            x = self.arrays[observations][rows(len(self.arrays[observations]))]
+            x, _ = module.load(x, np.zeros(len(x), np.int64), settings)
+            found[name] = module.predict(model, x)
+        return found
 
     def answered(self, stage):
         """{name: array} of what was answered at a stage."""
         if stage == "scores":
-            scores = self.answers.get("gradient/scores1")
-            return {} if scores is None else {"gradient/scores1": scores[self.rows]}
+            given = [name for name in self.predictions if name in self.answers]
+            return {name: self.answers[name][some(len(self.answers[name]))] for name in given}
         starts = tuple(name + "/after" for name in STAGES[stage])
         return {
             name: array
@@ -189,12 +193,12 @@ class Diagnosis:
 
     def _rows(self):
         """What is wrong with a prediction, if it is not the network; None if nothing shows."""
-        ours = self.answers["gradient/scores1"]
-        rows, self.rows = self.rows, np.arange(len(ours))
-        (given,) = self.given(self.module, "scores")
-        self.rows = rows
-        right = given["gradient/scores1"]
-        allowed = MULTIPLE * self.units["gradient/scores1"]
+        name = next(iter(self.predictions))
+        if name not in self.answers:
+            return None
+        ours = self.answers[name]
+        right = self._scores(in_precision(self.module, "float64"), np.arange)[name]
+        allowed = MULTIPLE * self.units[name]
         near = [np.sqrt(((right - row) ** 2).mean(1)) for row in ours]
         wrong = [n for n, distances in enumerate(near) if not distances[n] <= 4 * allowed]
         if all(distances.min() <= 4 * allowed for distances in near):
@@ -207,6 +211,11 @@ class Diagnosis:
         if not (ours.view(np.int32) & 0xFFFF).any():
             return "scores have the digits of bfloat16 only"
         return None
+
+
+def some(n):
+    """The numbers of some of n rows: of the first, the middle and the last ones."""
+    return np.unique(np.r_[:ROWS, n // 2 : n // 2 + ROWS, n - ROWS : n].clip(0, n - 1))
 
 
 def in_precision(module, precision):
