@@ -104,6 +104,18 @@ class Diagnosis:
                 break
         return worst
 
+    def _apart(self, module, other, stage):
+        """How far apart two modules are at a stage, in tolerances; the worst array's."""
+        answered = self.answered(stage)
+        both = zip(self.given(module, stage), self.given(other, stage))
+        errors = [
+            self._error(name, theirs[name], ours[name])
+            for ours, theirs in both
+            for name in ours
+            if name in answered
+        ]
+        return max(errors, default=0.0)
+
     def _error(self, name, ours, exact):
         allowed = MULTIPLE * self.units[name] * max(1, _size(exact) / self.sizes[name])
         difference = float(np.sqrt(np.mean((np.float64(ours) - exact) ** 2)))
@@ -153,8 +165,8 @@ class Diagnosis:
     def _explain(self, module, stages, others, depth):
         """Findings of these stages, where ``module`` makes the mistakes found so far.
 
-        others: how far off causes of other scores left the later stages. Where scores are other
-        ones, a ReLU or a pool may stand on an edge that it did not stand on before.
+        others: how much causes of other scores change in later stages. Where scores are other ones,
+        a ReLU or a pool may stand on an edge that it did not stand on before.
         """
         if not stages:
             return []
@@ -170,8 +182,11 @@ class Diagnosis:
         chains = []
         for cause, after in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
             wrong = cause.make(module)
-            left = [self.off(wrong, later) for later in stages[1:]] if stage == "scores" else []
-            rest = self._explain(wrong, stages, max([others] + left), depth + 1)
+            more = others
+            if stage == "scores":
+                effects = [self._apart(module, wrong, later) for later in stages[1:]]
+                more = max([others] + effects)
+            rest = self._explain(wrong, stages, more, depth + 1)
             chains.append([Finding(stage, cause.says, before, after)] + rest)
             if not rest:
                 break

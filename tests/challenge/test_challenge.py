@@ -92,11 +92,22 @@ def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
     assert "no rung was answered whole" in capsys.readouterr().out
 
 
+# Some mistakes, of each rung that this network has, and what the diagnosis says; None: where alone.
+PLANTED = {
+    "biases_ignored": "conv1.bias is left out, or not put in",
+    "kernel_flipped": "kernels are flipped: true convolution (Theano's filter_flip=True)",
+    "gradient_clipped": None,
+    "bias_decay": "weight decay of 1e-06 of the biases alone, beside the gradient",
+    "epsilon_inside_the_root": "Adam's epsilon is inside the root",
+    "own_batch_order": "nothing",
+    "losses_rounded": "nothing",
+    "two_highest_counted": "nothing",
+}
+
+
 def planted():
-    """Some mistakes, of each rung that this network has."""
-    known = ("kernel_flipped", "gradient_clipped", "bias_decay", "epsilon_inside_the_root")
-    known += ("own_batch_order", "biases_ignored", "losses_rounded", "two_highest_counted")
-    return [one for one in outside.mistakes(MODEL) if one.name in known]
+    """The mistakes of ``PLANTED``."""
+    return [one for one in outside.mistakes(MODEL) if one.name in PLANTED]
 
 
 @pytest.mark.parametrize("mistake", planted(), ids=lambda mistake: mistake.name)
@@ -105,8 +116,10 @@ def test_a_mistake_fails_the_rung_that_names_it(folder, mistake, tmp_path):
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
     answers = script.carry_out(asked, arrays, MODEL, wrong, "same", 1)
     files.write(str(tmp_path / "wrong.npz"), answers)
-    _, verdicts = judged(folder, tmp_path / "wrong.npz", 3)
+    found, verdicts = judged(folder, tmp_path / "wrong.npz", 3)
     assert verdicts[mistake.rung] is False
+    says = [finding["says"] for finding in found["findings"]] or ["nothing"]
+    assert says == [PLANTED[mistake.name]]
 
 
 def spoil(path, name, data):
