@@ -90,13 +90,14 @@ def momentum(hp, step, weights, gradients, state):
 
 def adam(hp, step, weights, gradients, state):
     """With both moments corrected, epsilon outside the root."""
-    return {
-        name: -hp.learning_rate
-        * m
-        / (1 - hp.beta1**step)
-        / (np.sqrt(v / (1 - hp.beta2**step)) + hp.epsilon)
-        for name, (m, v) in moments(hp, gradients, state).items()
-    }
+    found = moments(hp, gradients, state)
+    return {name: corrected(hp, step, m, v) for name, (m, v) in found.items()}
+
+
+def corrected(hp, step, m, v):
+    """Adam's update of moments that are corrected as those of this step."""
+    m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+    return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
 
 def moments(hp, gradients, state):
@@ -132,12 +133,10 @@ def without_momentum(hp, step, weights, gradients, state):
 
 def epsilon_inside(hp, step, weights, gradients, state):
     """sqrt(v + epsilon)."""
+    rate = hp.learning_rate / (1 - hp.beta1**step)
     return {
-        n: -hp.learning_rate
-        * m
-        / (1 - hp.beta1**step)
-        / np.sqrt(v / (1 - hp.beta2**step) + hp.epsilon)
-        for n, (m, v) in moments(hp, gradients, state).items()
+        name: -rate * m / np.sqrt(v / (1 - hp.beta2**step) + hp.epsilon)
+        for name, (m, v) in moments(hp, gradients, state).items()
     }
 
 
@@ -156,13 +155,7 @@ def not_corrected(hp, step, weights, gradients, state):
 
 def behind(hp, step, weights, gradients, state):
     """The number of the step is raised after the update."""
-    return {
-        n: -hp.learning_rate
-        * m
-        / (1 - hp.beta1 ** max(step - 1, 1))
-        / (np.sqrt(v / (1 - hp.beta2 ** max(step - 1, 1))) + hp.epsilon)
-        for n, (m, v) in moments(hp, gradients, state).items()
-    }
+    return adam(hp, max(step - 1, 1), weights, gradients, state)
 
 
 def largest(hp, step, weights, gradients, state):
@@ -171,13 +164,7 @@ def largest(hp, step, weights, gradients, state):
     most = state.setdefault("largest", {})
     for name, (_, v) in found.items():
         most[name] = np.maximum(most.get(name, 0), v)
-    return {
-        n: -hp.learning_rate
-        * m
-        / (1 - hp.beta1**step)
-        / (np.sqrt(most[n] / (1 - hp.beta2**step)) + hp.epsilon)
-        for n, (m, _) in found.items()
-    }
+    return {name: corrected(hp, step, m, most[name]) for name, (m, _) in found.items()}
 
 
 # Rules that are made of another. Where causes are stacked, the rule below may become another one
@@ -375,9 +362,14 @@ def _decays(rule, evidence):
         yield Cause(told + ", beside the gradient", with_rule(decoupled(rule, strength, chosen)))
 
 
+def _factor(evidence):
+    """What the update is multiplied by."""
+    return dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
+
+
 def _scales(rule, evidence):
     """A constant that the gradient is multiplied by."""
-    factor = dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
+    factor = _factor(evidence)
     told = "the gradient is multiplied by %.6g" % factor
     if abs(factor - 0.1) < 1e-4:
         told += ": a mean over the ten classes, too"
@@ -386,7 +378,7 @@ def _scales(rule, evidence):
 
 def _rates(rule, evidence, hp, has_momentum):
     """A learning rate that is another one, by a factor or always."""
-    factor = dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
+    factor = _factor(evidence)
     rate = factor * hp["learning_rate"]
     yield Cause(
         "the learning rate is always %.4g" % rate, with_rule(constant(rule, learning_rate=rate))

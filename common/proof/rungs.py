@@ -491,7 +491,11 @@ class Certifier:
             ]
             # All are taken before the first is read, as a run does that does not wait.
             losses += [float(loss) for loss in list(self.module.train(model, passes[0]))]
-            checks = list(self._two_models(other))
+            checks = []
+            for check in self._two_models(other):
+                checks.append(check)
+                if not check.passed:  # one that another model has moved may not train any more
+                    break
             self._interlude(model, self.oracle.test_images)
             losses += [float(loss) for loss in list(self.module.train(model, passes[1]))]
             return model, losses, checks
