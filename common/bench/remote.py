@@ -44,15 +44,21 @@ class Remote:
         self.connection = self.process = None
         self.log = tempfile.TemporaryFile()
         try:
-            self.process = subprocess.Popen(
-                start(key, options) + ["--port", str(listener.getsockname()[1])],
-                cwd=ROOT,
-                env=dict(os.environ, **{TOKEN: token}),
-                stdin=subprocess.DEVNULL,
-                stdout=self.log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # so that it can be ended with all that it has started
-            )
+            # A signal waits until the process is known: who is not known cannot be ended.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+            try:
+                self.process = subprocess.Popen(
+                    start(key, options) + ["--port", str(listener.getsockname()[1])],
+                    cwd=ROOT,
+                    env=dict(os.environ, **{TOKEN: token}),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self.log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # so that it can be ended with all that it has started
+                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+                )
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self.connection = self.accept(listener)
             self.lines = self.connection.makefile("rw")
             if self.hear().get("token") != token:

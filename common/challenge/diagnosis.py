@@ -1,8 +1,8 @@
 """Why an answer is wrong: known mistakes are made, and one is named only if it gives its numbers.
 
 What an answer shows is compared in stages: the scores, the weights after a step, the weights after
-three. The first stage that is off is explained, or not; a cause that explains it stays made while
-later stages are looked at, so that one run may find several.
+three. The first stage that is off is explained by one cause, or not; that cause stays made while
+later stages are looked at, so that one run may find three.
 """
 
 from collections import OrderedDict, namedtuple
@@ -14,7 +14,6 @@ from common.challenge import causes, script, updates
 from common.host import modules
 from common.proof.reference import MULTIPLE, unit
 
-MOST = 3  # causes that are looked for behind each other
 ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by
 BRANCHES = 4  # causes of the same numbers that are followed further
 SLACK = 4  # tolerances that a cause may leave: it is computed in another order than the port's
@@ -54,7 +53,7 @@ class Diagnosis:
 
     def given(self, module, stage, precision="float64"):
         """Yield {name: array} of what ``module`` gives, model by model; of scores some rows."""
-        wrapped = in_precision(module, precision)
+        wrapped = self._configured(module, precision)
         for name in STAGES[stage]:
             entry = self.models[name]
             if stage == "scores":
@@ -65,6 +64,15 @@ class Diagnosis:
                 yield script.carry_out(
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
+
+    def _configured(self, module, precision):
+        """``module``, configured to compute in this precision, and as the challenge names."""
+        settings = dict(self.asked["named"], precision=precision)
+
+        def configure(lane, threads, seed):
+            return dict(module.configure(lane, threads, seed), **settings)
+
+        return causes.replaced(module, configure=configure)
 
     def _scores(self, module, rows):
         """{name: array} of predictions, of those rows of each that ``rows(n)`` gives."""
@@ -153,16 +161,19 @@ class Diagnosis:
             return causes.forward(self.description, self.module)
         evidence = self._evidence(module) if stage == "one step" else None
         hp = self.models["gradient"]["hyperparameters"]
-        return updates.found(self.description, evidence, hp, getattr(module, "rule", None))
+        rule = getattr(module, "rule", None)
+        if rule is None and self.asked["named"]["adam_epsilon"] == "uncorrected":
+            rule = updates.epsilon_uncorrected
+        return updates.found(self.description, evidence, hp, rule)
 
     def findings(self):
         """``Finding`` after finding, until all is explained or something is not."""
         stages = [stage for stage in STAGES if self.answered(stage)]
         for stage in stages:
             self._learn_units(stage)
-        return self._explain(self.module, stages, 0, 0)
+        return self._explain(self.module, stages, 0)
 
-    def _explain(self, module, stages, others, depth):
+    def _explain(self, module, stages, others):
         """Findings of these stages, where ``module`` makes the mistakes found so far.
 
         others: how much causes of other scores change in later stages. Where scores are other ones,
@@ -173,8 +184,8 @@ class Diagnosis:
         stage, enough = stages[0], max(SLACK, NEAR * others)
         before = self.off(module, stage)
         if before <= enough:
-            return self._explain(module, stages[1:], others, 0)
-        explaining = self._explaining(module, stage, enough) if depth < MOST else []
+            return self._explain(module, stages[1:], others)
+        explaining = self._explaining(module, stage, enough)
         if not explaining:
             says = self._rows() if stage == "scores" else None
             return [Finding(stage, says, before, before)]
@@ -186,7 +197,7 @@ class Diagnosis:
             if stage == "scores":
                 effects = [self._apart(module, wrong, later) for later in stages[1:]]
                 more = max([others] + effects)
-            rest = self._explain(wrong, stages, more, depth + 1)
+            rest = self._explain(wrong, stages[1:], more)
             chains.append([Finding(stage, cause.says, before, after)] + rest)
             if not rest:
                 break
@@ -209,18 +220,24 @@ class Diagnosis:
     def _rows(self):
         """What is wrong with a prediction, if it is not the network; None if nothing shows."""
         name = next(iter(self.predictions))
-        if name not in self.answers:
+        ours = self.answers.get(name)
+        if ours is None or not np.isfinite(ours).all():
             return None
-        ours = self.answers[name]
-        right = self._scores(in_precision(self.module, "float64"), np.arange)[name]
-        allowed = MULTIPLE * self.units[name]
+        right = self._scores(self._configured(self.module, "float64"), np.arange)[name]
+        allowed = SLACK * MULTIPLE * self.units[name]
         near = [np.sqrt(((right - row) ** 2).mean(1)) for row in ours]
-        wrong = [n for n, distances in enumerate(near) if not distances[n] <= 4 * allowed]
-        if all(distances.min() <= 4 * allowed for distances in near):
-            return "the rows of a prediction are in another order"
+        wrong = [n for n, distances in enumerate(near) if not distances[n] <= allowed]
+        if not wrong:
+            return None
+        if all(distances.min() <= allowed for distances in near):
+            if len({int(distances.argmin()) for distances in near}) == len(ours):
+                return "the rows of a prediction are in another order"
+            return "%d rows of a prediction are those of other images" % len(wrong)
         if len(wrong) < len(ours):
             told = (len(wrong), len(ours), wrong[0], wrong[-1])
             return "%d of %d rows of a prediction are wrong, the first is %d, the last %d" % told
+        if np.sqrt(((right - ours) ** 2).mean()) > 2.0**-8 * _size(right):
+            return None
         if np.array_equal(ours, ours.astype(np.float16)):
             return "scores have the digits of float16 only"
         if not (ours.view(np.int32) & 0xFFFF).any():
@@ -231,15 +248,6 @@ class Diagnosis:
 def some(n):
     """The numbers of some of n rows: of the first, the middle and the last ones."""
     return np.unique(np.r_[:ROWS, n // 2 : n // 2 + ROWS, n - ROWS : n].clip(0, n - 1))
-
-
-def in_precision(module, precision):
-    """``module``, configured to compute in this precision."""
-
-    def configure(lane, threads, seed):
-        return dict(module.configure(lane, threads, seed), precision=precision)
-
-    return causes.replaced(module, configure=configure)
 
 
 def _size(array):

@@ -1,5 +1,6 @@
 """Arrays by name in a file: NumPy's .npz, or .safetensors. Reading one runs nothing in it."""
 
+import importlib.util
 import os
 import zipfile
 from collections import OrderedDict
@@ -18,6 +19,8 @@ def ending(path):
     found = os.path.splitext(path)[1]
     if found not in ENDINGS:
         raise InputError("%s: the name must end in %s" % (path, " or ".join(ENDINGS)))
+    if found == ".safetensors" and importlib.util.find_spec("safetensors") is None:
+        raise InputError("%s: there is no safetensors in this environment; use .npz" % path)
     return found
 
 
@@ -47,53 +50,61 @@ def read(path, shapes, what="answer"):
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror or error))
     except Exception as error:  # bytes that are no honest file can raise almost anything
-        raise InputError("%s is no %s file: %s" % (path, kind, str(error)[:100]))
+        raise InputError("%s is no %s file: %s" % (path, kind, " ".join(str(error).split())[:100]))
     return found
 
 
-def _check(path, shapes, what, name, shape, dtype):
+def _check(path, shapes, what, name, found):
     if name not in shapes:
         raise InputError("%s: %r is no %s of this challenge" % (path, name, what))
-    if tuple(shape) != tuple(shapes[name]):
-        told = (path, name, tuple(shape), tuple(shapes[name]))
+    if name in found:
+        raise InputError("%s: %s is there twice" % (path, name))
+
+
+def _check_form(path, name, shape, asked, dtype, dtypes):
+    if tuple(shape) != tuple(asked):
+        told = (path, name, tuple(shape), tuple(asked))
         raise InputError("%s: %s has shape %s, not %s" % told)
-    if dtype not in (np.float32, np.float64, np.int64) or dtype.hasobject:
-        raise InputError("%s: %s is %s, not float32" % (path, name, dtype))
+    if dtype not in dtypes:
+        raise InputError("%s: %s is %s, not %s" % (path, name, dtype, dtypes[0]))
 
 
 def _npz(path, shapes, what):
+    dtypes = ["float32"] + (["int64"] if what != "answer" else [])
     found = OrderedDict()
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             name = entry.filename[: -len(".npy")]
             if not entry.filename.endswith(".npy"):
                 raise InputError("%s: %r is no array" % (path, entry.filename))
+            _check(path, shapes, what, name, found)
+            if entry.file_size > 8 * np.prod(shapes[name], dtype=int) + HEADER:
+                raise InputError("%s: %s is longer than its shape" % (path, name))
             with archive.open(entry) as file:
-                version = np.lib.format.read_magic(file)
                 header = {
                     (1, 0): np.lib.format.read_array_header_1_0,
                     (2, 0): np.lib.format.read_array_header_2_0,
-                }[version]
+                }[np.lib.format.read_magic(file)]
                 shape, _, dtype = header(file)
-            _check(path, shapes, what, name, shape, dtype)
-            if entry.file_size > np.prod(shape, dtype=int) * dtype.itemsize + HEADER:
-                raise InputError("%s: %s is longer than its shape" % (path, name))
+            _check_form(path, name, shape, shapes[name], str(dtype), dtypes)
             with archive.open(entry) as file:
-                found[name] = np.lib.format.read_array(file, allow_pickle=False)
+                found[name] = np.array(
+                    np.lib.format.read_array(file, allow_pickle=False), order="C"
+                )
     return found
 
 
 def _safetensors(path, shapes, what):
     from safetensors import safe_open
 
-    kinds = {"F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "I64": np.dtype(np.int64)}
+    dtypes = ["F32"] + (["I64"] if what != "answer" else [])
     with open(path, "rb"):  # for the system's own words, should there be no such file
         pass
     found = OrderedDict()
     with safe_open(path, framework="np") as file:
         for name in file.keys():
             part = file.get_slice(name)
-            dtype = kinds.get(part.get_dtype(), np.dtype(object))
-            _check(path, shapes, what, name, part.get_shape(), dtype)
+            _check(path, shapes, what, name, found)
+            _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
             found[name] = file.get_tensor(name)
     return found

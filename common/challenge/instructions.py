@@ -101,9 +101,9 @@ may have any number of images.) Then each item of `do` in turn, which is one of 
 - `{{"predict": X, "answer": A}}`: the scores (n, {classes}) of all of X, in prediction. Without
   `answer` nobody reads them; predict all the same, for the state that it leaves behind.
 - `{{"train": [[X, Y], ...], "answer": A, "weights": {{"1": W}}}}`: one pass of training over these
-  batches, a step for each, in this order. A is the loss (steps,) of each step, before its update.
-  Where `weights` has the number of a step, counted from 1 in each pass, the weights after it are an
-  answer, too.
+  batches, a step for each, in this order. A is the loss (steps,) of each step, before its update;
+  without `answer` nobody reads it. Where `weights` has the number of a step, counted from 1 in each
+  pass, the weights after it are an answer, too.
 - `{{"weights": W}}`: the weights as they are now.
 
 At the end `evaluate` names `scores` and `targets` among the arrays, and asks for one number, of

@@ -7,7 +7,8 @@ dropout, its hyperparameters, and the names of its weights' arrays. What to do w
                                                        state alone that prediction leaves behind
     {"weights": name}                                  the weights, taken out
     {"train": [[observations, targets], ...],          a pass over these batches
-     "answer": name, "weights": {step: name}}          the loss of each step; weights after some
+     "answer": name, "weights": {step: name}}          the loss of each step, where it is asked
+                                                       for; weights after some
 
 Names are those of arrays in the challenge or in the answer; one of weights begins the names of all
 its tensors, ``NAME/TENSOR``.
@@ -24,6 +25,7 @@ from common.proof import probes, tasks
 from common.proof.reference import named
 
 SCHEMA_VERSION = 1
+COMPARED = ("probe", "recipe")  # models whose losses are compared
 
 
 class Arrays(OrderedDict):
@@ -93,8 +95,9 @@ class Recorder:
         batches = list(batches)
         if not batches:
             return
-        name = recorded.name_of_next("losses")
-        action = OrderedDict(train=[], answer=name, weights=OrderedDict())
+        action = OrderedDict(train=[], weights=OrderedDict())
+        if recorded.name in COMPARED:
+            action["answer"] = recorded.name_of_next("losses")
         recorded.do.append(action)
         task = self.description.task
         for observations, targets in batches:
@@ -180,7 +183,8 @@ def expected(script, arrays, description):
         for action in entry["do"]:
             taken = [action["weights"]] if set(action) == {"weights"} else []
             if "train" in action:
-                shapes[action["answer"]] = (len(action["train"]),)
+                if "answer" in action:
+                    shapes[action["answer"]] = (len(action["train"]),)
                 taken = action["weights"].values()
             elif "answer" in action:
                 shapes[action["answer"]] = (len(arrays[action["predict"]]),) + outputs
@@ -235,7 +239,8 @@ def carry_out(script, arrays, description, module, lane, threads):
                     losses.append(float(loss))
                     if str(number) in action["weights"]:
                         take(action["weights"][str(number)], module.weights(model))
-                answers[action["answer"]] = np.array(losses, np.float32)
+                if "answer" in action:
+                    answers[action["answer"]] = np.array(losses, np.float32)
             else:
                 take(action["weights"], module.weights(model))
     asked = script["evaluate"]

@@ -234,7 +234,7 @@ class Certifier:
         order = np.argsort(np.argsort(losses[2:])), np.argsort(np.argsort(COUNTS))
         yield Check(
             "batches out of order",
-            np.count_nonzero(order[0] != order[1]),
+            np.count_nonzero(order[0] != order[1]) + np.count_nonzero(~np.isfinite(losses)),
             0,
             "train() takes the batches in another order than they are given, or mixes them",
         )

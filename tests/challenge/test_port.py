@@ -38,7 +38,7 @@ def verdict(folder, source):
 
 def test_the_port_is_proven(folder, capsys):
     assert verdict(folder, SOURCE.read_text()) == 0
-    assert "what was answered is right" in capsys.readouterr().out
+    assert "8 of 8 rungs proven" in capsys.readouterr().out
 
 
 def test_three_mistakes_at_once_are_each_named(folder, capsys):
