@@ -178,10 +178,7 @@ def weights(description, module):
             ),
             Cause(
                 "kernels are reshaped to (height, width, in, out), where they must be transposed",
-                with_weights(
-                    only(kernel, lambda w: _hwio(w, w.shape)),
-                    only(kernel, lambda w: _back_from_hwio(w)),
-                ),
+                with_weights(only(kernel, _hwio), only(kernel, _back_from_hwio)),
             ),
         ]
     for name, shape in shapes.items():
@@ -209,8 +206,8 @@ def _is(name):
     return lambda other, w: other == name
 
 
-def _hwio(w, shape):
-    out, inside, height, width = shape
+def _hwio(w):
+    out, inside, height, width = w.shape
     return w.reshape(height, width, inside, out).transpose(3, 2, 0, 1)
 
 
@@ -219,18 +216,7 @@ def _back_from_hwio(w):
 
 
 def _without_bias(chosen):
-    def make(module):
-        kept = {}
-
-        def put(name, w):
-            if not chosen(name, w):
-                return w
-            kept[name] = w
-            return np.zeros_like(w)
-
-        return with_weights(put, lambda name, w: w)(module)
-
-    return make
+    return with_weights(only(chosen, np.zeros_like), lambda name, w: w)
 
 
 def _flattened(description, module):
@@ -283,16 +269,26 @@ class Pointwise(layers.Layer):
         return g * self.slope(self.x)
 
 
+def softmax(scores):
+    """Probabilities (n, classes)."""
+    e = np.exp(scores - scores.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def back_through_softmax(p, g):
+    """The gradient of the scores, of that of their probabilities."""
+    return p * (g - (g * p).sum(1, keepdims=True))
+
+
 class Softmax(layers.Layer):
     """Of scores."""
 
     def forward(self, x, training):
-        e = np.exp(x - x.max(1, keepdims=True))
-        self.out = e / e.sum(1, keepdims=True)
+        self.out = softmax(x)
         return self.out
 
     def backward(self, g):
-        return self.out * (g - (g * self.out).sum(1, keepdims=True))
+        return back_through_softmax(self.out, g)
 
 
 class MeanPool(layers.MaxPool):
@@ -351,13 +347,10 @@ ACTIVATIONS = {
     "leaky ReLU of slope 0.01": _leaky(0.01),
     "leaky ReLU of slope 0.2": _leaky(0.2),
     "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
-    "sigmoid": (
-        lambda x: 1 / (1 + np.exp(-x)),
-        lambda x: np.exp(-x) / (1 + np.exp(-x)) ** 2,
-    ),
+    "sigmoid": (layers.sigmoid, lambda x: layers.sigmoid(x) * layers.sigmoid(-x)),
     "SiLU": (
-        lambda x: x / (1 + np.exp(-x)),
-        lambda x: (1 + np.exp(-x) * (1 + x)) / (1 + np.exp(-x)) ** 2,
+        lambda x: x * layers.sigmoid(x),
+        lambda x: layers.sigmoid(x) * (1 + x * layers.sigmoid(-x)),
     ),
 }
 

@@ -139,7 +139,7 @@ def answer(options):
 
 
 def check(options):
-    """Judge an answer: exit code 0 if all that was answered is right, 3 if not."""
+    """Judge an answer: exit code 0 if no rung failed and one was proven, 3 if not."""
     if options.json:
         check_writable(options.json)
     asked, arrays, description = read(options.folder)

@@ -46,9 +46,10 @@ class Diagnosis:
         self.module = causes.plain(description, modules.load("numpy", description.name))
         self.models = {entry["name"]: entry for entry in asked["models"]}
         self.units, self.sizes = {}, {}
-        predictions = [one for one in self.models["gradient"]["do"] if "answer" in one]
         self.predictions = {
-            one["answer"]: one["predict"] for one in predictions if "predict" in one
+            action["answer"]: action["predict"]
+            for action in self.models["gradient"]["do"]
+            if "predict" in action
         }
 
     def given(self, module, stage, precision="float64"):

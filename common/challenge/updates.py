@@ -8,6 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from common.challenge import causes
 from common.challenge.causes import Cause, layers, replaced, with_labels
 
 Evidence = namedtuple("Evidence", "start moved right silent")
@@ -325,10 +326,9 @@ def of_probabilities(criterion):
     """The loss takes scores, and is given their softmax."""
 
     def loss(scores, labels):
-        e = np.exp(scores - scores.max(1, keepdims=True))
-        p = e / e.sum(1, keepdims=True)
+        p = causes.softmax(scores)
         value, g = criterion(p, labels)
-        return value, p * (g - (g * p).sum(1, keepdims=True))
+        return value, causes.back_through_softmax(p, g)
 
     return loss
 
@@ -417,7 +417,7 @@ def found(description, evidence, hp, rule=None):
     rule = rule or (momentum if has_momentum else adam)
     names = list(description.shapes)
     layer_names = list(dict.fromkeys(name.rsplit(".", 1)[0] for name in names))
-    causes = [
+    every = [
         Cause("the labels are off by one", with_labels(lambda y: (y + 1) % 10)),
         Cause(
             "softmax is applied twice: the loss is given probabilities",
@@ -430,15 +430,15 @@ def found(description, evidence, hp, rule=None):
         ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
         ("the gradient is divided by %d, whatever the batch" % size, lambda n: n / float(size)),
     ):
-        causes.append(Cause(says, with_criterion(weighed(weight))))
-    causes += [
+        every.append(Cause(says, with_criterion(weighed(weight))))
+    every += [
         Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
         for share in (0.05, 0.1, 0.2)
     ]
     if evidence:
-        causes += list(_scales(rule, evidence)) if has_momentum else []
-        causes += list(_rates(rule, evidence, hp, has_momentum)) + list(_decays(rule, evidence))
-    causes += list(_constants(rule, has_momentum))
+        every += list(_scales(rule, evidence)) if has_momentum else []
+        every += list(_rates(rule, evidence, hp, has_momentum)) + list(_decays(rule, evidence))
+    every += list(_constants(rule, has_momentum))
     changes = [
         ("gradients are never reset: each step adds to the last one's", accumulated),
         ("each step uses the gradient of the step before", stale),
@@ -459,7 +459,7 @@ def found(description, evidence, hp, rule=None):
         ("the gradient is clipped at values of %g" % value, clipped_by_value(value))
         for value in (0.1, 0.5, 1, 5)
     ]
-    causes += [Cause(says, with_rule(changed(rule, change))) for says, change in changes]
+    every += [Cause(says, with_rule(changed(rule, change))) for says, change in changes]
     if has_momentum:
         rules = [
             ("Nesterov momentum (Caffe2's and others' default)", nesterov),
@@ -479,7 +479,7 @@ def found(description, evidence, hp, rule=None):
             ("Adam corrects its moments as those of the step before", behind),
             ("Adam keeps the largest mean square (AMSGrad)", largest),
         ]
-    causes += [Cause(says, with_rule(rebased(rule, other))) for says, other in rules]
-    return causes + [
+    every += [Cause(says, with_rule(rebased(rule, other))) for says, other in rules]
+    return every + [
         Cause("the optimiser's state is lost between passes", forgetful(rule)),
     ]

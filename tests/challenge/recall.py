@@ -13,12 +13,12 @@ from collections import OrderedDict
 import numpy as np
 
 from common.challenge import causes, challenge, script, updates
-from common.challenge.diagnosis import Diagnosis
+from common.challenge.diagnosis import STAGES, Diagnosis
 from common.host import commands, machine, modules
 from common.host.files import ROOT, atomic_write
 
 SEED = 0
-COMPARED = ("gradient", "bright", "momentum")  # the models that a diagnosis looks at
+LOOKED_AT = {name for names in STAGES.values() for name in names}  # models, by a diagnosis
 
 
 def known(description, module, hp):
@@ -28,7 +28,7 @@ def known(description, module, hp):
 
 def told(asked, arrays, description, module, threads):
     """What the diagnosis says of a module's answer: a list, None where it names nothing."""
-    models = [entry for entry in asked["models"] if entry["name"] in COMPARED]
+    models = [entry for entry in asked["models"] if entry["name"] in LOOKED_AT]
     part = dict(asked, models=models)
     with np.errstate(all="ignore"):
         answers = script.carry_out(part, arrays, description, module, "same", threads)
