@@ -5,33 +5,26 @@ that causes can be stacked.
 """
 
 import importlib
-import types
 from collections import namedtuple
 
 import numpy as np
 
 from common.host import modules
-from common.proof import contract
+from common.proof.contract import replaced
 
 # The reference's own layers; by name, because nothing in common/ imports a framework. Loading a
 # module first settles which array library they are imported with.
 modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
 
-Cause = namedtuple("Cause", "says make")
+Cause = namedtuple("Cause", "says make leaves")
+Cause.__new__.__defaults__ = (0.0,)
 Cause.__doc__ = """A mistake that may be what an answer shows.
 
 says: what it is, and who makes it.
 make: takes a right module and returns one that makes this mistake.
+leaves: the part of the error that may be left, where the mistake is not exactly that of the port.
 """
-
-
-def replaced(module, **functions):
-    """``module`` with some functions replaced; ``rule``, if it has one, is its optimiser's."""
-    kept = list(contract.SIGNATURES) + (["rule"] if hasattr(module, "rule") else [])
-    return types.SimpleNamespace(
-        **dict({name: getattr(module, name) for name in kept}, **functions)
-    )
 
 
 def plain(description, module):
@@ -112,12 +105,12 @@ def images(description):
     return found
 
 
-def with_labels(change):
-    """A cause's ``make``: the labels (n,) are changed; used in training alone."""
+def with_targets(change):
+    """A cause's ``make``: the targets are changed; used in training alone."""
 
     def make(module):
-        def load(images, labels, settings):
-            x, y = module.load(images, labels, settings)
+        def load(observations, targets, settings):
+            x, y = module.load(observations, targets, settings)
             return x, change(y)
 
         return replaced(module, load=load)
@@ -147,7 +140,7 @@ def only(chosen, change):
     """``change`` for the tensors that are ``chosen``."""
 
     def changed(name, w):
-        return np.ascontiguousarray(change(w)) if chosen(name, w) else w
+        return np.array(change(w), order="C") if chosen(name, w) else w
 
     return changed
 
@@ -182,7 +175,7 @@ def weights(description, module):
             ),
         ]
     for name, shape in shapes.items():
-        if len(shape) == 2:
+        if len(shape) == 2 and 1 not in shape:
             found.append(
                 Cause(
                     "%s is reshaped to (in, out), where it must be transposed" % name,
@@ -195,7 +188,7 @@ def weights(description, module):
         if len(shape) > 1 and shape[0] == shape[1]:
             what = "in and out of %s are exchanged" % name
             found.append(Cause(what, both_ways(_is(name), lambda w: w.swapaxes(0, 1))))
-        if len(shape) == 1:
+        if len(shape) == 1 and name.rsplit(".", 1)[0] + ".variance" not in shapes:
             found.append(Cause("%s is left out, or not put in" % name, _without_bias(_is(name))))
     every_bias = [name for name in shapes if name.endswith(".bias")]
     found.append(Cause("no layer has a bias", _without_bias(lambda name, w: name in every_bias)))
@@ -220,7 +213,7 @@ def _without_bias(chosen):
 
 
 def _flattened(description, module):
-    """Causes in the order of the features before the first dense layer."""
+    """Causes in the order of the features before the first dense layer, if there is a Flatten."""
     settings = dict(module.configure("same", 1, 0), precision="float64")
     network = module.symbol(settings, description.hp)
     module.loss(network, settings, description.hp, description.initialize(description.shapes, 0))
@@ -254,107 +247,6 @@ def _flatten(name, letters, shape, axes):
 # network
 
 
-class Pointwise(layers.Layer):
-    """An activation that the reference does not have."""
-
-    def __init__(self, settings, function, slope):
-        super().__init__(settings)
-        self.function, self.slope = function, slope
-
-    def forward(self, x, training):
-        self.x = x
-        return self.function(x)
-
-    def backward(self, g):
-        return g * self.slope(self.x)
-
-
-def softmax(scores):
-    """Probabilities (n, classes)."""
-    e = np.exp(scores - scores.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
-
-
-def back_through_softmax(p, g):
-    """The gradient of the scores, of that of their probabilities."""
-    return p * (g - (g * p).sum(1, keepdims=True))
-
-
-class Softmax(layers.Layer):
-    """Of scores."""
-
-    def forward(self, x, training):
-        self.out = softmax(x)
-        return self.out
-
-    def backward(self, g):
-        return back_through_softmax(self.out, g)
-
-
-class MeanPool(layers.MaxPool):
-    """The mean of each window."""
-
-    def forward(self, x, training):
-        self.x = x
-        return sum(layers.views(x, self.size, self.stride)) / (self.size[0] * self.size[1])
-
-    def backward(self, g):
-        dx = np.zeros_like(self.x)
-        for target in layers.views(dx, self.size, self.stride):
-            target += g / (self.size[0] * self.size[1])
-        return dx
-
-
-class OverlappingPool(layers.MaxPool):
-    """Windows of 3 with a stride of 2, padded by 1 in front."""
-
-    def __init__(self, settings):
-        super().__init__(settings, size=3)
-
-    def forward(self, x, training):
-        pad = ((0, 0), (0, 0), (1, 1), (1, 1))
-        return super().forward(np.pad(x, pad, "constant", constant_values=-np.inf), training)
-
-    def backward(self, g):
-        return super().backward(g)[:, :, 1:-1, 1:-1]
-
-
-class OneSided(layers.Convolution):
-    """All of the padding at the end, or in front."""
-
-    def __init__(self, right, settings, end):
-        super().__init__(
-            settings, right.name, stride=right.stride, input_gradient=right.input_gradient
-        )
-        self.sides = (0, 2 * right.padding) if end else (2 * right.padding, 0)
-
-    def forward(self, x, training):
-        return super().forward(np.pad(x, ((0, 0), (0, 0), self.sides, self.sides)), training)
-
-    def backward(self, g):
-        dx = super().backward(g)
-        first, last = self.sides
-        return None if dx is None else dx[:, :, first : -last or None, first : -last or None]
-
-
-def _leaky(slope):
-    return (lambda x: np.where(x > 0, x, slope * x), lambda x: np.where(x > 0, 1.0, slope))
-
-
-ACTIVATIONS = {
-    "ReLU": (lambda x: np.maximum(x, 0), lambda x: 1.0 * (x > 0)),
-    "ReLU6": (lambda x: np.clip(x, 0, 6), lambda x: 1.0 * ((x > 0) & (x < 6))),
-    "leaky ReLU of slope 0.01": _leaky(0.01),
-    "leaky ReLU of slope 0.2": _leaky(0.2),
-    "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
-    "sigmoid": (layers.sigmoid, lambda x: layers.sigmoid(x) * layers.sigmoid(-x)),
-    "SiLU": (
-        lambda x: x * layers.sigmoid(x),
-        lambda x: layers.sigmoid(x) * (1 + x * layers.sigmoid(-x)),
-    ),
-}
-
-
 def with_network(change):
     """A cause's ``make``: ``change(settings, layers)`` gives the layers that are used instead."""
 
@@ -365,61 +257,3 @@ def with_network(change):
         return replaced(module, symbol=symbol)
 
     return make
-
-
-def _each(kind, new):
-    """``with_network`` of a change to every layer of a kind."""
-    return with_network(
-        lambda settings, network: [
-            new(layer, settings) if isinstance(layer, kind) else layer for layer in network
-        ]
-    )
-
-
-def network(description, module):
-    """Causes in the layers."""
-    built = module.symbol(module.configure("same", 1, 0), description.hp)
-    activation = layers.Sigmoid if "sigmoid" in description.traits else layers.ReLU
-    own = activation.__name__.lower()
-    found, behind = [], ""
-    for place, layer in enumerate(built):
-        behind = layer.name or behind
-        if isinstance(layer, activation):
-            found.append(
-                Cause(
-                    "there is no activation behind %s" % behind,
-                    with_network(lambda settings, network, at=place: _cut(network, at)),
-                )
-            )
-    for name, (function, slope) in ACTIVATIONS.items():
-        if name.lower() != own:
-            make = _each(activation, lambda _, s, f=function, d=slope: Pointwise(s, f, d))
-            found.append(Cause("the activation is %s" % name, make))
-    for what, kind in (("an activation", activation), ("a softmax", Softmax)):
-        make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
-        found.append(Cause("there is %s behind the last layer" % what, make))
-    if "pool" in description.traits:
-        found += [
-            Cause(
-                "pools take the mean, not the maximum",
-                _each(layers.MaxPool, lambda _, settings: MeanPool(settings)),
-            ),
-            Cause(
-                "pools overlap: windows of 3 with a stride of 2",
-                _each(layers.MaxPool, lambda _, settings: OverlappingPool(settings)),
-            ),
-        ]
-    if any(getattr(layer, "padding", 0) for layer in built):
-        for end, where in ((True, "at the end"), (False, "in front")):
-            make = _each(layers.Convolution, lambda one, s, end=end: OneSided(one, s, end))
-            found.append(Cause("convolutions are padded %s only" % where, make))
-    return found
-
-
-def _cut(network, place):
-    return network[:place] + network[place + 1 :]
-
-
-def forward(description, module):
-    """What may change the scores."""
-    return images(description) + weights(description, module) + network(description, module)

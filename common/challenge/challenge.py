@@ -1,15 +1,15 @@
 """Write a challenge for a port, have a module answer it, check an answer."""
 
+import argparse
 import json
 import os
-from collections import OrderedDict
 
 import numpy as np
 
-from common.challenge import files, instructions, script
+from common.challenge import files, instructions, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
-from common.challenge.replay import STALE, Replay
+from common.challenge.replay import Replay
 from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
@@ -18,6 +18,7 @@ from common.proof import contract, progress
 from common.proof.certificate import FAILED
 from common.proof.kept import Kept
 from common.proof.reference import CHOICES, USUAL
+from common.run import results
 
 SCRIPT = "challenge.json"
 PAGE = "README.md"
@@ -26,10 +27,12 @@ PAGE = "README.md"
 def parse(arguments):
     """The command line's options; InputError where it is off."""
     parser = commands.OneLineParser(prog="python -m common.challenge", description=__doc__)
-    cores = machine.usable_cores()
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parts = parser.add_subparsers(dest="what", metavar="write|answer|check")
-    write = parts.add_parser("write", help="a folder with all that a port needs")
+    every = argparse.ArgumentParser(add_help=False)
+    cores = machine.usable_cores()
+    every.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    about = "a folder with all that a port needs"
+    write = parts.add_parser("write", parents=[every], help=about)
     write.add_argument("folder")
     write.add_argument("--model", choices=list(instructions.NETWORKS), default="cnn")
     write.add_argument(
@@ -39,12 +42,13 @@ def parse(arguments):
         metavar="WHAT=CHOICE",
         help="in what the port differs by nature, such as ties=all",
     )
-    answer = parts.add_parser("answer", help="what one of the frameworks here answers")
+    about = "what one of the frameworks here answers"
+    answer = parts.add_parser("answer", parents=[every], help=about)
     answer.add_argument("folder")
     answer.add_argument("name", help="the framework")
     answer.add_argument("out", metavar="ANSWER", help=" or ".join(files.ENDINGS))
     answer.add_argument("--lane", choices=contract.LANES, default="same")
-    check = parts.add_parser("check", help="the verdict on an answer")
+    check = parts.add_parser("check", parents=[every], help="the verdict on an answer")
     check.add_argument("folder")
     check.add_argument("answer", metavar="ANSWER", help=" or ".join(files.ENDINGS))
     check.add_argument("--json", metavar="OUT.json", help="the verdict, for programs")
@@ -108,19 +112,12 @@ def write(options):
 
 def read(folder):
     """(script, arrays, description) of a challenge; InputError if the folder is none."""
-    path = os.path.join(folder, SCRIPT)
-    try:
-        with open(path) as file:
-            asked = json.load(file, object_pairs_hook=OrderedDict)
-        version, shapes = asked["schema"], asked["arrays"]
-        description = models.find(asked["model"])
-    except OSError as error:
-        raise InputError("%s: %s" % (path, error.strerror))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError("%s is no challenge's script" % path)
-    if version != script.SCHEMA_VERSION:
-        raise InputError("%s: %s" % (path, STALE))
-    arrays = files.read(os.path.join(folder, "challenge.npz"), shapes, "array")
+    asked, description = script.read(os.path.join(folder, SCRIPT))
+    path = os.path.join(folder, "challenge.npz")
+    arrays = files.read(path, asked["arrays"], "array")
+    for name in asked["arrays"]:
+        if name not in arrays:
+            raise InputError("%s: %s is not there" % (path, name))
     return asked, arrays, description
 
 
@@ -149,24 +146,34 @@ def check(options):
     machine.limit_threads(options.threads)
     kept = Kept(description, options.threads)
     examiner = Examiner(description, options.threads, kept)
+    examiner.choose(asked["chosen"])
     with progress.told(examiner.rungs) as report:
-        judged = examiner.examine(Replay(asked, arrays, answers, description), report)
+        replay = Replay(asked, arrays, answers, description, options.threads)
+        judged = examiner.examine(replay, report)
     kept.save()
-    missing = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is None]
+    missing = [rung["rung"] for rung in judged["rungs"] if rung["missing"]]
     if missing:
         print("not answered, or not whole: %s" % ", ".join(missing))
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
         findings = Diagnosis(asked, arrays, answers, description, options.threads).findings()
+        findings += observed.findings(asked, arrays, answers, description, judged, not findings)
         known = told(findings) or ["no cause found: scores, one step and three steps are right"]
         print("\n".join(known))
     if options.json:
-        judged["findings"] = [finding._asdict() for finding in findings]
-        with atomic_write(options.json) as file:
-            file.write((json.dumps(judged, indent=1) + "\n").encode())
+        judged["findings"] = [plain(finding) for finding in findings]
+        results.write(options.json, judged)
     proven = sum(1 for rung in judged["rungs"] if rung["passed"])
     print("%d of %d rungs proven" % (proven, len(judged["rungs"])))
     return 0 if judged["passed"] else FAILED
+
+
+def plain(finding):
+    """A finding as JSON values, which know no infinity."""
+    return {
+        key: None if isinstance(value, float) and not np.isfinite(value) else value
+        for key, value in finding._asdict().items()
+    }
 
 
 def command(arguments):

@@ -2,7 +2,8 @@
 
 What an answer shows is compared in stages: the scores, the weights after a step, the weights after
 three. The first stage that is off is explained by one cause, or not; that cause stays made while
-later stages are looked at, so that one run may find three.
+later stages are looked at, so that one run may find three. What the rungs show besides (the masks
+of dropout, the losses, the figure of evaluation) is read from the answer by ``observed.py``.
 """
 
 from collections import OrderedDict, namedtuple
@@ -10,8 +11,8 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 from tqdm import tqdm
 
-from common.challenge import causes, script, updates
-from common.host import modules
+from common.challenge import causes, hypotheses, script, updates
+from common.proof.contract import replaced
 from common.proof.reference import MULTIPLE, unit
 
 ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by
@@ -19,11 +20,16 @@ BRANCHES = 4  # causes of the same numbers that are followed further
 SLACK = 4  # tolerances that a cause may leave: it is computed in another order than the port's
 NEAR = 0.01  # part of its effect on a step that may be left of a cause that changes scores
 
-Finding = namedtuple("Finding", "stage says before after")
+CAUSE, UNKNOWN, EDGES = "cause", "unknown", "edges"
+
+Finding = namedtuple("Finding", "kind stage says others before after")
 Finding.__doc__ = """What was found at a stage.
 
+kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``EDGES`` for so little that it may
+    be ReLUs and pools which a cause of other scores has tipped over their edge.
 stage: what was off.
-says: the cause; None if it is none of the known ones.
+says: the cause, in words.
+others: further causes that give the same numbers.
 before, after: how far off the answer is, in tolerances, from the reference without and with it.
 """
 
@@ -43,7 +49,7 @@ class Diagnosis:
     def __init__(self, asked, arrays, answers, description, threads):
         self.asked, self.arrays, self.answers = asked, arrays, answers
         self.description, self.threads = description, threads
-        self.module = causes.plain(description, modules.load("numpy", description.name))
+        self.module = causes.plain(description, script.reference(asked, description))
         self.models = {entry["name"]: entry for entry in asked["models"]}
         self.units, self.sizes = {}, {}
         self.predictions = {
@@ -60,20 +66,20 @@ class Diagnosis:
             if stage == "scores":
                 yield self._scores(wrapped, some)
             else:
-                training = [action for action in entry["do"] if "predict" not in action]
-                part = dict(self.asked, models=[dict(entry, do=training)])
+                # Predictions that nobody reads may leave a state behind.
+                do = [one for one in entry["do"] if "predict" not in one or "answer" not in one]
+                part = dict(self.asked, models=[dict(entry, do=do)])
                 yield script.carry_out(
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
 
     def _configured(self, module, precision):
-        """``module``, configured to compute in this precision, and as the challenge names."""
-        settings = dict(self.asked["named"], precision=precision)
+        """``module``, configured to compute in this precision."""
 
         def configure(lane, threads, seed):
-            return dict(module.configure(lane, threads, seed), **settings)
+            return dict(module.configure(lane, threads, seed), precision=precision)
 
-        return causes.replaced(module, configure=configure)
+        return replaced(module, configure=configure)
 
     def _scores(self, module, rows):
         """{name: array} of predictions, of those rows of each that ``rows(n)`` gives."""
@@ -146,75 +152,98 @@ class Diagnosis:
             return None
         right = next(self.given(module, "one step"))
         start = {name: np.float64(self.arrays[entry["weights"][name]]) for name in shapes}
-        moved, silent = OrderedDict(), OrderedDict()
+        moved, silent, begun = OrderedDict(), OrderedDict(), OrderedDict()
         for name in shapes:
             moved[name] = self.answers["gradient/after1/" + name] - start[name]
             certain = "bright/after1/" + name
             if certain in self.answers:
-                begin = self.arrays[self.models["bright"]["weights"][name]]
-                silent[name] = np.float64(self.answers[certain]) - begin
+                begun[name] = self.arrays[self.models["bright"]["weights"][name]]
+                silent[name] = np.float64(self.answers[certain]) - begun[name]
         step = {name: right["gradient/after1/" + name] - start[name] for name in shapes}
         silent = silent if len(silent) == len(moved) else {}
-        return updates.Evidence(start, moved, step, silent)
+        return updates.Evidence(start, moved, step, silent, begun)
 
     def _hypotheses(self, module, stage):
         if stage == "scores":
-            return causes.forward(self.description, self.module)
+            return hypotheses.scores(self.description, self.module)
         evidence = self._evidence(module) if stage == "one step" else None
         hp = self.models["gradient"]["hyperparameters"]
         rule = getattr(module, "rule", None)
         if rule is None and self.asked["named"]["adam_epsilon"] == "uncorrected":
             rule = updates.epsilon_uncorrected
-        return updates.found(self.description, evidence, hp, rule)
+        return hypotheses.steps(self.description, evidence, hp, rule)
 
     def findings(self):
         """``Finding`` after finding, until all is explained or something is not."""
         stages = [stage for stage in STAGES if self.answered(stage)]
         for stage in stages:
             self._learn_units(stage)
-        return self._explain(self.module, stages, 0)
+        return self._explain(self.module, stages, {})
 
-    def _explain(self, module, stages, others):
+    def _explain(self, module, stages, effects):
         """Findings of these stages, where ``module`` makes the mistakes found so far.
 
-        others: how much causes of other scores change in later stages. Where scores are other ones,
-        a ReLU or a pool may stand on an edge that it did not stand on before.
+        effects: {stage: how far off a cause of other scores may leave it}. Where scores are other
+        ones, a ReLU or a pool may stand on an edge that it did not stand on before.
         """
         if not stages:
             return []
-        stage, enough = stages[0], max(SLACK, NEAR * others)
-        before = self.off(module, stage)
+        stage, later = stages[0], stages[1:]
+        before, enough = self.off(module, stage), self._enough(stage, effects)
         if before <= enough:
-            return self._explain(module, stages[1:], others)
-        explaining = self._explaining(module, stage, enough)
+            found = []
+            if before > SLACK:
+                found.append(Finding(EDGES, stage, "", [], before, before))
+            if stage == "scores" and self._rows():
+                found.append(Finding(CAUSE, stage, self._rows(), [], before, before))
+            return found + self._explain(module, later, effects)
+        explaining = self._explaining(module, stage, before, enough)
         if not explaining:
-            says = self._rows() if stage == "scores" else None
-            return [Finding(stage, says, before, before)]
+            rows = self._rows() if stage == "scores" else None
+            return [Finding(CAUSE if rows else UNKNOWN, stage, rows or "", [], before, before)]
         # Several may explain this stage; the right one leaves the fewest to be found in later ones.
+        explaining = sorted(explaining, key=lambda one: one[1])[:BRANCHES]
         chains = []
-        for cause, after in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
-            wrong = cause.make(module)
-            more = others
+        for cause, after in explaining:
+            wrong, more = cause.make(module), dict(effects)
             if stage == "scores":
-                effects = [self._apart(module, wrong, later) for later in stages[1:]]
-                more = max([others] + effects)
-            rest = self._explain(wrong, stages[1:], more)
-            chains.append([Finding(stage, cause.says, before, after)] + rest)
-            if not rest:
+                part = max(NEAR, cause.leaves)
+                more = {one: part * self._apart(module, wrong, one) for one in later}
+            rest = self._explain(wrong, later, more)
+            others = []
+            if not [one for one in rest if one.kind != EDGES]:
+                others = [
+                    other.says
+                    for other, _ in explaining
+                    if other is not cause and self._leaves_nothing(other, module, later, more)
+                ]
+            chains.append([Finding(CAUSE, stage, cause.says, others, before, after)] + rest)
+            if others or not rest:
                 break
-        return min(chains, key=lambda chain: (any(not one.says for one in chain), len(chain)))
+        return min(
+            chains, key=lambda chain: (any(one.kind == UNKNOWN for one in chain), len(chain))
+        )
 
-    def _explaining(self, module, stage, enough):
+    def _leaves_nothing(self, cause, module, stages, effects):
+        wrong = cause.make(module)
+        return all(self.off(wrong, one) <= self._enough(one, effects) for one in stages)
+
+    @staticmethod
+    def _enough(stage, effects):
+        """How far off an answer may be to count as explained."""
+        return max(SLACK, effects.get(stage, 0))
+
+    def _explaining(self, module, stage, before, enough):
         """[(cause, how far off it leaves the answer)] of those that explain a stage."""
         found = []
-        hypotheses = self._hypotheses(module, stage)
-        for cause in tqdm(hypotheses, desc="causes, " + stage, unit="cause", leave=False):
+        known = self._hypotheses(module, stage)
+        for cause in tqdm(known, desc="causes, " + stage, unit="cause", leave=False):
             with np.errstate(all="ignore"):
-                wrong = cause.make(module)
+                wrong, allowed = cause.make(module), max(enough, cause.leaves * before)
                 # Half the work tells most of them from the answer.
-                if self.off(wrong, stage, 2 * enough, "float32") <= 2 * enough:
-                    after = self.off(wrong, stage, enough)
-                    if after <= enough:
+                if self.off(wrong, stage, 2 * allowed, "float32") <= 2 * allowed:
+                    after = self.off(wrong, stage, allowed)
+                    if after <= allowed:
                         found.append((cause, after))
         return found
 
@@ -257,12 +286,25 @@ def _size(array):
 
 def told(findings):
     """Findings as lines of text."""
-    lines = []
-    for number, one in enumerate(findings, 1):
-        if one.says is None:
+    lines, number = [], 0
+    for one in findings:
+        if one.kind == UNKNOWN:
             line = "unknown, first seen in %s: off by %.3g tolerances"
             lines.append(line % (one.stage, one.before))
+        elif one.kind == EDGES:
+            line = (
+                "left in %s: %.3g tolerances, a small part of what the cause does there; ReLUs and "
+                "pools on an edge leave that, and so may a small second mistake"
+            )
+            lines.append(line % (one.stage, one.before))
         else:
-            line = "cause %d, seen in %s: %s (off by %.3g tolerances without it, %.3g with it)"
-            lines.append(line % (number, one.stage, one.says, one.before, one.after))
+            number += 1
+            says = "; or: ".join([one.says] + one.others)
+            line = "cause %d, seen in %s: %s" % (number, one.stage, says)
+            if one.after < one.before:
+                line += " (off by %.3g tolerances without it, %.3g with it)" % (
+                    one.before,
+                    one.after,
+                )
+            lines.append(line)
     return lines

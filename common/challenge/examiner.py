@@ -36,7 +36,7 @@ class Examiner(Certifier):
         if isinstance(error, InputError):
             raise error
         if isinstance(error, NotAnswered):
-            self.missing = str(error)
+            self.module.missing.append(str(error))  # in each rung that stops at it
             return Check("not answered", 0, 0)
         return super()._raised(error)
 
@@ -45,6 +45,13 @@ class Examiner(Certifier):
             return super()._first_layer_off(images)
         except NotAnswered:
             return "the scores of the models layer_... tell which layer"
+
+    def choose(self, chosen):
+        """Take these images, {key: numbers}, for those that stand on no edge."""
+        for key, numbers in chosen.items():
+            if max(numbers) >= len(self.oracle.images):
+                raise InputError("chosen for %s: there is no image %d" % (key, max(numbers)))
+        self.oracle.chosen.update(chosen)
 
     def ask_for_layers(self):
         """Ask for what ``_first_layer_off`` compares, of all layers."""
@@ -56,16 +63,19 @@ class Examiner(Certifier):
     def examine(self, module, report=lambda rung: None):
         """Climb all rungs; a dict of JSON values.
 
-        A rung's "passed" is None where an answer was missing before a check had failed.
+        A rung's "missing" is what was asked for and not answered; without it nothing is proven:
+        "passed" is None where the other answers are right.
         """
         self.take(module, "same")
         rungs = []
         for rung in self.rungs:
-            self.missing = ""
+            module.missing = []
             result = self.climb(rung)
-            result["missing"] = self.missing
-            if result["passed"] and self.missing:
-                result["passed"] = None
+            result["missing"] = sorted(set(module.missing))
+            if result["missing"] and result["passed"]:
+                result.update(passed=None, error=None)
+            if result["missing"] and rung == "trajectory":
+                self.losses["framework"] = None  # of which some are the reference's
             rungs.append(result)
             report(result)
         # Weights that come back as they were given prove nothing by themselves.

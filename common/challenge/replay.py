@@ -1,11 +1,17 @@
-"""Answers in place of a module: what the examiner asks for is looked up."""
+"""Answers in place of a module: what the examiner asks for is looked up.
+
+Where an answer is missing, the NumPy module's own stands in, so that the others are still judged;
+but not where a rung compares answers with one another.
+"""
 
 import numpy as np
 
+from common.challenge import script as scripts
 from common.challenge.examiner import NotAnswered
+from common.challenge.script import STALE
 from common.host.errors import InputError
 
-STALE = "the challenge was written by another version of this project, or on another machine"
+JUDGED_ALONE = ("gradient/", "bright/", "momentum/", "recipe/losses", "evaluate")  # answers
 
 
 class Model:
@@ -27,14 +33,27 @@ class Model:
 class Replay:
     """A module, with the contract's functions, that answers as the answers' maker did."""
 
-    def __init__(self, script, arrays, answers, description):
+    def __init__(self, script, arrays, answers, description, threads):
         self.script, self.arrays, self.answers = script, arrays, answers
-        self.description, self.built = description, set()
+        self.description, self.threads, self.built = description, threads, set()
+        self.missing, self.stand_ins = [], {}
 
     def _answer(self, name):
-        if name not in self.answers:
+        if name in self.answers:
+            return self.answers[name]
+        self.missing.append(name)
+        if not name.startswith(JUDGED_ALONE):
             raise NotAnswered(name)
-        return self.answers[name]
+        if name not in self.stand_ins:
+            own = [one for one in self.script["models"] if name.startswith(one["name"] + "/")]
+            part, module = (
+                dict(self.script, models=own),
+                scripts.reference(self.script, self.description),
+            )
+            self.stand_ins.update(
+                scripts.carry_out(part, self.arrays, self.description, module, "same", self.threads)
+            )
+        return self.stand_ins[name]
 
     def _check(self, name, array):
         if not np.array_equal(self.arrays[name], array):

@@ -1,7 +1,8 @@
 """What a challenge asks, as a script: models to build, to train and to ask for scores.
 
-A script is JSON. ``models`` are built one after the other; each has a name, the seed of its
-dropout, its hyperparameters, and the names of its weights' arrays. What to do with it is a list of
+A script is JSON, of the form that ``challenge.schema.json`` has. ``models`` are built one after the
+other; each has a name, the seed of its dropout, its hyperparameters, and the names of its weights'
+arrays. What to do with it is a list of
 
     {"predict": observations, "answer": name}          scores of these; without "answer" for the
                                                        state alone that prediction leaves behind
@@ -11,21 +12,30 @@ dropout, its hyperparameters, and the names of its weights' arrays. What to do w
                                                        for; weights after some
 
 Names are those of arrays in the challenge or in the answer; one of weights begins the names of all
-its tensors, ``NAME/TENSOR``.
+its tensors, ``NAME/TENSOR``. ``chosen`` has the images that stood on no edge where the challenge
+was written: on another machine rounding might choose others.
 """
 
 import hashlib
+import json
+import os
 from collections import OrderedDict
 
+import jsonschema
 import numpy as np
 
+from common.given import models
 from common.host import modules
 from common.host.errors import InputError
 from common.proof import probes, tasks
-from common.proof.reference import named
+from common.proof.contract import replaced
+from common.proof.reference import CHOICES, named
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+SCHEMA = os.path.join(os.path.dirname(__file__), "challenge.schema.json")
 COMPARED = ("probe", "recipe")  # models whose losses are compared
+DIAGNOSED = ("gradient", "bright", "momentum")  # models that the diagnosis looks at
+STALE = "the challenge was written by another version of this project"
 
 
 class Arrays(OrderedDict):
@@ -66,6 +76,7 @@ class Recorder:
         self.module = modules.load("numpy", description.name)
         self.none = tasks.of(description).none
         self.arrays, self.models, self.evaluated = Arrays(), [], None
+        self.missing = []
 
     def configure(self, lane, threads, seed):
         return dict(self.module.configure(lane, threads, seed), **self.as_named._asdict())
@@ -168,11 +179,79 @@ def record(examiner, as_named, report):
         schema=SCHEMA_VERSION,
         model=description.name,
         named=as_named._asdict(),
+        chosen=OrderedDict(
+            (key, [int(number) for number in numbers])
+            for key, numbers in examiner.oracle.chosen.items()
+        ),
         models=recorder.models,
         evaluate=recorder.evaluated,
         arrays=OrderedDict((name, list(array.shape)) for name, array in recorder.arrays.items()),
     )
     return script, recorder.arrays, judged
+
+
+def read(path):
+    """(script, description) of a file; InputError if it is none that can be carried out."""
+    try:
+        with open(path) as file:
+            script = json.load(file, object_pairs_hook=OrderedDict)
+        with open(SCHEMA) as file:
+            jsonschema.validate(script, json.load(file))
+        description = models.find(script["model"])
+    except OSError as error:
+        raise InputError("%s: %s" % (path, error.strerror))
+    except (ValueError, RecursionError):
+        raise InputError("%s is no challenge's script" % path)
+    except jsonschema.ValidationError as error:
+        if list(error.path) == ["schema"]:
+            raise InputError("%s: %s" % (path, STALE))
+        raise InputError("%s is no challenge's script: %s" % (path, error.message[:100]))
+    for problem in problems(script, description):
+        raise InputError("%s: %s" % (path, problem))
+    return script, description
+
+
+def problems(script, description):
+    """Yield what keeps a script of the right form from being carried out."""
+    known = CHOICES._asdict()
+    if set(script["named"]) != set(known):
+        yield "what is named must be %s" % ", ".join(known)
+    for key, choice in script["named"].items():
+        if choice not in known.get(key, (choice,)):
+            yield "%s is %s" % (key, " or ".join(known[key]))
+    arrays, asked = script["arrays"], [script["evaluate"][key] for key in ("scores", "targets")]
+    for entry in script["models"]:
+        if set(entry["hyperparameters"]) != set(description.hp._fields):
+            yield "%s has other hyperparameters than %s" % (entry["name"], description.name)
+        for key, value in description.hp._asdict().items():
+            one = entry["hyperparameters"].get(key)
+            if isinstance(one, list) != isinstance(value, tuple) or (
+                isinstance(one, list) and len(one) != len(value)
+            ):
+                yield "%s: %s is %r, which is of another form" % (entry["name"], key, one)
+        for tensor, shape in description.shapes.items():
+            name = entry["weights"].get(tensor)
+            if arrays.get(name) != list(shape):
+                yield "%s: %r are no weights %s" % (entry["name"], name, tensor)
+        for action in entry["do"]:
+            asked += [action["predict"]] if "predict" in action else []
+            asked += [name for pair in action.get("train", ()) for name in pair]
+    for name in asked:
+        if name not in arrays:
+            yield "%r is no array of this challenge" % name
+    missing = [name for name in DIAGNOSED if name not in [one["name"] for one in script["models"]]]
+    if missing:
+        yield "there is no model %s" % missing[0]
+
+
+def reference(script, description):
+    """The NumPy module, which does what the script names."""
+    module = modules.load("numpy", description.name)
+
+    def configure(lane, threads, seed):
+        return dict(module.configure(lane, threads, seed), **script["named"])
+
+    return replaced(module, configure=configure)
 
 
 def expected(script, arrays, description):

@@ -1,4 +1,4 @@
-"""What goes wrong in ports between the scores and the weights after a step: losses and optimisers.
+"""What goes wrong in ports between the gradient and the weights after a step: optimisers.
 
 An optimiser is a rule, ``rule(hp, step, weights, gradients, state)``, which gives the update of
 each tensor; weights and gradients are dicts by tensor, ``state`` is the rule's own.
@@ -8,14 +8,15 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.challenge import causes
-from common.challenge.causes import Cause, layers, replaced, with_labels
+from common.challenge.causes import Cause, layers
+from common.given import models
+from common.proof.contract import replaced
 
-Evidence = namedtuple("Evidence", "start moved right silent")
+Evidence = namedtuple("Evidence", "start moved right silent silent_start")
 Evidence.__doc__ = """What an answer says of one step, from which constants are read.
 
 start: the weights before it; moved, right: {tensor: update} of the answer and of the reference.
-silent: {tensor: update} of a step from the same weights (but the last bias) that should move none;
+silent: {tensor: update} of a step that should move none, from the weights ``silent_start``;
     empty where it was not answered.
 """
 
@@ -40,7 +41,7 @@ class Ruled:
 
 
 def with_rule(rule):
-    """A cause's ``make``: another optimiser."""
+    """A cause's ``make``: another optimiser; ``rule`` stays with the module, for further causes."""
 
     def make(module):
         def loss(network, settings, hp, weights):
@@ -66,25 +67,15 @@ def forgetful(rule):
     return make
 
 
-def with_criterion(change):
-    """A cause's ``make``: ``change(criterion)`` is the loss."""
-
-    def make(module):
-        def loss(network, settings, hp, weights):
-            network, criterion, optimizer = module.loss(network, settings, hp, weights)
-            return network, change(criterion), optimizer
-
-        return replaced(module, loss=loss)
-
-    return make
-
-
 # Rules. The first two are right.
 
 
 def momentum(hp, step, weights, gradients, state):
-    """Classical: v = m v - lr g; w = w + v."""
+    """Classical: v = m v - lr g; w = w + v. Weight decay, if any, of kernels and matrices."""
+    decay = getattr(hp, "weight_decay", 0)
     for name, g in gradients.items():
+        if decay and weights[name].ndim > 1:
+            g = g + decay * weights[name]
         state[name] = hp.momentum * state.get(name, 0) - hp.learning_rate * g
     return dict(state)
 
@@ -199,6 +190,17 @@ def constant(rule, **values):
 
 
 @above
+def decaying(rule, factor):
+    """``rule`` with a weight decay that is so many times what is asked for."""
+
+    def other(hp, step, weights, gradients, state):
+        decay = factor * hp.weight_decay
+        return rule(hp._replace(weight_decay=decay), step, weights, gradients, state)
+
+    return other
+
+
+@above
 def times(rule, factor):
     """``rule`` with a learning rate that is so many times what is asked for."""
 
@@ -228,11 +230,12 @@ def scaled(factor):
 
 
 def decayed(strength, chosen):
-    """Weight decay that is added to the gradient."""
+    """Weight decay that is added to the gradient; of the strength that is asked for, if None."""
 
     def change(hp, weights, gradients, own):
+        decay = hp.weight_decay if strength is None else strength
         return {
-            n: g + strength * weights[n] if chosen(weights[n]) else g for n, g in gradients.items()
+            n: g + decay * weights[n] if chosen(weights[n]) else g for n, g in gradients.items()
         }
 
     return change
@@ -243,8 +246,9 @@ def decoupled(rule, strength, chosen):
     """Weight decay that shrinks the weights beside the rule, as in AdamW and SGDW."""
 
     def other(hp, step, weights, gradients, state):
+        decay = hp.weight_decay if strength is None else strength
         return {
-            n: u - hp.learning_rate * strength * weights[n] if chosen(weights[n]) else u
+            n: u - hp.learning_rate * decay * weights[n] if chosen(weights[n]) else u
             for n, u in rule(hp, step, weights, gradients, state).items()
         }
 
@@ -289,50 +293,6 @@ def stale(hp, weights, gradients, own):
     return last
 
 
-# Losses.
-
-
-def smoothed(share):
-    """Labels that give ``share`` of their weight to all classes alike."""
-
-    def change(criterion):
-        def loss(scores, labels):
-            value, g = criterion(scores, labels)
-            logs = scores - scores.max(1, keepdims=True)
-            logs = logs - np.log(np.exp(logs).sum(1, keepdims=True))
-            one_hot = np.eye(scores.shape[1])[labels]
-            g = g + share * (one_hot - 1 / scores.shape[1]) / len(labels)
-            return (1 - share) * value - share * logs.mean(), g
-
-        return loss
-
-    return change
-
-
-def weighed(weight):
-    """A gradient that is multiplied by ``weight`` of the batch's size."""
-
-    def change(criterion):
-        def loss(scores, labels):
-            value, g = criterion(scores, labels)
-            return value, g * weight(len(labels))
-
-        return loss
-
-    return change
-
-
-def of_probabilities(criterion):
-    """The loss takes scores, and is given their softmax."""
-
-    def loss(scores, labels):
-        p = causes.softmax(scores)
-        value, g = criterion(p, labels)
-        return value, causes.back_through_softmax(p, g)
-
-    return loss
-
-
 # Causes.
 
 
@@ -343,16 +303,19 @@ def dot(one, other):
 
 def _decays(rule, evidence):
     """Weight decay of the strength that the evidence shows, wherever it may act."""
-    moved = evidence.silent or {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
+    moved, begun = evidence.silent, evidence.silent_start
+    if not moved:
+        moved = {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
+        begun = evidence.start
     for what, chosen in (
         ("of all tensors", lambda w: True),
         ("of all but the biases", lambda w: w.ndim > 1),
         ("of the biases alone", lambda w: w.ndim == 1),
         ("of the kernels alone", lambda w: w.ndim == 4),
     ):
-        # The last bias is another one in the silent step.
-        names = [n for n in list(moved)[:-1] if chosen(evidence.start[n])]
-        start = {n: np.float64(evidence.start[n]) for n in names}
+        # The last bias is so large in the silent step that float32 leaves little of its decay.
+        names = [n for n in list(moved)[:-1] if chosen(begun[n])]
+        start = {n: np.float64(begun[n]) for n in names}
         size = dot(start, start)
         strength = -dot({n: moved[n] for n in names}, start) / size if size else 0.0
         if abs(strength) < 1e-12:
@@ -407,6 +370,23 @@ def _constants(rule, has_momentum):
     yield Cause("Adam's betas are exchanged", with_rule(exchanged))
 
 
+def _other_decays(rule, usual):
+    """Weight decay that acts in another place, or with another strength, than it should."""
+    for factor, says in (
+        (0, "there is no weight decay"),
+        (2, "weight decay is twice what it should be (a penalty that is not halved)"),
+        (0.5, "weight decay is half of what it should be"),
+    ):
+        yield Cause(says, with_rule(decaying(rule, factor)))
+    always = "weight decay is always %g" % usual
+    yield Cause(always, with_rule(constant(rule, weight_decay=usual)))
+    told = "biases and batch normalisation decay, too"
+    yield Cause(told, with_rule(changed(rule, decayed(None, lambda w: w.ndim == 1))))
+    told = "weight decay is beside the gradient: the velocity does not hold it (SGDW)"
+    beside = decoupled(decaying(rule, 0), None, lambda w: w.ndim > 1)
+    yield Cause(told, with_rule(beside))
+
+
 def found(description, evidence, hp, rule=None):
     """Causes of a step's weights being off.
 
@@ -415,30 +395,17 @@ def found(description, evidence, hp, rule=None):
     """
     has_momentum = "momentum" in description.traits
     rule = rule or (momentum if has_momentum else adam)
-    names = list(description.shapes)
-    layer_names = list(dict.fromkeys(name.rsplit(".", 1)[0] for name in names))
-    every = [
-        Cause("the labels are off by one", with_labels(lambda y: (y + 1) % 10)),
-        Cause(
-            "softmax is applied twice: the loss is given probabilities",
-            with_criterion(of_probabilities),
-        ),
-    ]
-    size = description.hp.batch_size
-    for says, weight in (
-        ("the loss is the sum over the batch, not its mean", lambda n: n),
-        ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
-        ("the gradient is divided by %d, whatever the batch" % size, lambda n: n / float(size)),
-    ):
-        every.append(Cause(says, with_criterion(weighed(weight))))
-    every += [
-        Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
-        for share in (0.05, 0.1, 0.2)
-    ]
+    state = models.state(description.shapes)
+    names = [name for name in description.shapes if name not in state]
+    layers_of = [name.rsplit(".", 1)[0] for name in names]
+    layer_names = [one for one in dict.fromkeys(layers_of) if layers_of.count(one) > 1]
+    every = []
     if evidence:
         every += list(_scales(rule, evidence)) if has_momentum else []
         every += list(_rates(rule, evidence, hp, has_momentum)) + list(_decays(rule, evidence))
     every += list(_constants(rule, has_momentum))
+    if hasattr(description.hp, "weight_decay"):
+        every += list(_other_decays(rule, description.hp.weight_decay))
     changes = [
         ("gradients are never reset: each step adds to the last one's", accumulated),
         ("each step uses the gradient of the step before", stale),

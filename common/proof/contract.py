@@ -47,6 +47,7 @@ Settings
 """
 
 import inspect
+import types
 
 from common.proof.reference import CHOICES
 
@@ -66,6 +67,11 @@ LAYOUTS = ("NCHW", "NHWC", "NTC")
 LANES = ("same", "best")
 
 REQUIRED_SETTINGS = ("device", "layout", "precision", "threads", "not_in_force")
+
+
+def replaced(module, **functions):
+    """``module`` with some functions replaced, or others beside them."""
+    return types.SimpleNamespace(**dict(vars(module), **functions))
 
 
 def problems(module, task):

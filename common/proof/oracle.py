@@ -72,6 +72,7 @@ class Oracle:
         first = slice(STEPS * size)
         self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
+        self.chosen = {}  # {key: numbers of images that ``clear`` found, or is to take}
 
     def references(self, as_named=USUAL):
         """The reference in float64 and in float32."""
@@ -114,9 +115,14 @@ class Oracle:
                 first += size
             return np.array(found[:count])
 
-        chosen = search() if key is None else self._keep(key, search)
+        if key in self.chosen:
+            chosen = self.chosen[key]
+        else:
+            chosen = search() if key is None else self._keep(key, search)
         if not len(chosen):
             raise ValueError("every image stands on an edge, or the weights are not finite")
+        if key is not None:
+            self.chosen[key] = chosen
         chosen = np.resize(chosen, count)  # repeated where too few stand clear
         return images[chosen], labels[chosen]
 

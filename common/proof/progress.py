@@ -29,5 +29,6 @@ def lines(result):
     if result["detail"]:
         told.append("            " + result["detail"])
     if result.get("missing"):
-        told.append("            not answered: " + result["missing"])
+        first, more = result["missing"][0], len(result["missing"]) - 1
+        told.append("            not answered: " + first + (" and %d more" % more if more else ""))
     return told

@@ -2,7 +2,8 @@
 
 Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER; so
 are pairs, a cause of other scores and one of another update. A mistake is named if the diagnosis
-says what it is, located if it says where it was seen, and blamed wrongly if it says another one.
+says what it is, and one of several if others give the same numbers; it is located if it says where
+it was seen, and blamed wrongly if it says another one.
 """
 
 import json
@@ -12,37 +13,42 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.challenge import causes, challenge, script, updates
-from common.challenge.diagnosis import STAGES, Diagnosis
+from common.challenge import causes, challenge, hypotheses, script
+from common.challenge.diagnosis import CAUSE, STAGES, UNKNOWN, Diagnosis
 from common.host import commands, machine, modules
 from common.host.files import ROOT, atomic_write
 
 SEED = 0
+VERDICTS = ("named", "one of several", "located", "wrong")
 LOOKED_AT = {name for names in STAGES.values() for name in names}  # models, by a diagnosis
 
 
 def known(description, module, hp):
     """(causes of other scores, causes of other updates) that need nothing from an answer."""
-    return causes.forward(description, module), updates.found(description, None, hp)
+    return hypotheses.scores(description, module), hypotheses.steps(description, None, hp)
 
 
 def told(asked, arrays, description, module, threads):
-    """What the diagnosis says of a module's answer: a list, None where it names nothing."""
+    """What the diagnosis says of a module's answer: for each finding the causes that it names."""
     models = [entry for entry in asked["models"] if entry["name"] in LOOKED_AT]
     part = dict(asked, models=models)
     with np.errstate(all="ignore"):
         answers = script.carry_out(part, arrays, description, module, "same", threads)
-        return [
-            finding.says
-            for finding in Diagnosis(asked, arrays, answers, description, threads).findings()
-        ]
+        found = Diagnosis(asked, arrays, answers, description, threads).findings()
+    return [
+        [] if one.kind == UNKNOWN else [one.says] + one.others
+        for one in found
+        if one.kind in (CAUSE, UNKNOWN)
+    ]
 
 
 def judged(made, said):
-    """ "named", "located" or "wrong": what was said of the causes that were made."""
-    if said == made:
-        return "named"
-    return "wrong" if [one for one in said if one and one not in made] else "located"
+    """ "named", "one of several", "located" or "wrong": what was said of the causes made."""
+    if [one for one in said if one and not set(one) & set(made)]:
+        return "wrong"
+    if len(said) != len(made) or not all(one in some for one, some in zip(made, said)):
+        return "located"
+    return "named" if max(len(some) for some in said) == 1 else "one of several"
 
 
 def command(arguments):
@@ -67,7 +73,7 @@ def command(arguments):
     ]
     result = OrderedDict(model=description.name)
     for kind, sets in (("singles", [[one] for one in scores + steps]), ("pairs", pairs)):
-        counts, off = OrderedDict(named=0, located=0, wrong=0), []
+        counts, off = OrderedDict((verdict, 0) for verdict in VERDICTS), []
         for made in sets:
             wrong, says = module, [cause.says for cause in made]
             for cause in made:
@@ -77,7 +83,7 @@ def command(arguments):
             counts[verdict] += 1
             if verdict != "named":
                 off.append(OrderedDict(made=says, said=said, verdict=verdict))
-            print("%-8s %s" % (verdict, "; ".join(says)), flush=True)
+            print("%-14s %s" % (verdict, "; ".join(says)), flush=True)
         result[kind] = OrderedDict(counts, of=len(sets), not_named=off)
         print("%s: %s" % (kind, ", ".join("%s %d" % item for item in counts.items())))
     if options.write:

@@ -15,7 +15,9 @@ MODEL = models.find("mnist_cnn")  # the quickest
 
 
 def command(*arguments):
-    return commands.guarded(challenge.command, ["--threads", "1"] + [str(one) for one in arguments])
+    arguments = [str(one) for one in arguments]
+    threads = ["--threads", "1"] if arguments else []
+    return commands.guarded(challenge.command, arguments + threads)
 
 
 @pytest.fixture(scope="module")
@@ -90,16 +92,16 @@ def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
     assert "0 of 7 rungs proven" in capsys.readouterr().out
 
 
-# Some mistakes, of each rung that this network has, and what the diagnosis says; None: where alone.
+# Some mistakes, of each rung that this network has, and what the diagnosis says; "": where alone.
 PLANTED = {
     "biases_ignored": "conv1.bias is left out, or not put in",
     "kernel_flipped": "kernels are flipped: true convolution (Theano's filter_flip=True)",
-    "gradient_clipped": None,
+    "gradient_clipped": "",
     "bias_decay": "weight decay of 1e-06 of the biases alone, beside the gradient",
     "epsilon_inside_the_root": "Adam's epsilon is inside the root",
     "own_batch_order": "nothing",
-    "losses_rounded": "nothing",
-    "two_highest_counted": "nothing",
+    "losses_rounded": "the losses have the digits of bfloat16 only",
+    "two_highest_counted": "evaluation: a label among the 2 highest scores counts",
 }
 
 

@@ -5,22 +5,13 @@ changed from outside; so where that is the mistake, ``weights`` tells of other u
 made, as a module would whose updates were those.
 """
 
-import types
-
 import numpy as np
 
 from common.given.hyperparameters import without_dropout
 from common.given.models import state
-from common.proof import contract
+from common.proof.contract import replaced
 from common.proof.reference import CHOICES, named
 from tests.mistakes.mistake import Mistake
-
-
-def replaced(module, **functions):
-    """``module`` with some functions replaced."""
-    wrong = {name: getattr(module, name) for name in contract.SIGNATURES}
-    wrong.update(functions, __file__=module.__file__)
-    return types.SimpleNamespace(**wrong)
 
 
 def with_hp(module, change):
@@ -160,8 +151,7 @@ def kernel_flipped(module):
 
     def flip(weights):
         return {
-            name: np.ascontiguousarray(w[:, :, ::-1, ::-1]) if w.ndim == 4 else w
-            for name, w in weights.items()
+            name: w[:, :, ::-1, ::-1].copy() if w.ndim == 4 else w for name, w in weights.items()
         }
 
     return with_weights(module, flip, flip)

@@ -1,0 +1,128 @@
+"""What goes wrong in ports between the outputs and their gradient: targets and losses."""
+
+import numpy as np
+
+from common.challenge.causes import Cause, with_targets
+from common.challenge.networks import back_through_softmax, softmax
+from common.given import models
+from common.proof.contract import replaced
+
+
+def with_criterion(change):
+    """A cause's ``make``: ``change(criterion)`` is the loss."""
+
+    def make(module):
+        def loss(network, settings, hp, weights):
+            network, criterion, optimizer = module.loss(network, settings, hp, weights)
+            return network, change(criterion), optimizer
+
+        return replaced(module, loss=loss)
+
+    return make
+
+
+def smoothed(share):
+    """Labels that give ``share`` of their weight to all classes alike."""
+
+    def change(criterion):
+        def loss(scores, labels):
+            value, g = criterion(scores, labels)
+            logs = scores - scores.max(1, keepdims=True)
+            logs = logs - np.log(np.exp(logs).sum(1, keepdims=True))
+            one_hot = np.eye(scores.shape[1])[labels]
+            g = g + share * (one_hot - 1 / scores.shape[1]) / len(labels)
+            return (1 - share) * value - share * logs.mean(), g
+
+        return loss
+
+    return change
+
+
+def weighed(weight):
+    """A gradient that is multiplied by ``weight`` of the batch's size."""
+
+    def change(criterion):
+        def loss(scores, labels):
+            value, g = criterion(scores, labels)
+            return value, g * weight(len(labels))
+
+        return loss
+
+    return change
+
+
+def absolute(criterion):
+    """The mean absolute difference."""
+
+    def loss(values, targets):
+        difference = values - targets
+        return np.abs(difference).mean(), np.sign(difference) / difference.size
+
+    return loss
+
+
+def last_step(criterion):
+    """Only the last step of a chunk counts."""
+
+    def loss(values, targets):
+        value, g = criterion(values[:, -1:], targets[:, -1:])
+        every = np.zeros_like(values)
+        every[:, -1:] = g
+        return value, every
+
+    return loss
+
+
+def of_probabilities(criterion):
+    """The loss takes scores, and is given their softmax."""
+
+    def loss(scores, labels):
+        p = softmax(scores)
+        value, g = criterion(p, labels)
+        return value, back_through_softmax(p, g)
+
+    return loss
+
+
+def found(description):
+    """Causes of other gradients in what the outputs are compared with, and how."""
+    size = description.hp.batch_size
+    weights = [
+        ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
+        ("the gradient is divided by %d, whatever the batch" % size, lambda n: n / float(size)),
+    ]
+    if description.task is models.CLASSES:
+        weights.append(("the loss is the sum over the batch, not its mean", lambda n: n))
+        every = _of_classes()
+    else:
+        steps = description.observation[0]
+        weights += [
+            ("the squared error is halved", lambda n: 0.5),
+            ("the squared error is the sum over the steps", lambda n: steps),
+            ("the squared error is the sum over the batch", lambda n: n),
+            ("the squared error is the sum over all values", lambda n: n * steps),
+        ]
+        every = _of_values()
+    return every + [Cause(says, with_criterion(weighed(weight))) for says, weight in weights]
+
+
+def _of_classes():
+    return [
+        Cause("the labels are off by one", with_targets(lambda y: (y + 1) % 10)),
+        Cause(
+            "softmax is applied twice: the loss is given probabilities",
+            with_criterion(of_probabilities),
+        ),
+    ] + [
+        Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
+        for share in (0.05, 0.1, 0.2)
+    ]
+
+
+def _of_values():
+    return [
+        Cause("the targets are one step late", with_targets(lambda y: np.roll(y, 1, 1))),
+        Cause("the targets are one step early", with_targets(lambda y: np.roll(y, -1, 1))),
+        Cause("the loss is the mean absolute difference", with_criterion(absolute)),
+        Cause("only the last step of a sequence counts", with_criterion(last_step)),
+    ]

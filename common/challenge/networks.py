@@ -1,0 +1,381 @@
+"""What goes wrong in a network's layers, as changes to those of the NumPy module."""
+
+import numpy as np
+
+from common.challenge.causes import Cause, layers, only, with_network, with_weights
+from common.proof.contract import replaced
+
+
+class Pointwise(layers.Layer):
+    """An activation that the reference does not have."""
+
+    def __init__(self, settings, function, slope):
+        super().__init__(settings)
+        self.function, self.slope = function, slope
+
+    def forward(self, x, training):
+        self.x = x
+        return self.function(x)
+
+    def backward(self, g):
+        return g * self.slope(self.x)
+
+
+def softmax(scores):
+    """Probabilities (n, classes)."""
+    e = np.exp(scores - scores.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def back_through_softmax(p, g):
+    """The gradient of the scores, of that of their probabilities."""
+    return p * (g - (g * p).sum(1, keepdims=True))
+
+
+class Softmax(layers.Layer):
+    """Of scores."""
+
+    def forward(self, x, training):
+        self.out = softmax(x)
+        return self.out
+
+    def backward(self, g):
+        return back_through_softmax(self.out, g)
+
+
+class MeanPool(layers.MaxPool):
+    """The mean of each window."""
+
+    def forward(self, x, training):
+        self.x = x
+        return sum(layers.views(x, self.size, self.stride)) / (self.size[0] * self.size[1])
+
+    def backward(self, g):
+        dx = np.zeros_like(self.x)
+        for target in layers.views(dx, self.size, self.stride):
+            target += g / (self.size[0] * self.size[1])
+        return dx
+
+
+class OverlappingPool(layers.MaxPool):
+    """Windows of 3 with a stride of 2, padded by 1 in front."""
+
+    def __init__(self, settings):
+        super().__init__(settings, size=3)
+
+    def forward(self, x, training):
+        pad = ((0, 0), (0, 0), (1, 1), (1, 1))
+        return super().forward(np.pad(x, pad, "constant", constant_values=-np.inf), training)
+
+    def backward(self, g):
+        return super().backward(g)[:, :, 1:-1, 1:-1]
+
+
+class OneSided(layers.Convolution):
+    """All of the padding at the end, or in front."""
+
+    def __init__(self, right, settings, end):
+        super().__init__(
+            settings,
+            right.name,
+            stride=right.stride,
+            bias="bias" in right.kinds,
+            input_gradient=right.input_gradient,
+        )
+        self.sides = (0, 2 * right.padding) if end else (2 * right.padding, 0)
+
+    def forward(self, x, training):
+        return super().forward(np.pad(x, ((0, 0), (0, 0), self.sides, self.sides)), training)
+
+    def backward(self, g):
+        dx = super().backward(g)
+        first, last = self.sides
+        return None if dx is None else dx[:, :, first : -last or None, first : -last or None]
+
+
+def _leaky(slope):
+    return (lambda x: np.where(x > 0, x, slope * x), lambda x: np.where(x > 0, 1.0, slope))
+
+
+ACTIVATIONS = {
+    "ReLU": (lambda x: np.maximum(x, 0), lambda x: 1.0 * (x > 0)),
+    "ReLU6": (lambda x: np.clip(x, 0, 6), lambda x: 1.0 * ((x > 0) & (x < 6))),
+    "leaky ReLU of slope 0.01": _leaky(0.01),
+    "leaky ReLU of slope 0.2": _leaky(0.2),
+    "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2),
+    "sigmoid": (layers.sigmoid, lambda x: layers.sigmoid(x) * layers.sigmoid(-x)),
+    "SiLU": (
+        lambda x: x * layers.sigmoid(x),
+        lambda x: layers.sigmoid(x) * (1 + x * layers.sigmoid(-x)),
+    ),
+}
+
+
+# batch normalisation
+
+
+class DividedByLess(layers.BatchNorm):
+    """The batch's variance is divided by n - 1 where it normalises, too."""
+
+    def forward(self, x, training):
+        if not training:
+            return super().forward(x, training)
+        n = x.size // x.shape[1]
+        kept = self.epsilon
+        # (n / (n - 1)) v + e = (n / (n - 1)) (v + e (n - 1) / n)
+        self.epsilon = kept * (n - 1) / n
+        super().forward(x, training)
+        self.epsilon = kept
+        self.scale = self.scale * np.sqrt((n - 1) / float(n))
+        weight, bias = (w[:, None, None] for w in self.parameters)
+        self.normal = self.normal * np.sqrt((n - 1) / float(n))
+        return self.normal * weight + bias
+
+    def backward(self, g):
+        weight, bias = self.gradients
+        weight[:], bias[:] = (g * self.normal).sum((0, 2, 3)), g.sum((0, 2, 3))
+        n = g.size // g.shape[1]
+        through = bias[:, None, None] / n + self.normal * weight[:, None, None] / (n - 1)
+        return self.parameters[0][:, None, None] * self.scale * (g - through)
+
+
+class NotFollowed(layers.BatchNorm):
+    """The running mean and variance stay as they were put in."""
+
+    def forward(self, x, training):
+        before = [w.copy() for w in self.running]
+        found = super().forward(x, training)
+        for w, kept in zip(self.running, before):
+            w[:] = kept
+        return found
+
+
+def _normalising(**values):
+    """``with_network`` of batch normalisation with other constants."""
+
+    def changed(layer, settings):
+        for key, value in values.items():
+            setattr(layer, key, value)
+        return layer
+
+    return each(layers.BatchNorm, changed)
+
+
+def _made(kind):
+    """``with_network`` of batch normalisation of another kind."""
+    return each(layers.BatchNorm, lambda layer, settings: kind(settings, layer.name))
+
+
+def batchnorm(description):
+    """Causes of other scores in batch normalisation."""
+    found = [
+        Cause(
+            "batch normalisation's epsilon is %g (%s)" % (epsilon, whose),
+            _normalising(epsilon=epsilon),
+        )
+        for epsilon, whose in (
+            (1e-3, "Keras's and TensorFlow's default"),
+            (2e-5, "Chainer's default"),
+            (1e-4, "Theano's and Lasagne's default"),
+            (1e-8, "next to none"),
+        )
+    ]
+    norms = {name[: -len(".mean")] for name in description.shapes if name.endswith(".mean")}
+    for kind, what, value in (
+        ("weight", "weights (gamma) of batch normalisation", 1),
+        ("bias", "biases (beta) of batch normalisation", 0),
+        ("mean", "running means", 0),
+        ("variance", "running variances", 1),
+    ):
+        names = {"%s.%s" % (norm, kind) for norm in norms}
+        make = with_weights(
+            only(lambda name, w, n=names: name in n, lambda w, v=value: 0 * w + np.float32(v)),
+            lambda name, w: w,
+        )
+        found.append(Cause("the %s are not put in" % what, make))
+    return found
+
+
+def following():
+    """Causes of other running means and variances after a step."""
+    found = [
+        Cause(
+            "of the running mean and variance %g is kept in a step, not 0.9 (%s)" % (kept, whose),
+            _normalising(kept=kept),
+        )
+        for kept, whose in (
+            (0.1, "momentum taken for 1 - momentum"),
+            (0.99, "Keras's and TensorFlow's default"),
+            (0.999, "a default of TensorFlow 1"),
+        )
+    ]
+    found.append(Cause("the running mean and variance do not follow", _made(NotFollowed)))
+    makes = "the variance that normalises is divided by n - 1"
+    return found + [Cause(makes, _made(DividedByLess))]
+
+
+# lower precision
+
+
+def _bfloat16(x):
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    # To the nearest, and of two equally near ones to the even one.
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
+
+
+def _tf32(x):
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return ((bits + 0xFFF + ((bits >> 13) & 1)) & 0xFFFFE000).view(np.float32)
+
+
+def _float16(x):
+    return np.float16(x)
+
+
+def _rounding(layer, rounded, outputs):
+    """``layer`` multiplies numbers that were rounded; if ``outputs``, its results are, too."""
+    forward, backward = layer.forward, layer.backward
+
+    def at(x):
+        return None if x is None else np.asarray(rounded(x), layer.dtype)
+
+    def through(function, x, *arguments):
+        exact = layer.parameters
+        layer.parameters = [at(exact[0])] + exact[1:]
+        try:
+            found = function(at(x), *arguments)
+        finally:
+            layer.parameters = exact
+        return at(found) if outputs else found
+
+    layer.forward = lambda x, training: through(forward, x, training)
+    layer.backward = lambda g: through(backward, g)
+    return layer
+
+
+def precision():
+    """Causes that compute in fewer digits than float32 has.
+
+    A number that lies near the middle of two may be rounded to the other one, so a hundredth of
+    the error may be left.
+    """
+    kinds = (layers.Dense, layers.Convolution)
+    found = []
+    for name, rounded in (("bfloat16", _bfloat16), ("TF32", _tf32), ("float16", _float16)):
+        for what, outputs in (
+            ("products take numbers that are rounded to %s" % name, False),
+            ("layers compute in %s (autocast, mixed precision)" % name, True),
+        ):
+            if name == "TF32" and outputs:
+                continue  # a format of products alone
+            make = each(kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o))
+            found.append(Cause(what, make, 0.02))
+    return found
+
+
+# all
+
+
+def each(kind, new):
+    """``with_network`` of ``new(layer, settings)`` in place of every layer of a kind."""
+
+    def changed(settings, network):
+        return [one for layer in network for one in _inside(layer, settings, kind, new)]
+
+    return with_network(changed)
+
+
+def _inside(layer, settings, kind, new):
+    if isinstance(layer, layers.Residual):
+        for part in ("body", "shortcut"):
+            within = [_inside(one, settings, kind, new) for one in getattr(layer, part)]
+            setattr(layer, part, [one for some in within for one in some])
+        layer.inner = list(layer.body) + list(layer.shortcut)
+    if isinstance(layer, kind):
+        layer = new(layer, settings)
+    return [] if layer is None else [layer]
+
+
+def _without(kind, number):
+    """``with_network`` of all but one of a kind: the ``number``-th of them."""
+
+    def make(module):
+        def symbol(settings, hp):
+            counted = iter(range(10**6))
+
+            def new(layer, settings):
+                return None if next(counted) == number else layer
+
+            return each(kind, new)(module).symbol(settings, hp)
+
+        return replaced(module, symbol=symbol)
+
+    return make
+
+
+def network(description, module):
+    """Causes in the layers."""
+    built = module.symbol(module.configure("same", 1, 0), description.hp)
+    activation = layers.Sigmoid if "sigmoid" in description.traits else layers.ReLU
+    own = activation.__name__.lower()
+    found, behind, number = [], "", 0
+    for layer in _in_order(built):
+        if isinstance(layer, activation):
+            says = "there is no activation behind %s" % behind
+            found.append(Cause(says, _without(activation, number)))
+            number += 1
+        elif layer.name:
+            behind = layer.name
+        elif isinstance(layer, layers.Residual):
+            behind = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
+    for name, (function, slope) in ACTIVATIONS.items():
+        if name.lower() != own:
+            make = each(activation, lambda _, s, f=function, d=slope: Pointwise(s, f, d))
+            found.append(Cause("the activation is %s" % name, make))
+    for what, kind in (("an activation", activation), ("a softmax", Softmax)):
+        make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
+        found.append(Cause("there is %s behind the last layer" % what, make))
+    if "pool" in description.traits:
+        found += [
+            Cause(
+                "pools take the mean, not the maximum",
+                each(layers.MaxPool, lambda _, settings: MeanPool(settings)),
+            ),
+            Cause(
+                "pools overlap: windows of 3 with a stride of 2",
+                each(layers.MaxPool, lambda _, settings: OverlappingPool(settings)),
+            ),
+        ]
+    padded = [layer for layer in layers.every(built) if getattr(layer, "padding", 0)]
+    for end, where in ((True, "at the end"), (False, "in front")) if padded else ():
+        make = each(layers.Convolution, lambda one, s, end=end: OneSided(one, s, end))
+        found.append(Cause("convolutions are padded %s only" % where, make))
+    if [layer for layer in padded if layer.stride > 1]:
+        strided = each(
+            layers.Convolution, lambda one, s: OneSided(one, s, True) if one.stride > 1 else one
+        )
+        says = "convolutions with a stride are padded at the end only (same in TensorFlow, Keras)"
+        found.append(Cause(says, strided))
+    if "batchnorm" in description.traits:
+        found += batchnorm(description)
+        found.append(Cause("the stride of a block is in its first convolution", strided_first()))
+    return found + precision()
+
+
+def _in_order(network):
+    """All layers, in the order in which they compute; a ``Residual`` behind those inside of it."""
+    for layer in network:
+        for inner in _in_order(layer.inner):
+            yield inner
+        yield layer
+
+
+def strided_first():
+    """``with_network`` of bottlenecks whose stride is in the 1x1 convolution at their start."""
+
+    def moved(layer, settings):
+        first, _, _, second = layer.body[:4]
+        first.stride, second.stride = second.stride, 1
+        return layer
+
+    return each(layers.Residual, moved)

@@ -1,0 +1,161 @@
+"""Causes that an answer shows directly: in the masks of dropout, the losses, the figure at the end.
+
+Each is named where what it gives is what was answered; nothing has to be trained for that.
+"""
+
+import numpy as np
+
+from common.challenge.diagnosis import CAUSE, Finding
+from common.given import models
+from common.proof import masks
+from common.proof.dropout import SIGMAS
+from common.proof.reference import MULTIPLE
+
+EXACT = 1e-6  # of a figure; of a loss, as a part of it
+SCALE = 2e-3  # of what a mask multiplies by
+
+
+def findings(asked, arrays, answers, description, judged, alone):
+    """``Finding`` of each rung that failed, of those that are read so.
+
+    judged: the examiner's verdict. alone: whether nothing else is wrong, of which masks and losses
+    would show the effect.
+    """
+    found, readers = [], {"accuracy": _figure}
+    if alone:
+        readers.update(dropout=_dropout, trajectory=_losses)
+    for rung in judged["rungs"]:
+        if rung["passed"] is False and rung["rung"] in readers:
+            says = readers[rung["rung"]](asked, arrays, answers, description, judged)
+            known = rung["error"] and rung["tolerance"]
+            off = rung["error"] / rung["tolerance"] if known else np.inf
+            found += [Finding(CAUSE, rung["rung"], one, [], off, off) for one in says]
+    return found
+
+
+def _dropout(asked, arrays, answers, description, judged):
+    """What each layer keeps, and what it multiplies that by; else what the rung has seen first."""
+    entry = next(one for one in asked["models"] if one["name"] == "probe")
+    before = {tensor: arrays[name] for tensor, name in entry["weights"].items()}
+    try:
+        after = {tensor: answers["probe/after1/" + tensor] for tensor in before}
+        seen = masks.observe(before, after, {"one": 1, "all": 4}[asked["named"]["ties"]])
+    except (KeyError, ValueError):
+        return []
+    found = []
+    for number, mask in sorted(seen.layers.items()):
+        values = mask[~np.isnan(mask)]
+        kept = np.abs(values) > 1e-2
+        if not kept.any():
+            found.append("dropout %d keeps nothing" % number)
+            continue
+        says = _fraction(number, seen.rates, kept.mean(), np.median(values[kept]), kept.size)
+        found += [says] if says else []
+    first = next(rung["detail"] for rung in judged["rungs"] if rung["rung"] == "dropout")
+    return found or ([first] if first else [])
+
+
+def _fraction(number, rates, share, scale, n):
+    """In words, what a layer does that keeps this share and scales it so; "" if that is right."""
+    rate = rates[number]
+
+    def fits(keep, times):
+        spread = SIGMAS * np.sqrt(max(keep * (1 - keep), 1e-9) / n)
+        return abs(share - keep) <= spread and abs(scale - times) <= SCALE * times
+
+    if fits(1 - rate, 1 / (1 - rate)):
+        return ""
+    layer = "dropout %d " % number
+    if fits(1, 1):
+        return layer + "drops nothing in training"
+    if fits(rate, 1 / rate):
+        return layer + "takes the fraction to drop for the fraction to keep"
+    if fits(1 - rate, 1):
+        return layer + "does not scale what it keeps"
+    for other, its in sorted(rates.items()):
+        if fits(1 - its, 1 / (1 - its)):
+            return layer + "has the rate of dropout %d" % other
+    told = (layer, 1 - share, rate, scale, 1 / (1 - rate))
+    return "%sdrops %.3f, not %.3f, and scales by %.4f, not %.4f" % told
+
+
+def _losses(asked, arrays, answers, description, judged):
+    """In what relation the losses stand to the right ones."""
+    exact = np.array(judged["losses"].get("reference", ()))
+    names = [
+        action["answer"]
+        for entry in asked["models"]
+        if entry["name"] == "recipe"
+        for action in entry["do"]
+        if "answer" in action and "train" in action
+    ]
+    if not all(name in answers for name in names) or not len(exact):
+        return []
+    passes = [answers[name] for name in names]
+    ours = np.concatenate(passes)
+    rounded = np.array(judged["losses"]["reference_float32"])
+    allowed = MULTIPLE * np.maximum.accumulate(abs(rounded - exact)) + EXACT * abs(exact)
+    split = np.split(exact, np.cumsum([len(one) for one in passes])[:-1])
+    means = np.concatenate([one.cumsum() / np.arange(1, len(one) + 1) for one in split])
+    size = description.hp.batch_size
+    for says, wrong in (
+        ("the losses are the mean of the pass so far (Keras's logs)", means),
+        ("the losses are sums over the batch", exact * size),
+        ("the losses are those of the next step", np.append(exact[1:], np.nan)),
+        ("the losses are those of the step before", np.append(np.nan, exact[:-1])),
+        ("the losses are in bits, not in nats", exact / np.log(2)),
+    ):
+        factor = max(1, np.nanmax(abs(wrong)) / abs(exact).max())
+        known = ~np.isnan(wrong)
+        if (abs(ours - wrong)[known] <= factor * allowed[known]).all():
+            return [says]
+    if (abs(ours - exact) <= allowed + 2.0**-7 * abs(exact)).all():
+        bits = np.ascontiguousarray(ours, np.float32).view(np.int32)
+        if not (bits & 0xFFFF).any():
+            return ["the losses have the digits of bfloat16 only"]
+        if np.array_equal(ours, np.float16(ours)):
+            return ["the losses have the digits of float16 only"]
+    return []
+
+
+def _figure(asked, arrays, answers, description, judged):
+    """What is counted in place of what should be."""
+    figure = answers.get(asked["evaluate"]["answer"])
+    if figure is None:
+        return []
+    outputs = arrays[asked["evaluate"]["scores"]]
+    targets = arrays[asked["evaluate"]["targets"]]
+    known = _of_classes if description.task is models.CLASSES else _of_values
+    right, *wrong = known(np.float64(outputs), targets)
+    for says, value in wrong:
+        if abs(figure - right[1]) > EXACT and abs(figure - value) <= EXACT * max(1, abs(value)):
+            return ["evaluation: " + says]
+    return []
+
+
+def _of_classes(scores, labels):
+    ranked = scores.argsort(1)[:, ::-1]
+    right = ranked[:, 0] == labels
+    half = len(labels) // 2
+    found = [("right", right.mean())]
+    for k in (2, 3, 5):
+        share = (ranked[:, :k] == labels[:, None]).any(1).mean()
+        found.append(("a label among the %d highest scores counts" % k, share))
+    return found + [
+        ("labels begin at 1 where they are compared", (ranked[:, 0] == labels + 1).mean()),
+        ("only the first half of the rows counts", right[:half].mean()),
+        ("the rows that are wrong are counted", 1 - right.mean()),
+        ("it is told in percent", 100 * right.mean()),
+        ("the rows are counted, not their share", right.sum()),
+    ]
+
+
+def _of_values(values, targets):
+    difference = values - targets
+    half = len(values) // 2
+    return [
+        ("right", np.sqrt((difference**2).mean())),
+        ("there is no root of the mean square", (difference**2).mean()),
+        ("it is the mean of absolute differences", abs(difference).mean()),
+        ("only the first half of the rows counts", np.sqrt((difference[:half] ** 2).mean())),
+    ]

@@ -1,0 +1,174 @@
+"""What goes wrong in an LSTM, as changes to that of the NumPy module."""
+
+import itertools
+
+import numpy as np
+
+from common.challenge.causes import Cause, layers, only, with_network, with_weights
+from common.challenge.updates import above, adam, with_rule
+from common.proof.contract import replaced
+
+GATES = ("input", "forget", "cell", "output")
+
+
+class Kept(layers.LSTM):
+    """A sequence begins with the state that the last one of the same batch size left."""
+
+    def forward(self, x, training, state=None):
+        last = getattr(self, "state", None)
+        if state is None and last is not None and len(last[0]) == len(x):
+            state = last
+        return super().forward(x, training, state)
+
+
+class Forgetful(layers.LSTM):
+    """A chunk of a training sequence begins with zeros."""
+
+    def forward(self, x, training, state=None):
+        if not training:
+            return super().forward(x, training, state)
+        found, steps = [], []
+        for first in range(0, x.shape[1], self.chunk):
+            found.append(super().forward(x[:, first : first + self.chunk], training))
+            steps += self.steps
+        self.steps = steps
+        return np.concatenate(found, 1)
+
+
+def _made(kind):
+    """``with_network`` of an LSTM of another kind."""
+
+    def changed(settings, network):
+        return [
+            kind(settings, one.name, one.chunk) if isinstance(one, layers.LSTM) else one
+            for one in network
+        ]
+
+    return with_network(changed)
+
+
+def _lstm(name, w):
+    return name.startswith("lstm.")
+
+
+def _quarters(change):
+    """A change of (4, units, ...), for ``only``."""
+    return lambda w: change(w.reshape((4, -1) + w.shape[1:])).reshape(w.shape)
+
+
+def _orders():
+    """Gates that stand in another order, or between one another."""
+    for order in itertools.permutations(range(4)):
+        if order != (0, 1, 2, 3):
+            back = np.argsort(order)
+            yield Cause(
+                "the gates stand in the order %s" % ", ".join(GATES[gate] for gate in order),
+                with_weights(
+                    only(_lstm, _quarters(lambda w, b=back: w[b])),
+                    only(_lstm, _quarters(lambda w, o=list(order): w[o])),
+                ),
+            )
+    yield Cause(
+        "the gates stand between one another: unit by unit, not gate by gate (Chainer)",
+        with_weights(
+            only(_lstm, lambda w: w.reshape((-1, 4) + w.shape[1:]).swapaxes(0, 1).reshape(w.shape)),
+            only(_lstm, lambda w: w.reshape((4, -1) + w.shape[1:]).swapaxes(0, 1).reshape(w.shape)),
+        ),
+    )
+
+
+def _bias(name, w):
+    return name == "lstm.bias"
+
+
+def _forget(change):
+    def changed(w):
+        w = w.copy()
+        w[5:10] += np.float32(change)
+        return w
+
+    return only(_bias, changed)
+
+
+def _running(change):
+    """A cause's ``make``: ``change(x, values, advance, state)`` gives the free-running values."""
+
+    def make(module):
+        def predict(model, x):
+            values, steps = module.predict(model, x), x.shape[1]
+            return np.concatenate([values[:, :steps], change(module, model, values, steps)], 1)
+
+        return replaced(module, predict=predict)
+
+    return make
+
+
+def _state_lost(module, model, values, steps):
+    """Free-running begins from zeros."""
+    again = module.predict(model, np.ascontiguousarray(values[:, steps - 1 : -1]))
+    return again[:, :steps]
+
+
+def _held(module, model, values, steps):
+    """The last value is repeated."""
+    return np.repeat(values[:, steps - 1 : steps], steps, 1)
+
+
+def network():
+    """Causes of other values."""
+    recurrent = only(
+        lambda name, w: name == "lstm.recurrent.weight", _quarters(lambda w: w.swapaxes(1, 2))
+    )
+    found = list(_orders()) + [
+        Cause("each gate's recurrent matrix is transposed", with_weights(recurrent, recurrent)),
+        Cause(
+            "the LSTM's bias is halved: of two biases that are added one was left at 0",
+            with_weights(only(_bias, lambda w: w / 2), lambda name, w: w),
+        ),
+        Cause(
+            "the LSTM's bias counts twice: it was put into both of two that are added",
+            with_weights(only(_bias, lambda w: 2 * w), only(_bias, lambda w: w / 2)),
+        ),
+        Cause(
+            "1 is added to the forget gate's bias (the initial one of Keras and TensorFlow)",
+            with_weights(_forget(1), lambda name, w: w),
+        ),
+        Cause(
+            "1 is added to the forget gate's bias in each pass (TensorFlow 1's forget_bias)",
+            with_weights(_forget(1), _forget(-1)),
+        ),
+        Cause("the state is lost before running free", _running(_state_lost)),
+        Cause("running free repeats the last value", _running(_held)),
+    ]
+    return found
+
+
+@above
+def _twice(rule):
+    """``rule`` whose update of the LSTM's bias is made twice."""
+
+    def other(hp, step, weights, gradients, state):
+        found = rule(hp, step, weights, gradients, state)
+        return dict(found, **{"lstm.bias": 2 * found["lstm.bias"]})
+
+    return other
+
+
+def _whole(settings, network):
+    for layer in network:
+        if isinstance(layer, layers.LSTM):
+            layer.chunk = 10**6
+    return network
+
+
+def training(rule=None):
+    """Causes of other updates."""
+    return [
+        Cause("the gradient is not truncated: it goes back over all steps", with_network(_whole)),
+        Cause("in training each chunk of a sequence begins with zeros", _made(Forgetful)),
+        Cause("a sequence begins with the state that the last batch left", _made(Kept)),
+        Cause(
+            "two biases are trained, which are added: their sum moves twice as far",
+            with_rule(_twice(rule or adam)),
+        ),
+    ]
