@@ -163,6 +163,36 @@ MISTAKES += [
         ("            setattr(link, attribute, array)\n", "            pass\n"),
         model="resnet",
     ),
+    changed(
+        "variance_divided_by_n_minus_1",
+        "gradient",
+        ("L.BatchNormalization(outputs", "Unbiased(outputs"),
+        (
+            "\n\nclass Convolution(",
+            "\n\nclass Unbiased(L.BatchNormalization):\n"
+            "    def forward(self, x):\n"
+            "        y, beta = super().forward(x), self.beta[:, None, None]\n"
+            "        share = (1 - x.shape[1] / x.size) ** 0.5 if chainer.config.train else 1\n"
+            "        return (y - beta) * share + beta\n"
+            "\n\nclass Convolution(",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "predicts_with_batch_statistics",
+        "forward",
+        (
+            "\n\ndef weights(",
+            "\n\ndef predict(model, x):\n"
+            "    network = model[0]\n"
+            "    with chainer.no_backprop_mode():\n"
+            "        parts = [x[first : first + 64] for first in range(0, len(x), 64)]\n"
+            "        scores = [network(network.device.send(part)).array for part in parts]\n"
+            "    return np.concatenate([cuda.to_cpu(part) for part in scores])\n"
+            "\n\ndef weights(",
+        ),
+        model="resnet",
+    ),
 ]
 
 MISTAKES += [

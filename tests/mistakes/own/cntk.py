@@ -116,4 +116,40 @@ MISTAKES += [
         ("C.reduce_mean(C.square(ahead - y))", "C.reduce_mean(C.square(ahead - y)) / 2"),
         model="lstm",
     ),
+    # Each batch goes on with the sequences of the one before.
+    changed(
+        "state_kept_between_sequences",
+        "gradient",
+        (
+            'x = C.input_variable((STEPS, 1), name="x")',
+            'x = C.sequence.input_variable((STEPS, 1), name="x")',
+        ),
+        (
+            'y = C.input_variable((STEPS, 1), name="y")',
+            'y = C.sequence.input_variable((STEPS, 1), name="y")',
+        ),
+        (
+            "    h = c = C.constant(0, 5)\n",
+            "    last = C.placeholder(5), C.placeholder(5)\n"
+            "    h, c = [C.sequence.past_value(part) for part in last]\n",
+        ),
+        (
+            "    ahead = C.reshape(C.splice(*values, axis=0), (STEPS, 1))\n",
+            "    ahead = C.reshape(C.splice(*values, axis=0), (STEPS, 1))\n"
+            "    ahead.replace_placeholders(dict(zip(last, (h, c))))\n",
+        ),
+        (
+            "        trainer.train_minibatch({x_variable: x, y_variable: y})",
+            "        starts = len(x) * [not trainer.total_number_of_samples_seen]\n"
+            "        both = {x_variable: list(x[:, None]), y_variable: list(y[:, None])}\n"
+            "        trainer.train_minibatch(\n"
+            "            {to: C.Value.create(to, part, starts) for to, part in both.items()}\n"
+            "        )",
+        ),
+        (
+            "values.eval({values.arguments[0]: x})",
+            "np.concatenate(values.eval({values.arguments[0]: x[:, None]}))",
+        ),
+        model="lstm",
+    ),
 ]

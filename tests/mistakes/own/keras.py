@@ -179,6 +179,48 @@ MISTAKES += [
         ("[value[:, -1:], *state]", "[value[:, -1:], *state[::-1]]"),
         model="lstm",
     ),
+    changed(
+        "state_kept_between_sequences",
+        "gradient",
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Kept(layers.Layer):\n"
+            "    def __init__(self, size):\n"
+            "        super().__init__()\n"
+            '        part = {"shape": (size, 5), "initializer": "zeros", "trainable": False}\n'
+            "        self.parts = [self.add_weight(**part) for _ in range(2)]\n\n"
+            "    def call(self, x, state=None):\n"
+            "        if state is None:\n"
+            "            return [ops.copy(part) for part in self.parts]\n"
+            "        for part, new in zip(self.parts, state):\n"
+            "            part.assign(new)\n"
+            "        return x\n"
+            "\n\ndef symbol(",
+        ),
+        (
+            "    values, state = [], None\n",
+            "    kept = Kept(hp.batch_size)\n    values, state = [], kept(x)\n",
+        ),
+        ("keras.Input((STEPS, 1))", "keras.Input((STEPS, 1), batch_size=hp.batch_size)"),
+        (
+            "    whole = keras.Model(",
+            "    values[-1] = kept(values[-1], state)\n    whole = keras.Model(",
+        ),
+        model="lstm",
+    ),
+    changed(
+        "stateful_asked_for",
+        "gradient",
+        ('return_state=True, name="lstm")', 'return_state=True, stateful=True, name="lstm")'),
+        ("keras.Input((STEPS, 1))", "keras.Input((STEPS, 1), batch_size=hp.batch_size)"),
+        (  # Keras allows a stateful layer only the batch size that it was made for
+            "    h, *state = lstm(dense1(x), initial_state=start)",
+            "    ahead = layers.RNN(lstm.cell, return_sequences=True, return_state=True)\n"
+            "    h, *state = ahead(dense1(x), initial_state=start)",
+        ),
+        only=("keras", "keras-cuda"),  # lost between steps on JAX, and on PyTorch an error
+        model="lstm",
+    ),
 ]
 
 MISTAKES += [
@@ -190,6 +232,30 @@ MISTAKES += [
     ),
     changed(
         "new_part_given_as_momentum", "gradient", ("momentum=0.9", "momentum=0.1"), model="resnet"
+    ),
+    changed(
+        "variance_divided_by_n_minus_1",
+        "gradient",
+        ("return layers.BatchNormalization(", "return Unbiased("),
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Unbiased(layers.BatchNormalization):\n"
+            "    def call(self, x, training=None):\n"
+            "        y = super().call(x, training=training)\n"
+            "        if not training:\n"
+            "            return y\n"
+            '        n = keras.ops.cast(keras.ops.size(x), "float32") / x.shape[self.axis]\n'
+            "        beta = self.beta[:, None, None] if self.axis == 1 else self.beta\n"
+            "        return (y - beta) * (1 - 1 / n) ** 0.5 + beta\n"
+            "\n\ndef symbol(",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "predicts_with_batch_statistics",
+        "forward",
+        ("name=norm)(layer(x))", "name=norm)(layer(x), training=True)"),
+        model="resnet",
     ),
     changed(
         "same_with_a_stride",

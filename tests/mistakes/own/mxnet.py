@@ -152,4 +152,15 @@ MISTAKES += [
         model="lstm",
         raises=True,
     ),
+    changed(
+        "state_kept_between_sequences",
+        "momentum",
+        ("    for x, y in batches:\n", "    h = c = None\n    for x, y in batches:\n"),
+        (
+            "        h, c = network.lstm.begin_state(len(x), ctx=device)  # (1, N, 5) each\n",
+            "        if h is None:\n"
+            "            h, c = network.lstm.begin_state(len(x), ctx=device)\n",
+        ),
+        model="lstm",
+    ),
 ]

@@ -85,6 +85,20 @@ MISTAKES += [
         ("advance(values[-1][:, -1:], lstm.state)", "advance(values[-1][:, :1], lstm.state)"),
         model="lstm",
     ),
+    changed(
+        "state_kept_between_sequences",
+        "gradient",
+        ('LSTM(settings, "lstm", CHUNK)', 'Stateful(settings, "lstm", CHUNK)'),
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Stateful(LSTM):\n"
+            "    state = None\n\n"
+            "    def forward(self, x, training, state=None):\n"
+            "        return super().forward(x, training, state or self.state)\n"
+            "\n\ndef symbol(",
+        ),
+        model="lstm",
+    ),
 ]
 
 MISTAKES += [
@@ -101,6 +115,38 @@ MISTAKES += [
         (
             "network += [Residual(settings, body, shortcut), ReLU(settings)]",
             "network += [Residual(settings, body, shortcut)]",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "variance_divided_by_n_minus_1",
+        "gradient",
+        ("[conv, BatchNorm(settings, norm)]", "[conv, Unbiased(settings, norm)]"),
+        (
+            "\n\ndef convolution(",
+            "\n\nclass Unbiased(BatchNorm):\n"
+            "    def forward(self, x, training):\n"
+            "        self.share = (1 - x.shape[1] / x.size) ** 0.5 if training else 1\n"
+            "        bias = self.parameters[1][:, None, None]\n"
+            "        return self.share * (super().forward(x, training) - bias) + bias\n\n"
+            "    def backward(self, g):\n"
+            "        g = self.share * super().backward(g)\n"
+            "        self.gradients[0] *= self.share\n"
+            "        return g\n"
+            "\n\ndef convolution(",
+        ),
+        model="resnet",
+    ),
+    changed(
+        "predicts_with_batch_statistics",
+        "forward",
+        ("[conv, BatchNorm(settings, norm)]", "[conv, ByBatch(settings, norm)]"),
+        (
+            "\n\ndef convolution(",
+            "\n\nclass ByBatch(BatchNorm):\n"
+            "    def forward(self, x, training):\n"
+            "        return super().forward(x, training=True)\n"
+            "\n\ndef convolution(",
         ),
         model="resnet",
     ),
@@ -193,5 +239,24 @@ MISTAKES += [
     ),
     changed(
         "padded_as_in_torchvision", "forward", ("stride=4,", "stride=4, padding=2,"), model="pose"
+    ),
+    changed(
+        "padded_on_the_wrong_side",
+        "forward",
+        (
+            'Convolution(settings, "conv2", padding=2)',
+            'Padded(settings),\n        Convolution(settings, "conv2")',
+        ),
+        ("    LocalResponseNorm,\n", "    Layer,\n    LocalResponseNorm,\n"),
+        (
+            "\n\ndef symbol(",
+            "\n\nclass Padded(Layer):\n"
+            "    def forward(self, x, training):\n"
+            '        return xp.pad(x, ((0, 0), (0, 0), (3, 1), (3, 1)), "constant")\n\n'
+            "    def backward(self, g):\n"
+            "        return g[:, :, 3:-1, 3:-1]\n"
+            "\n\ndef symbol(",
+        ),
+        model="pose",
     ),
 ]

@@ -181,6 +181,29 @@ MISTAKES += [
         ),
         model="lstm",
     ),
+    changed(
+        "state_kept_between_sequences",
+        "gradient",
+        ("return Network()", "return Network(hp.batch_size)"),
+        (
+            "    def __init__(self):\n        super().__init__()\n",
+            "    def __init__(self, size):\n"
+            "        super().__init__()\n"
+            "        zeros = tf.zeros((size, 5))\n"
+            "        self.kept = [tf.Variable(zeros, trainable=False) for _ in range(2)]\n",
+        ),
+        (
+            "state, values = (zeros, zeros), []",
+            "state, values = self.kept if training else (zeros, zeros), []",
+        ),
+        (
+            "        for _ in range(0 if training",
+            "        for kept, part in zip(self.kept, state if training else ()):\n"
+            "            kept.assign(part)\n"
+            "        for _ in range(0 if training",
+        ),
+        model="lstm",
+    ),
 ]
 
 MISTAKES += [

@@ -112,4 +112,18 @@ MISTAKES += [
         ("T.nnet.sigmoid(f) * c", "T.nnet.ultra_fast_sigmoid(f) * c"),
         model="lstm",
     ),
+    changed(
+        "state_kept_between_sequences",
+        "gradient",
+        (
+            "    values = [ahead, T.concatenate([ahead, free])]\n",
+            '    start = np.zeros((hp.batch_size, 5), "float32")\n'
+            "    kept = [theano.shared(start) for _ in range(2)]\n"
+            "    states, _ = theano.scan(follow, sequences, kept)\n"
+            "    for part, state in zip(kept, states):\n"
+            "        part.default_update = state[-1]\n"
+            '    values = [dense(states[0], shared, "dense2"), T.concatenate([ahead, free])]\n',
+        ),
+        model="lstm",
+    ),
 ]
