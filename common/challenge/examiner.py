@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from common.challenge.script import Stale
 from common.host.errors import InputError
 from common.proof import probes
 from common.proof.check import Check
@@ -33,7 +34,7 @@ class Examiner(Certifier):
         self.module.interlude(model, x)
 
     def _raised(self, error):
-        if isinstance(error, InputError):
+        if isinstance(error, Stale):
             raise error
         if isinstance(error, NotAnswered):
             self.module.missing.append(str(error))  # in each rung that stops at it

@@ -8,8 +8,7 @@ import numpy as np
 
 from common.challenge import script as scripts
 from common.challenge.examiner import NotAnswered
-from common.challenge.script import STALE
-from common.host.errors import InputError
+from common.challenge.script import Stale
 
 JUDGED_ALONE = ("gradient/", "bright/", "momentum/", "recipe/losses", "evaluate")  # answers
 
@@ -27,7 +26,7 @@ class Model:
             if kind in action:
                 self.action = number
                 return action
-        raise InputError(STALE)
+        raise Stale()
 
 
 class Replay:
@@ -57,7 +56,7 @@ class Replay:
 
     def _check(self, name, array):
         if not np.array_equal(self.arrays[name], array):
-            raise InputError(STALE)
+            raise Stale()
 
     def configure(self, lane, threads, seed):
         layout = "NTC" if len(self.description.observation) == 2 else "NCHW"
@@ -84,7 +83,7 @@ class Replay:
             ):
                 self.built.add(entry["name"])
                 return Model(entry)
-        raise InputError(STALE)
+        raise Stale()
 
     def train(self, model, batches):
         batches = list(batches)

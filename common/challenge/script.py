@@ -38,6 +38,13 @@ DIAGNOSED = ("gradient", "bright", "momentum")  # models that the diagnosis look
 STALE = "the challenge was written by another version of this project"
 
 
+class Stale(InputError):
+    """A challenge that asks for something else than the rungs do."""
+
+    def __init__(self):
+        super().__init__(STALE)
+
+
 class Arrays(OrderedDict):
     """{name: array}; an array that is there already keeps its first name."""
 

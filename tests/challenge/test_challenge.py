@@ -79,6 +79,41 @@ def test_a_part_is_judged_and_the_rest_is_told(folder, right, part, rung, capsys
     assert "not answered: " in capsys.readouterr().out
 
 
+def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
+    with np.load(str(right)) as archive:
+        answers = {name: archive[name] for name in archive.files if name.startswith("momentum/")}
+    first, *_, last = [name for name in answers if name.startswith("momentum/after")]
+    del answers[first]
+    answers[last] = answers[last] + np.float32(0.01)
+    files.write(str(right.parent / "part.npz"), answers)
+    found, verdicts = judged(folder, right.parent / "part.npz", 3)
+    assert verdicts["momentum"] is False
+    (rung,) = [rung for rung in found["rungs"] if rung["rung"] == "momentum"]
+    assert rung["missing"] == [first]
+    assert "unknown, first seen in three steps" in capsys.readouterr().out
+
+
+def test_a_verdict_is_strict_json(folder, right, tmp_path):
+    with np.load(str(right)) as archive:
+        answers = {name: archive[name] for name in archive.files}
+    answers = {name: np.full_like(array, np.nan) for name, array in answers.items()}
+    files.write(str(tmp_path / "nan.npz"), answers)
+    judged(folder, tmp_path / "nan.npz", 3)
+
+    def no_number(text):
+        raise ValueError(text)
+
+    json.loads((folder.parent / "verdict.json").read_text(), parse_constant=no_number)
+
+
+def test_sequences_are_asked_for_and_judged(tmp_path, capsys):
+    folder, answer = tmp_path / "lstm", tmp_path / "answer.npz"
+    assert command("write", folder, "--model", "lstm") == 0
+    assert command("answer", folder, "numpy", answer) == 0
+    assert command("check", folder, answer) == 0
+    assert "7 of 7 rungs proven" in capsys.readouterr().out
+
+
 def losses(answer, name):
     """The losses of a model in an answer."""
     with np.load(str(answer)) as archive:
@@ -182,11 +217,43 @@ def test_bad_input_is_one_line(arguments, line, tmp_path, monkeypatch, capsys):
     assert [one.name for one in tmp_path.iterdir()] == ["something"]
 
 
-def test_a_challenge_of_another_version_is_told(folder, right, tmp_path, capsys):
+def other_rate(asked):
+    asked["models"][1]["hyperparameters"]["learning_rate"] = 0.5
+
+
+def other_images(asked):
+    asked["chosen"]["gradient"] = asked["chosen"]["gradient"][::-1]
+
+
+@pytest.mark.parametrize(
+    "spoil, line",
+    [
+        (other_rate, "written by another version of this project"),
+        (other_images, "written by another version of this project"),
+        (lambda asked: asked.update(schema=1), "written by another version of this project"),
+        (lambda asked: asked.clear(), "no challenge's script: 'schema' is a required property"),
+        (lambda asked: asked.pop("models"), "'models' is a required property"),
+        (lambda asked: asked["models"].pop(1), "there is no model gradient"),
+        (lambda asked: asked["named"].clear(), "what is named must be ties, "),
+        (lambda asked: asked["named"].update(ties="some"), "ties is one or all"),
+        (lambda asked: asked["models"][0]["hyperparameters"].clear(), "other hyperparameters"),
+        (lambda asked: asked["models"][0]["hyperparameters"].update(dropout=1), "of another form"),
+        (lambda asked: asked["models"][0]["weights"].clear(), "are no weights conv1.weight"),
+        (lambda asked: asked["models"][0]["do"].insert(0, {"predict": "x"}), "'x' is no array"),
+        (lambda asked: asked["models"][0]["do"].insert(0, 1), "is not valid"),
+        (lambda asked: asked["arrays"].update(more=[1]), "more is not there"),
+        (lambda asked: asked["chosen"].update(gradient=[10**6]), "there is no image 1000000"),
+        (lambda asked: asked["chosen"].update(gradient=[]), "[] "),
+        (lambda asked: asked.update(model="alexnet9"), "unknown model 'alexnet9'"),
+    ],
+)
+def test_a_challenge_that_is_spoilt_is_one_line(folder, right, spoil, line, tmp_path, capsys):
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     asked = json.loads((tmp_path / "challenge.json").read_text())
-    asked["models"][1]["hyperparameters"]["learning_rate"] = 0.5
+    spoil(asked)
     (tmp_path / "challenge.json").write_text(json.dumps(asked))
     assert command("check", tmp_path, right) == 2
-    assert "written by another version of this project" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    errors = [text for text in error.splitlines() if text.startswith("error: ")]
+    assert len(errors) == 1 and line in errors[0], error
