@@ -42,11 +42,16 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM; it takes the same way through the code as Ctrl-C."""
 
 
-def whole_number(text):
-    """An option's value that must be 1 or more."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("%r is not a whole number of 1 or more" % text)
+def whole_number(text, least=1):
+    """An option's value that must be ``least`` or more."""
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError("%r is not a whole number of %d or more" % (text, least))
     return int(text)
+
+
+def count(text):
+    """An option's value that may be 0."""
+    return whole_number(text, least=0)
 
 
 def thread_count(text):

@@ -278,20 +278,30 @@ class Certifier:
         return Check(what, distance(exact, scores), MULTIPLE * allowed)
 
     def _first_layer_off(self, images):
-        """Name the first layer whose real weights, with all behind it passing through, are off."""
-        for layer in [None] + list(probes.layers(self.model)):
+        """Name the first layer whose real weights, with all behind it passing through, are off.
+
+        Found by halves: what is off with the real weights of one layer is off with those of more.
+        """
+
+        def off(layer):
             weights = probes.up_to(self.model, layer, self.oracle.biased)
-            exact, allowed = self.oracle.scores(None, weights, images)
+            exact, allowed = self.oracle.scores("up to %s" % layer, weights, images)
             scores = self._scores(self._build(self.oracle.gradient_hp, weights), images)
-            if not self._scores_check("", exact, allowed, scores).passed:
-                if layer is None:
-                    return (
-                        "already off with weights that only pass the image through: look at "
-                        "padding, pooling, the flatten order, height and width, an activation "
-                        "behind the last layer"
-                    )
-                return "the first layer off is %s" % layer
-        return "every layer is right on 64 images; are all rows there, and in their order?"
+            return not self._scores_check("", exact, allowed, scores).passed
+
+        layers = list(probes.layers(self.model))
+        if off(None):
+            return (
+                "already off with weights that only pass the image through: look at padding, "
+                "pooling, the flatten order, height and width, an activation behind the last layer"
+            )
+        if not off(layers[-1]):
+            return "every layer is right on 64 images; are all rows there, and in their order?"
+        right, wrong = -1, len(layers) - 1
+        while wrong - right > 1:
+            middle = (right + wrong) // 2
+            right, wrong = (right, middle) if off(layers[middle]) else (middle, wrong)
+        return "the first layer off is %s" % layers[wrong]
 
     def gradient(self):
         """Every weight after a step, after one without gradient, after one on bright images.

@@ -76,7 +76,9 @@ def summary(result, model, path):
         error = result["rms_error"]
         told = (error["one_step_ahead"], error["free_running"], error["of_the_mean"])
         lines.append("error        %.4f one step ahead, %.4f free-running; the mean's: %.4f" % told)
-    if proof["passed"]:  # no time without the proof that the right thing was timed
+    if (
+        proof["passed"] and "step" in times
+    ):  # no time without the proof that the right thing was timed
         step = times["step"]
         spread = tuple(1000 * seconds for seconds in [step["median"]] + step["quartiles"])
         whole = (times["train"], times["first_step"])
@@ -89,7 +91,8 @@ def summary(result, model, path):
         lines.append(line)
     if result["peak_memory_bytes"]:
         lines.append("memory       %.2f GB at its peak" % (result["peak_memory_bytes"] / 1e9))
-    lines.append("result file  %s" % shown(path))
+    if path:
+        lines.append("result file  %s" % shown(path))
     return "\n".join(lines)
 
 

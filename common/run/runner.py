@@ -35,7 +35,9 @@ def parse(arguments):
     parser.add_argument("name", help="the framework: " + known)
     parser.add_argument("--model", choices=list(models.ALL), default="cnn", help="the network")
     parser.add_argument("--data", default="auto", metavar="auto|synthetic|PATH", help="its images")
-    parser.add_argument("--epochs", type=number, metavar="N", help="passes over the images")
+    parser.add_argument(
+        "--epochs", type=commands.count, metavar="N", help="passes over the images; 0: none"
+    )
     parser.add_argument("--lane", choices=contract.LANES, default="same", help="the settings")
     parser.add_argument("--seed", type=int, default=0, help="of weights, batches and dropout")
     parser.add_argument(
@@ -51,6 +53,8 @@ def parse(arguments):
     parser.add_argument("--save-scores", metavar="OUT.npz", help="test scores, one array")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
+    if options.epochs == 0 and options.out:
+        raise InputError("--out: without training there is no result file; use --save-scores")
     if not 0 <= options.seed < 2**32:
         raise InputError("argument --seed: %d is not between 0 and 2**32 - 1" % options.seed)
     return options
@@ -58,14 +62,17 @@ def parse(arguments):
 
 def recipe(options, model, device):
     """Fill in the epochs and training images that were not given; return what the recipe is."""
-    if options.epochs and options.train_images:
+    asked = [one for one in (options.epochs, options.train_images) if one is not None]
+    if options.epochs == 0:
+        kind = "no training, as asked for"
+    elif len(asked) == 2:
         kind = "as asked for"
-    elif options.epochs or options.train_images:
+    elif asked:
         kind = "as asked for, the rest as in the whole recipe"
     else:
         kind = "quick, because there is no GPU" if device == "cpu" else "whole"
     train_images, epochs = model.quick if kind.startswith("quick") else model.whole
-    options.epochs = options.epochs or epochs
+    options.epochs = epochs if options.epochs is None else options.epochs
     options.train_images = options.train_images or train_images
     return kind
 
@@ -106,8 +113,10 @@ def run(options):
     dataset = take(description.data(options.data), options.train_images, options.test_images, noun)
     batches.order(options.train_images, hp.batch_size, options.seed, 0, noun)  # enough for a batch?
     facts, versions = machine.facts(), machine.versions(framework.package)
-    path = options.out or result_path(options, dataset, facts)
-    files.check_writable(path)
+    path = None  # nothing is timed without training
+    if options.epochs:
+        path = options.out or result_path(options, dataset, facts)
+        files.check_writable(path)
     version = versions["framework"]
     console.announce(
         framework,
@@ -156,7 +165,7 @@ def run(options):
             raise clocks.Stop(why)
         # Masks hide the gradient, and a deep network always stands on some edge.
         followed = "momentum" in description.traits and "batchnorm" not in description.traits
-        if followed and not any(hp.dropout):
+        if losses and followed and not any(hp.dropout):
             result["late_updates"] = updates.after_run(
                 description, module, settings, hp, model, len(losses)
             )
@@ -170,9 +179,10 @@ def run(options):
         commands.ignore_signals()
         why = "%s after %d steps" % (commands.reason(stop), len(losses))
         kept = write_stopped(path, options, result, why, losses)
-        stop.args = ("%s; losses in %s" % (why, console.shown(kept)),)
+        stop.args = ("%s; losses in %s" % (why, console.shown(kept)) if kept else why,)
         raise stop
-    results.write(path, result)
+    if path:
+        results.write(path, result)
     if options.save_weights:
         canonical.save(description, options.save_weights, trained)
     if options.save_scores:
@@ -183,10 +193,12 @@ def run(options):
 
 
 def write_stopped(path, options, result, why, losses):
-    """Write what is known of a run that was stopped; the path of the file.
+    """Write what is known of a run that was stopped, if it trained; the path of the file.
 
     Beside the result file, unless that was named: an earlier run may have finished and written it.
     """
+    if path is None:
+        return None
     result.update(status="stopped", error=why, losses=losses)
     if not options.out:
         path = path[: -len(".json")] + "-stopped.json"
@@ -219,9 +231,9 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     description = models.find(options.model)
     figures = measures.measure(module, description.task, outputs, dataset.test_labels)
 
-    times = clocks.summary(passes, hp.batch_size)
+    times = clocks.summary(passes, hp.batch_size) if passes else {}
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
-    if settings["device"] == "cpu":
+    if passes and settings["device"] == "cpu":
         forward, first = description.multiply_adds
         operations = times["images_per_second"] * 2 * (3 * forward - first)
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)

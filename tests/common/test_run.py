@@ -201,6 +201,21 @@ def test_scores_of_other_weights_stop_the_run(out, monkeypatch, capsys):
     assert read(out)["status"] == "stopped"
 
 
+def test_without_training_weights_are_taken_over_and_judged(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "result_path", None)  # nothing asks for one
+    given, kept, told = (str(tmp_path / name) for name in ("given.npz", "kept.npz", "told.npz"))
+    weights = MLP.initialize(MLP.shapes, 5)
+    canonical.save(MLP, given, weights)
+    arguments = ["--weights", given, "--save-weights", kept, "--save-scores", told]
+    assert main(["numpy"] + QUICK + ["--epochs", "0"] + arguments) == 0
+    for name, w in canonical.load(MLP, kept).items():
+        assert np.array_equal(w, weights[name])
+    with np.load(told) as archive:
+        assert archive["scores"].shape == (70, 10)
+    text = capsys.readouterr().out
+    assert "accuracy  " in text and "step  " not in text and "result file" not in text
+
+
 def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):
     options, path = runner.parse(["numpy"]), str(tmp_path / "numpy-same.json")
     for text, file in [("finished", path), ("stopped", str(tmp_path / "numpy-same-stopped.json"))]:
@@ -300,7 +315,8 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["tensorfow"], "unknown framework 'tensorfow'; known: numpy"),
         ([], "the following arguments are required: name"),
         (["numpy", "@/no/such/options.txt"], "/no/such/options.txt"),
-        (["numpy", "--epochs", "0"], "--epochs: '0' is not a whole number of 1 or more"),
+        (["numpy", "--epochs", "-1"], "--epochs: '-1' is not a whole number of 0 or more"),
+        (["numpy", "--epochs", "0", "--out", "x.json"], "without training there is no result"),
         (["numpy", "--epochs", "two"], "--epochs: 'two' is not a whole number"),
         (["numpy", "--train-images", "-5"], "--train-images"),
         (["numpy", "--seed", "-1"], "--seed: -1"),
