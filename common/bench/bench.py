@@ -20,7 +20,7 @@ import numpy as np
 import psutil
 
 import frameworks
-from common.bench import against, compare, remote
+from common.bench import against, compare, remote, scaling
 from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
@@ -40,8 +40,17 @@ def parse(arguments):
     """The command line's options; InputError where it is off."""
     parser = commands.OneLineParser(prog="python -m common.bench", description=__doc__)
     number, cores = commands.whole_number, machine.usable_cores()
-    parser.add_argument("contenders", nargs="*", metavar="NAME[:LANE]", help="both lanes if none")
+    parser.add_argument(
+        "contenders", nargs="*", metavar="NAME[:LANE[@BATCH]]", help="both lanes if none"
+    )
     parser.add_argument("--baseline", metavar="NAME:LANE", help="by default the first contender")
+    parser.add_argument(
+        "--batch-sizes",
+        type=number,
+        nargs="+",
+        metavar="N",
+        help="each contender with each of these, and a fit of time per step and per image",
+    )
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parser.add_argument(
@@ -67,6 +76,12 @@ def parse(arguments):
     if options.earlier and not options.contenders:
         options.contenders = list(options.earlier["contenders"])
     contenders = [one for text in options.contenders for one in lanes(text, options.model)]
+    if options.batch_sizes:
+        contenders = [
+            "%s@%d" % (one.split("@")[0], size)
+            for one in contenders
+            for size in options.batch_sizes
+        ]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     options.baseline = options.baseline or options.contenders[0]
     if options.baseline not in options.contenders:
@@ -88,15 +103,21 @@ def share(text):
 
 
 def lanes(text, model):
-    """NAME:LANE of each lane that ``text`` means; InputError if it means none that can run here."""
+    """NAME:LANE of each lane that ``text`` means; InputError if it means none that can run here.
+
+    @BATCH, if it is there, stays.
+    """
+    text, at, size = text.partition("@")
     name, _, lane = text.partition(":")
+    if at and not (size.isdigit() and int(size) > 0):
+        raise InputError("%s@%s: behind the @ stands a batch size" % (text, size))
     framework = modules.find(name, model)
     if lane and lane not in contract.LANES:
         raise InputError("%s: the lanes are %s" % (text, " and ".join(contract.LANES)))
     packages = " ".join(frameworks.missing(framework.system))
     if packages:
         raise InputError("%s: get what pip cannot bring with: apt install %s" % (name, packages))
-    return ["%s:%s" % (name, one) for one in ([lane] if lane else contract.LANES)]
+    return ["%s:%s%s%s" % (name, one, at, size) for one in ([lane] if lane else contract.LANES)]
 
 
 def result_path(options, facts):
@@ -104,7 +125,7 @@ def result_path(options, facts):
 
     One that was compared with an earlier one takes no file's place.
     """
-    names = [key.replace(":", "-") for key in options.contenders]
+    names = [key.replace(":", "-").replace("@", "-") for key in options.contenders]
     names = names if len(names) < 5 else ["%d-contenders" % len(names)]
     threads = ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
     later = ["against", options.earlier["made"][:10]] if options.earlier else []
@@ -155,6 +176,7 @@ def alone():
 class Records:
     """All that was timed.
 
+    sizes: {contender: its batch size}.
     times: {contender: [[seconds per step of each round] of each run]}.
     others: {contender: [the cores' share that others used meanwhile, of each block]}.
     facts: {contender: [what its process said of itself, of each run]}.
@@ -163,14 +185,20 @@ class Records:
 
     def __init__(self, options):
         self.options = options
+        usual = models.find(options.model).hp.batch_size
+        self.sizes = {key: int(key.partition("@")[2] or usual) for key in options.contenders}
         self.times, self.others, self.facts = (
             OrderedDict((key, []) for key in options.contenders) for _ in range(3)
         )
         self.rounds = []
 
     def compared(self, measure, key, runs=slice(None)):
-        """``measure`` of a contender and the baseline, in some of the runs."""
-        return measure(self.times[key][runs], self.times[self.options.baseline][runs])
+        """``measure`` of a contender's and the baseline's times per image, in some of the runs."""
+        return measure(*(self.per_image(one)[runs] for one in (key, self.options.baseline)))
+
+    def per_image(self, key):
+        """As ``times``, of one contender, for an image or a sequence."""
+        return [np.divide(run, self.sizes[key]) for run in self.times[key]]
 
     def precise(self, runs=slice(None)):
         """Whether all ratios are as precise as was asked for."""
@@ -253,18 +281,18 @@ def run(options, number, records, listener, token):
 def result(options, records, facts):
     """The result file's content: a dict of JSON values."""
     description = models.find(options.model)
-    size = description.hp.batch_size
     forward, first = description.multiply_adds
     matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
-        name, lane = key.split(":")
-        per_second = size / float(np.median(np.concatenate(times)))
+        name, lane = key.split("@")[0].split(":")
+        per_second = 1 / float(np.median(np.concatenate(records.per_image(key))))
         value, interval = records.compared(compare.ratio, key)
         contenders[key] = OrderedDict(
             framework=name,
             lane=lane,
             title=frameworks.FRAMEWORKS[name].title,
+            batch_size=records.sizes[key],
             per_second=per_second,
             ratio=value,
             interval=interval,
@@ -285,7 +313,7 @@ def result(options, records, facts):
         versions=machine.versions("numpy"),
         model=options.model,
         threads=options.threads,
-        batch_size=size,
+        batch_size=description.hp.batch_size,
         baseline=options.baseline,
         runs=options.runs,
         precision=options.precision,
@@ -294,6 +322,7 @@ def result(options, records, facts):
         bandwidth=float(np.median([one["bandwidth"] for one in records.rounds])),
         rounds=records.rounds,
         contenders=contenders,
+        scaling=scaling.fits(contenders),
     )
 
 
@@ -312,6 +341,7 @@ def summary(found):
         cells += ["-" if product is None else "%.0f%%" % (100 * product), one["verdict"]]
         lines.append((row % tuple(cells)).rstrip())
     lines.append("within, between: how far the rounds of a run, and the runs, are apart")
+    lines += [scaling.told(key, fit) for key, fit in found["scaling"].items()]
     for key, one in contenders.items():
         if max(one["others"]) > OTHERS_TOLD:
             told = (key, 100 * max(one["others"]))

@@ -30,10 +30,11 @@ def make_environments(names):
 
 def start(key, options):
     """The command that starts a contender in its environment."""
+    key, _, size = key.partition("@")
     name, lane = key.split(":")
     command = [*TOX, "exec", "-qq", "-e", name, "--", "python", "-m", "common.bench.contender"]
     command += [name, "--lane", lane, "--model", options.model, "--threads", str(options.threads)]
-    return command
+    return command + (["--batch-size", size] if size else [])
 
 
 class Remote:
@@ -45,8 +46,7 @@ class Remote:
         self.log = tempfile.TemporaryFile()
         try:
             # A signal waits until the process is known: who is not known cannot be ended.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-            try:
+            with commands.signals_wait():
                 self.process = subprocess.Popen(
                     start(key, options) + ["--port", str(listener.getsockname()[1])],
                     cwd=ROOT,
@@ -55,10 +55,7 @@ class Remote:
                     stdout=self.log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # so that it can be ended with all that it has started
-                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
                 )
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self.connection = self.accept(listener)
             self.lines = self.connection.makefile("rw")
             if self.hear().get("token") != token:

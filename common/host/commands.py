@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 from common.host import machine
 from common.host.errors import InputError
@@ -124,6 +125,27 @@ def check_interrupt():
     """
     if _interrupts:
         raise _interrupts[-1]
+
+
+@contextmanager
+def signals_wait():
+    """Ctrl-C and SIGTERM take effect when the block has ended.
+
+    A mask would not do: another thread of the process takes a signal that this one has blocked,
+    and Python then raises it here all the same.
+    """
+    caught = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if callable(handler):  # and not SIG_IGN or SIG_DFL
+            signal.signal(number, lambda number, frame: caught.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+    for number in caught:
+        before[number](number, None)
 
 
 def interrupt_in(error):

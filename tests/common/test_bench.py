@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from common.bench import against, bench, compare, remote
+from common.bench import against, bench, compare, remote, scaling
 from common.bench.contender import TOKEN
 from common.host import commands
 from tests.common.test_signals import heed_signals
@@ -91,6 +91,7 @@ def test_nobody_always_follows_the_same_one():
         (["theano", "--model", "resnet"], "theano has no model 'resnet'"),
         (["numpy:same", "numpy", "--baseline", "mxnet:best"], "--baseline mxnet:best is not among"),
         (["numpy:same"], "a bench takes two contenders or more"),
+        (["numpy@64", "numpy@"], "numpy@: behind the @ stands a batch size"),
         (["numpy", "--precision", "2"], "'2' is not a share between 0 and 1"),
         (["numpy", "--runs", "0"], "'0' is not a whole number"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
@@ -112,10 +113,9 @@ def here(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", bench.ROOT)
 
 
-def started_here(key, options):
-    name, lane = key.split(":")
-    command = [sys.executable, "-m", "common.bench.contender", name, "--lane", lane]
-    return command + ["--model", options.model, "--threads", str(options.threads)]
+def started_here(key, options, start=remote.start):
+    command = start(key, options)
+    return [sys.executable] + command[command.index("python") + 1 :]
 
 
 SHORT = ["numpy", "--model", "lstm", "--seconds", "1", "--minutes", "1", "--threads", "1"]
@@ -139,6 +139,39 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     text = capsys.readouterr().out
     assert "matrix product" in text and "one run: the intervals do not hold" in text
     check_against(out, monkeypatch, capsys)
+
+
+def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, capsys):
+    here(monkeypatch, tmp_path)
+    out = tmp_path / "bench.json"
+    sizes = ["--batch-sizes", "8", "64", "512"]
+    arguments = ["numpy:same"] + SHORT[1:] + sizes + ["--runs", "1", "--out", str(out)]
+    assert bench.command(arguments) == 0
+    found = against.read(str(out))  # keeps the schema
+    assert list(found["contenders"]) == ["numpy:same@8", "numpy:same@64", "numpy:same@512"]
+    fit = found["scaling"]["numpy:same"]
+    assert fit["batch_sizes"] == [8, 64, 512]
+    for size, seconds in zip(fit["batch_sizes"], fit["seconds_per_step"]):
+        per_second = found["contenders"]["numpy:same@%d" % size]["per_second"]
+        assert per_second == pytest.approx(size / seconds)
+    # Of an LSTM of five units nearly all is overhead, on any machine.
+    assert found["contenders"]["numpy:same@512"]["ratio"] > 2
+    assert "ms a step and" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("overhead, image", [(0.01, 0.002), (0, 0.002), (0.01, 0)])
+def test_a_fit_finds_both_parts(overhead, image):
+    sizes = [1, 4, 16, 64]
+    per_step, per_image, off = scaling.fit(sizes, [overhead + size * image for size in sizes])
+    assert per_step == pytest.approx(overhead, abs=1e-9)
+    assert per_image == pytest.approx(image, abs=1e-9)
+    assert off < 1e-6
+
+
+def test_a_fit_is_never_negative():
+    for seconds in ([0.01, 0.05, 0.25], [0.05, 0.04, 0.03]):
+        per_step, per_image, off = scaling.fit([1, 4, 16], seconds)
+        assert per_step >= 0 and per_image >= 0 and off > 0
 
 
 def check_against(out, monkeypatch, capsys):

@@ -266,11 +266,21 @@ def gradient_clipped(module):
 
 def convolution_backward_in_tf32(module):
     """A convolution's gradient is off by TF32's rounding, 2**-11 of each number."""
+    return with_rounded_kernels(module, 2.0**-11)
+
+
+def convolution_backward_in_bfloat16(module):
+    """By bfloat16's rounding: in a deep network float32's own error is nearly TF32's."""
+    return with_rounded_kernels(module, 2.0**-8)
+
+
+def with_rounded_kernels(module, part):
+    """``module`` whose kernels' updates are off by up to this part of each number."""
 
     def change(steps, before, update, hp):
         random = np.random.RandomState(steps)
         return {
-            n: u * (1 + 2.0**-11 * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
+            n: u * (1 + part * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
             for n, u in update.items()
         }
 
@@ -884,7 +894,9 @@ KNOWN = (
         (learning_rate_written_in, bias_decay, bias_lost_on_the_way_back),
     ),
     ("gradient", "classes", (probability_clipped,)),
-    ("gradient", "convolution", (weight_decay_on_kernels, convolution_backward_in_tf32)),
+    ("gradient", "convolution", (weight_decay_on_kernels,)),
+    ("gradient", "pool", (convolution_backward_in_tf32,)),
+    ("gradient", "batchnorm", (convolution_backward_in_bfloat16,)),
     ("gradient", "", (gradient_clipped,)),
     ("gradient", "momentum", (loss_summed, batch_size_written_in)),
     ("gradient", "adam", (epsilon_named_wrongly, epsilon_written_in, betas_exchanged)),
