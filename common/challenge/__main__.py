@@ -1,4 +1,4 @@
-"""python -m common.challenge write, answer or check. ``--help`` lists the options."""
+"""python -m common.challenge write, answer, check or compare. ``--help`` lists the options."""
 
 import sys
 

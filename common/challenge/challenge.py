@@ -1,4 +1,4 @@
-"""Write a challenge for a port, have a module answer it, check an answer."""
+"""Write a challenge for a port, have a module answer it, check an answer; compare recordings."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from common.challenge import files, instructions, observed, script
+from common.challenge import compare, files, instructions, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
@@ -27,7 +27,7 @@ PAGE = "README.md"
 def parse(arguments):
     """The command line's options; InputError where it is off."""
     parser = commands.OneLineParser(prog="python -m common.challenge", description=__doc__)
-    parts = parser.add_subparsers(dest="what", metavar="write|answer|check")
+    parts = parser.add_subparsers(dest="what", metavar="write|answer|check|compare")
     every = argparse.ArgumentParser(add_help=False)
     cores = machine.usable_cores()
     every.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
@@ -52,9 +52,12 @@ def parse(arguments):
     check.add_argument("folder")
     check.add_argument("answer", metavar="ANSWER", help=" or ".join(files.ENDINGS))
     check.add_argument("--json", metavar="OUT.json", help="the verdict, for programs")
+    compare.add_options(
+        parts.add_parser("compare", help="two recordings of any network: where they part")
+    )
     options = parser.parse_args(arguments)
     if not options.what:
-        raise InputError("say write, answer or check; --help lists the options")
+        raise InputError("say write, answer, check or compare; --help lists the options")
     if options.what == "write":
         options.named = named(options.named)
     return options
@@ -177,6 +180,7 @@ def plain(finding):
 
 
 def command(arguments):
-    """Exit code 0, or 3 where an answer is wrong."""
+    """Exit code 0, or 3 where an answer is wrong, or recordings differ."""
     options = parse(arguments)
-    return {"write": write, "answer": answer, "check": check}[options.what](options)
+    known = {"write": write, "answer": answer, "check": check, "compare": compare.command}
+    return known[options.what](options)

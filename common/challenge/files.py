@@ -6,12 +6,16 @@ import zipfile
 from collections import OrderedDict
 
 import numpy as np
+import psutil
 
 from common.host.errors import InputError
 from common.host.files import atomic_write
 
 ENDINGS = (".npz", ".safetensors")
 HEADER = 4096  # bytes that an array's header in an .npz may take
+# What is taken where no shapes are given: NumPy's kinds, and .safetensors' types that NumPy has.
+NUMBERS = "biuf"
+KNOWN = ["BOOL", "F16", "F32", "F64"] + ["%s%d" % (s, n) for s in "IU" for n in (8, 16, 32, 64)]
 
 
 def ending(path):
@@ -37,10 +41,12 @@ def write(path, arrays):
             file.write(save(arrays))
 
 
-def read(path, shapes, what="answer"):
+def read(path, shapes=None, what="answer"):
     """{name: array} of ``path``, each of them known, with its shape, and of floats or integers.
 
-    shapes: {name: shape} of all that may be there. InputError names the file and the fault.
+    shapes: {name: shape} of all that may be there; None if it may be anything that memory holds.
+    Arrays come in the order of an .npz's members; in a .safetensors in that of their bytes.
+    InputError names the file and the fault.
     """
     kind = ending(path)
     try:
@@ -55,10 +61,15 @@ def read(path, shapes, what="answer"):
 
 
 def _check(path, shapes, what, name, found):
-    if name not in shapes:
+    if shapes is not None and name not in shapes:
         raise InputError("%s: %r is no %s of this challenge" % (path, name, what))
     if name in found:
         raise InputError("%s: %s is there twice" % (path, name))
+
+
+def _check_room(path, name, room):
+    if room < 0:
+        raise InputError("%s: %s does not fit into the memory that is free" % (path, name))
 
 
 def _check_form(path, name, shape, asked, dtype, dtypes):
@@ -71,14 +82,17 @@ def _check_form(path, name, shape, asked, dtype, dtypes):
 
 def _npz(path, shapes, what):
     dtypes = ["float32"] + (["int64"] if what != "answer" else [])
-    found = OrderedDict()
+    found, room = OrderedDict(), psutil.virtual_memory().available
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             name = entry.filename[: -len(".npy")]
             if not entry.filename.endswith(".npy"):
                 raise InputError("%s: %r is no array" % (path, entry.filename))
             _check(path, shapes, what, name, found)
-            if entry.file_size > 8 * np.prod(shapes[name], dtype=int) + HEADER:
+            if shapes is None:
+                room -= entry.file_size
+                _check_room(path, name, room)
+            elif entry.file_size > 8 * np.prod(shapes[name], dtype=int) + HEADER:
                 raise InputError("%s: %s is longer than its shape" % (path, name))
             with archive.open(entry) as file:
                 header = {
@@ -86,7 +100,12 @@ def _npz(path, shapes, what):
                     (2, 0): np.lib.format.read_array_header_2_0,
                 }[np.lib.format.read_magic(file)]
                 shape, _, dtype = header(file)
-            _check_form(path, name, shape, shapes[name], str(dtype), dtypes)
+            if shapes is not None:
+                _check_form(path, name, shape, shapes[name], str(dtype), dtypes)
+            elif dtype.kind not in NUMBERS:
+                raise InputError("%s: %s is %s, not numbers" % (path, name, dtype))
+            elif dtype.itemsize * np.prod(shape, dtype=float) > entry.file_size:
+                raise InputError("%s: %s is shorter than its shape" % (path, name))
             with archive.open(entry) as file:
                 found[name] = np.array(
                     np.lib.format.read_array(file, allow_pickle=False), order="C"
@@ -100,11 +119,18 @@ def _safetensors(path, shapes, what):
     dtypes = ["F32"] + (["I64"] if what != "answer" else [])
     with open(path, "rb"):  # for the system's own words, should there be no such file
         pass
+    if shapes is None:
+        room = psutil.virtual_memory().available - os.path.getsize(path)
+        _check_room(path, "what it holds", room)
     found = OrderedDict()
     with safe_open(path, framework="np") as file:
-        for name in file.keys():
+        for name in file.offset_keys():
             part = file.get_slice(name)
             _check(path, shapes, what, name, found)
-            _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
+            if shapes is not None:
+                _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
+            elif part.get_dtype() not in KNOWN:
+                told = (path, name, part.get_dtype())
+                raise InputError("%s: %s is %s, which NumPy does not have" % told)
             found[name] = file.get_tensor(name)
     return found
