@@ -176,16 +176,12 @@ class Recordings:
                 for j in new[1]:
                     if self.a[i].size == self.b[j].size:
                         return self.told(before, i, j, "place")
-            if last and all(new):
-                return self.told(before, new[0][0], new[1][0], "place")
-        if last:
+            if last:
+                return self.told(before, (new[0] or ours)[0], (new[1] or theirs)[0], "place")
+        elif last and (ours or theirs):
             # What one has at its end under a name of the other's that stands for something else.
-            for i in ours:
-                for j in range(len(self.b)):
-                    if self.same_name(i, j) and not self.agreement(i, j):
-                        return self.told(before, i, j, "name")
-            for j in theirs:
-                for i in range(len(self.a)):
+            for i in ours or range(len(self.a)):
+                for j in theirs or range(len(self.b)):
                     if self.same_name(i, j) and not self.agreement(i, j):
                         return self.told(before, i, j, "name")
         return None
@@ -232,7 +228,6 @@ class Recordings:
         if relation is None:
             likely = self.layouts(before)
             relation = Comparison(a, b, self.tolerance, likely).relation()
-        behind = [pair for pair in self.pairs if pair.a > i and pair.b > j]
         behind = [pair for pair in self.pairs if pair.a > i and pair.b > j]
         return OrderedDict(
             a=a.name,
@@ -290,10 +285,8 @@ def command(options):
     if found is not None and found["agree_before"] == 0:
         refuse_others(a, b, found)
     print("A  %s, %d arrays\nB  %s, %d arrays" % (options.a, len(a), options.b, len(b)))
-    print(
-        "to agree is to be apart (RMS) by less than %g of the spread and %d roundings of the type"
-        % (options.tolerance, ROUNDINGS)
-    )
+    told = "to agree is to be apart (RMS) by at most %g of the spread and %d roundings of the type"
+    print(told % (options.tolerance, ROUNDINGS))
     print("\n".join(line.rstrip() for line in recordings.lines(found)))
     if found is None:
         print("%d pairs agree, and no array that both have differs" % len(recordings.pairs))
@@ -315,22 +308,16 @@ def refuse_others(a, b, found):
 
 def lines(found):
     """The first difference in lines of text."""
-    yield "first difference: %s in A, %s in B (paired by %s)" % (
-        found["a"],
-        found["b"],
-        found["paired_by"],
-    )
-    margin = ""
-    if found["apart_with_relation"] is not None:
-        margin = " (apart by %s of the spread with that relation" % shown(
-            found["apart_with_relation"]
-        )
-        if found["apart"] is not None:
-            margin += ", by %s without it" % shown(found["apart"])
-        margin += ")"
-    elif found["apart"] is not None:
-        margin = " (apart by %s of the spread)" % shown(found["apart"])
-    yield "  %s%s" % (found["relation"], margin)
+    told = (found["a"], found["b"], found["paired_by"])
+    yield "first difference: %s in A, %s in B, paired by %s" % told
+    yield "  " + found["relation"]
+    margins = [
+        "%s %s" % (shown(found[key]), words)
+        for key, words in (("apart_with_relation", "with that"), ("apart", "as they are"))
+        if found[key] is not None
+    ]
+    if margins:
+        yield "  apart by, in parts of the spread: " + ", ".join(margins)
     told = (found["agree_before"], found["agree_behind"], found["behind"])
     yield "  before it %d pairs agree; behind it %d of %d" % told
 

@@ -138,6 +138,13 @@ def test_a_name_at_the_end_that_stands_for_something_else_is_a_difference(compar
     assert found["relation"] == "B is the softmax along axis 1 of A"
 
 
+def test_a_last_layer_that_passes_its_input_on_is_a_difference(compared):
+    a, b = nameless(network(X)), nameless(network(X))
+    b["arr_5"] = b["arr_4"]
+    code, found, _ = compared(a, b)
+    assert code == 3 and (found["a"], found["b"]) == ("arr_5", "arr_5")
+
+
 def test_what_follows_a_difference_is_counted_and_not_explained_away(compared):
     a, b = network(X), network(X)
     b["relu"] = 3 * b["relu"]

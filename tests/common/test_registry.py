@@ -67,6 +67,13 @@ def test_module_stands_in_its_folder(framework):
     assert os.path.isfile(os.path.join(ROOT, frameworks.path(framework)))
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_every_framework_shows_how_to_record(framework):
+    path = frameworks.path(framework, "record")
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        assert re.search(r"^def record\((network|model), x\):$", file.read(), re.MULTILINE), path
+
+
 def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):
     listed = tox_ini.get("tox", "env_list")
     groups = re.findall(r"^test-\{(.*)\}$", listed, re.MULTILINE)

@@ -1,0 +1,92 @@
+"""A framework's recording agrees with NumPy's, and shows where a mistake was made."""
+
+import inspect
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+from common.challenge.compare import Recordings
+from common.challenge.relations import TOLERANCE, Array
+from common.given import models
+from common.host import modules
+from common.proof import tasks
+
+MODEL = models.find("cnn")
+ROWS = 8
+
+
+@pytest.fixture(scope="module")
+def weights():
+    """Initial weights, with biases that are not 0."""
+    drawn = MODEL.initialize(MODEL.shapes, 0)
+    random = np.random.RandomState(0)
+    for name in drawn:
+        if name.endswith(".bias"):
+            drawn[name] = random.uniform(-0.1, 0.1, drawn[name].shape).astype(np.float32)
+    return drawn
+
+
+def recorded(name, threads, weights, change=lambda network: None):
+    """What a framework records of the CNN with these weights."""
+    module = modules.load(name)
+    settings = module.configure("same", threads, 0)
+    hp = MODEL.hp._replace(batch_size=ROWS)
+    x, _ = module.load(*tasks.of(MODEL).observations(ROWS, 0), settings=settings)
+    network = module.symbol(settings, hp)
+    model = module.loss(network, settings, hp, weights)
+    change(network)
+    record = modules.load(name, "record").record
+    takes = list(inspect.signature(record).parameters)
+    found = record({"network": network, "model": model}[takes[0]], x)
+    assert isinstance(found, OrderedDict) and takes[1:] == ["x"]
+    assert all(type(array) is np.ndarray for array in found.values())
+    return [Array(name, array) for name, array in found.items()]
+
+
+@pytest.fixture(scope="module")
+def recording(name, threads, weights):
+    """The framework's."""
+    return recorded(name, threads, weights)
+
+
+def compared(ours, theirs):
+    """(the recordings, their first difference) where ``ours`` is NumPy's."""
+    recordings = Recordings(ours, theirs, TOLERANCE)
+    return recordings, recordings.difference()
+
+
+def test_all_that_numpy_computes_is_there(recording, threads, weights):
+    recordings, difference = compared(recorded("numpy", threads, weights), recording)
+    assert difference is None, difference
+    paired = {pair.a for pair in recordings.pairs}
+    missing = [array.name for n, array in enumerate(recordings.a) if n not in paired]
+    assert missing in ([], ["dense1"])  # recorded with its ReLU alone
+    assert recordings.pairs[-1][:2] == (len(recordings.a) - 1, len(recording) - 1)
+
+
+def test_a_flatten_in_another_order_is_found_behind_the_last_convolution(
+    recording, threads, weights
+):
+    dense = weights["dense1.weight"].reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)
+    wrong = dict(weights, **{"dense1.weight": dense.reshape(512, 6400)})
+    recordings, difference = compared(recorded("numpy", threads, wrong), recording)
+    before = [array.name for array in recordings.a[: difference["a_place"]]]
+    assert before == ["x", "conv1", "conv2", "conv3", "conv4", "FromStrip7"]
+    assert difference["apart_with_relation"] is None and difference["agree_before"] == 6
+
+
+def test_a_relu_that_is_missing_is_named(recording, threads, weights):
+    def without(network):
+        network[9].forward = lambda x, training: x
+
+    recordings, difference = compared(recorded("numpy", threads, weights, without), recording)
+    assert difference["relation"] == "B is the ReLU of A"
+    assert difference["apart_with_relation"] < TOLERANCE < 0.1 < difference["apart"]
+    assert recordings.a[difference["a_place"]].name in ("dense1", "ReLU9")
+
+
+def test_kernels_that_are_flipped_are_found_at_their_layer(recording, threads, weights):
+    wrong = dict(weights, **{"conv3.weight": weights["conv3.weight"][:, :, ::-1, ::-1]})
+    recordings, difference = compared(recorded("numpy", threads, wrong), recording)
+    assert recordings.a[difference["a_place"]].name == "conv3"
