@@ -114,7 +114,8 @@ class Recordings:
     def aligned(self):
         """``Pair`` after ``Pair``, in both recordings' order, as many as there can be.
 
-        Arrays that agree by chance, such as two zeros, count where no others are in their way.
+        Arrays that agree by chance, such as two zeros, count where no others are in their way. Of
+        values that come again, as behind a dropout that is off, the first are paired.
         """
         n, m = len(self.a), len(self.b)
         worth = np.zeros((n + 1, m + 1))
@@ -139,7 +140,8 @@ class Recordings:
         layout, _, certain = self.agreement(i, j)
         a, b = self.a[i], self.b[j]
         alike = (a.values.ndim == b.values.ndim) + (layout == plain(a) and a.shape == b.shape)
-        return (1000 if certain else 1) + (100 if self.same_name(i, j) else 0) + 10 * alike
+        worth = (1000 if certain else 1) + (100 if self.same_name(i, j) else 0) + 10 * alike
+        return worth * 10**6 - i - j
 
     def gaps(self):
         """Yield (how many pairs go before, places in A, places in B) of what lies between pairs."""
@@ -152,8 +154,8 @@ class Recordings:
         for before, ours, theirs in self.gaps():
             found = self.between(before, list(ours), list(theirs))
             if found is not None:
-                moved = self.moved(before)
-                return moved if moved is not None else found
+                unknown = found["correlation"] is not None
+                return unknown and self.moved(before) or found
         return self.moved(len(self.pairs))
 
     def between(self, before, ours, theirs):

@@ -128,6 +128,16 @@ def test_a_name_that_stands_for_another_point_is_seen_through(compared):
     assert compared(network(X), b)[0] == 0
 
 
+def test_values_that_come_again_are_paired_where_they_come_first(compared):
+    """Behind a dropout that is off; and one side has the sum without the bias, too."""
+    a, b = nameless(network(X)), network(X)
+    a = dict(zip("abcdefg", list(a.values())[:2] + list(a.values())[1:]))
+    b = dict(b, conv=b["conv"] - normal(8, 1, 1, seed=8), sum=b["conv"])
+    order = ("x", "conv", "sum", "relu", "flat", "hidden", "out")
+    code, _, printed = compared(a, {name: b[name] for name in order})
+    assert code == 0 and "6 pairs agree" in printed
+
+
 def test_a_name_at_the_end_that_stands_for_something_else_is_a_difference(compared):
     a, b = network(X), network(X)
     a["dense"] = a["out"]
@@ -187,6 +197,17 @@ def test_rows_in_another_order_throughout_are_the_same_network(compared):
 def test_inputs_that_were_moved_are_the_difference(compared, change, says):
     code, found, _ = compared(network(X), dict(network(normal(16, 3, 6, 8, seed=9)), x=change(X)))
     assert code == 3 and found["a"] == "x" and found["relation"] == says
+
+
+def test_a_flatten_in_another_order_is_not_blamed_for_what_is_known_of_the_next_layer(compared):
+    a, b = network(X), network(X)
+    b["flat"] = b["relu"].transpose(LAST).reshape(16, -1)  # and weights to go with it
+    b["hidden"] = np.maximum(b["hidden"], 0)
+    code, found, _ = compared(a, b)
+    assert code == 3 and found["relation"] == "B is the ReLU of A"
+    b["hidden"] = np.where(b["hidden"] > 0, b["hidden"], np.nan)
+    code, found, _ = compared(a, b)
+    assert code == 3 and found["a"] == "hidden" and "NaN" in found["relation"]
 
 
 def test_height_and_width_swapped_at_the_end_are_a_difference(compared):

@@ -13,7 +13,7 @@ from common.host import modules
 from common.proof import tasks
 
 MODEL = models.find("cnn")
-ROWS = 8
+ROWS = 4
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +71,12 @@ def test_a_flatten_in_another_order_is_found_behind_the_last_convolution(
     dense = weights["dense1.weight"].reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)
     wrong = dict(weights, **{"dense1.weight": dense.reshape(512, 6400)})
     recordings, difference = compared(recorded("numpy", threads, wrong), recording)
-    before = [array.name for array in recordings.a[: difference["a_place"]]]
-    assert before == ["x", "conv1", "conv2", "conv3", "conv4", "FromStrip7"]
-    assert difference["apart_with_relation"] is None and difference["agree_before"] == 6
+    at = recordings.a[difference["a_place"]].name
+    if at == "FromStrip7":  # Keras's own order, which with right weights is no difference
+        assert difference["relation"].endswith("axis 1 read as (100, 64) and transposed by (1, 0)")
+    else:
+        assert at == "dense1" and difference["apart_with_relation"] is None
+    assert difference["agree_before"] == difference["a_place"]
 
 
 def test_a_relu_that_is_missing_is_named(recording, threads, weights):
