@@ -1,0 +1,59 @@
+"""python -m tests.challenge.answers NAME FOLDER [--write]: is an answer judged as its certificate?
+
+In a framework's own environment: its module answers the challenge in FOLDER, and the verdict on
+that answer is held against that on the module itself, rung by rung.
+"""
+
+import json
+import os
+import sys
+from collections import OrderedDict
+
+from common.challenge import challenge, script
+from common.challenge.examiner import Examiner
+from common.challenge.replay import Replay
+from common.host import commands, machine, modules
+from common.host.files import ROOT, atomic_write
+from common.proof.kept import Kept
+from common.proof.rungs import Certifier
+
+
+def command(arguments):
+    """Exit code 1 if a verdict differs, or an answer is not whole."""
+    parser = commands.OneLineParser(prog="python -m tests.challenge.answers")
+    parser.add_argument("name", help="the framework")
+    parser.add_argument("folder")
+    cores = machine.usable_cores()
+    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    parser.add_argument("--write", action="store_true", help="into reports/answers")
+    options = parser.parse_args(arguments)
+    asked, arrays, description = challenge.read(options.folder)
+    framework = modules.find(options.name, description.name)
+    machine.limit_threads(options.threads)
+    module = modules.load(options.name, description.name)
+    kept = Kept(description, options.threads)
+    certificate = Certifier(description, options.threads, kept).certify(
+        options.name, module, "same"
+    )
+    answers = script.carry_out(asked, arrays, description, module, "same", options.threads)
+    examiner = Examiner(description, options.threads, kept)
+    examiner.choose(asked["chosen"])
+    replay = Replay(asked, arrays, answers, description, options.threads)
+    judged = examiner.examine(replay)
+    kept.save()
+    rungs = OrderedDict()
+    for one, other in zip(certificate["rungs"], judged["rungs"]):
+        rungs[one["rung"]] = [one["passed"], other["passed"]]
+        print("%-11s certificate %-6s answer %s" % ((one["rung"],) + tuple(rungs[one["rung"]])))
+    if options.write:
+        versions = machine.versions(framework.package)
+        result = OrderedDict(framework=options.name, model=description.name, versions=versions)
+        result.update(whole=judged["whole"], rungs=rungs)
+        file = "%s-%s.json" % (options.name, description.name)
+        with atomic_write(os.path.join(ROOT, "reports", "answers", file)) as file:
+            file.write((json.dumps(result, indent=1) + "\n").encode())
+    return 0 if judged["whole"] and all(one == other for one, other in rungs.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(commands.guarded(command, sys.argv[1:]))
