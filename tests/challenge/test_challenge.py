@@ -234,7 +234,7 @@ def test_a_spoilt_answer_is_one_line(folder, name, content, line, tmp_path, caps
         (["write", "new", "--model", "alexnet"], "invalid choice: 'alexnet'"),
         (["check", "nowhere", "answer.npz"], "nowhere/challenge.json: No such file"),
         (["answer", "nowhere", "numpy", "answer.doc"], "the name must end in .npz"),
-        ([], "say write, answer or check"),
+        ([], "say write, answer, check or compare"),
     ],
 )
 def test_bad_input_is_one_line(arguments, line, tmp_path, monkeypatch, capsys):
