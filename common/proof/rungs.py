@@ -291,9 +291,11 @@ class Certifier:
 
         layers = list(probes.layers(self.model))
         if off(None):
+            normed = ", batch statistics in prediction" if "batchnorm" in self.model.traits else ""
             return (
                 "already off with weights that only pass the image through: look at padding, "
                 "pooling, the flatten order, height and width, an activation behind the last layer"
+                + normed
             )
         if not off(layers[-1]):
             return "every layer is right on 64 images; are all rows there, and in their order?"
@@ -338,7 +340,7 @@ class Certifier:
     def _updates(self, what, start, ours, step):
         """A check for each tensor, in backward order: the first one off is where it went wrong."""
         for name, error, allowed, factor in updates.compared(start, ours, step):
-            detail = "%s%s: its update is %.4g times the reference's" % (what, name, factor)
+            detail = "%s%s: its update is %.6g times the reference's" % (what, name, factor)
             yield Check(what + name, error, allowed, detail)
 
     def _unlikely(self):
