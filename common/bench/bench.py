@@ -7,6 +7,7 @@ In each round the machine's matrix product and its memory are timed, too.
 
 import argparse
 import fcntl
+import hashlib
 import os
 import secrets
 import socket
@@ -43,13 +44,13 @@ def parse(arguments):
     parser.add_argument(
         "contenders", nargs="*", metavar="NAME[:LANE[@BATCH]]", help="both lanes if none"
     )
-    parser.add_argument("--baseline", metavar="NAME:LANE", help="by default the first contender")
+    parser.add_argument("--baseline", metavar="CONTENDER", help="by default the first one")
     parser.add_argument(
         "--batch-sizes",
         type=number,
         nargs="+",
         metavar="N",
-        help="each contender with each of these, and a fit of time per step and per image",
+        help="each contender with each of these: what a step costs, and what an image",
     )
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
@@ -75,19 +76,23 @@ def parse(arguments):
     options.earlier = against.read(options.against) if options.against else None
     if options.earlier and not options.contenders:
         options.contenders = list(options.earlier["contenders"])
-    contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     if options.batch_sizes:
-        contenders = [
-            "%s@%d" % (one.split("@")[0], size)
-            for one in contenders
-            for size in options.batch_sizes
+        sized = [text for text in options.contenders if "@" in text]
+        if sized:
+            raise InputError("%s has a batch size; leave it or --batch-sizes out" % sized[0])
+        options.contenders = [
+            "%s@%d" % (text, size) for text in options.contenders for size in options.batch_sizes
         ]
+    contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     options.contenders = list(OrderedDict.fromkeys(contenders))
-    options.baseline = options.baseline or options.contenders[0]
-    if options.baseline not in options.contenders:
-        raise InputError("--baseline %s is not among the contenders" % options.baseline)
     if len(options.contenders) < 2:
         raise InputError("a bench takes two contenders or more")
+    options.baseline = options.baseline or options.contenders[0]
+    if options.baseline not in options.contenders:
+        told = (options.baseline, ", ".join(options.contenders))
+        raise InputError("--baseline %s is not among the contenders, %s" % told)
+    if options.earlier and not set(options.contenders) & set(options.earlier["contenders"]):
+        raise InputError("%s has none of the contenders" % options.against)
     return options
 
 
@@ -105,12 +110,16 @@ def share(text):
 def lanes(text, model):
     """NAME:LANE of each lane that ``text`` means; InputError if it means none that can run here.
 
-    @BATCH, if it is there, stays.
+    @BATCH, if it is there, stays, unless it is the model's own.
     """
-    text, at, size = text.partition("@")
+    whole, (text, at, size) = text, text.partition("@")
     name, _, lane = text.partition(":")
-    if at and not (size.isdigit() and int(size) > 0):
-        raise InputError("%s@%s: behind the @ stands a batch size" % (text, size))
+    if at:
+        try:
+            size = commands.whole_number(size)
+        except (ValueError, argparse.ArgumentTypeError):
+            raise InputError("%s: behind the @ stands a batch size of 1 or more" % whole)
+        at, size = ("@", size) if size != models.find(model).hp.batch_size else ("", "")
     framework = modules.find(name, model)
     if lane and lane not in contract.LANES:
         raise InputError("%s: the lanes are %s" % (text, " and ".join(contract.LANES)))
@@ -126,7 +135,9 @@ def result_path(options, facts):
     One that was compared with an earlier one takes no file's place.
     """
     names = [key.replace(":", "-").replace("@", "-") for key in options.contenders]
-    names = names if len(names) < 5 else ["%d-contenders" % len(names)]
+    if len(names) > 4:
+        digest = hashlib.sha256(" ".join(options.contenders).encode()).hexdigest()
+        names = ["%d-contenders-%s" % (len(names), digest[:6])]
     threads = ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
     later = ["against", options.earlier["made"][:10]] if options.earlier else []
     file = "-".join([options.model] + names + threads + later) + ".json"
@@ -341,7 +352,7 @@ def summary(found):
         cells += ["-" if product is None else "%.0f%%" % (100 * product), one["verdict"]]
         lines.append((row % tuple(cells)).rstrip())
     lines.append("within, between: how far the rounds of a run, and the runs, are apart")
-    lines += [scaling.told(key, fit) for key, fit in found["scaling"].items()]
+    lines += [scaling.told(key, fit, noun) for key, fit in found["scaling"].items()]
     for key, one in contenders.items():
         if max(one["others"]) > OTHERS_TOLD:
             told = (key, 100 * max(one["others"]))

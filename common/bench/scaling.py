@@ -48,10 +48,10 @@ def fits(contenders):
     return found
 
 
-def told(key, fit):
-    """A fit as a line of text."""
-    values = (1e3 * fit["overhead_per_step"], 1e3 * fit["seconds_per_image"])
-    line = "%s: %.3g ms a step and %.3g ms an image" % ((key,) + values)
+def told(key, fit, noun):
+    """A fit as a line of text; ``noun``: what a batch has, images or sequences."""
+    values = (1e3 * fit["overhead_per_step"], 1e6 * fit["seconds_per_image"], noun)
+    line = "%s: %.3g ms a step and %.3g ms for 1,000 %s" % ((key,) + values)
     return line + ", to within %.0f%% from batch %d to %d" % (
         100 * fit["largest_error"],
         fit["batch_sizes"][0],

@@ -159,10 +159,10 @@ def check(options):
         print("not answered, or not whole: %s" % ", ".join(missing))
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
-        findings = Diagnosis(asked, arrays, answers, description, options.threads).findings()
+        diagnosis = Diagnosis(asked, arrays, answers, description, options.threads)
+        findings = diagnosis.findings()
         findings += observed.findings(asked, arrays, answers, description, judged, not findings)
-        known = told(findings) or ["no cause found: scores, one step and three steps are right"]
-        print("\n".join(known))
+        print("\n".join(told(findings) or diagnosis.nothing()))
     if options.json:
         judged["findings"] = [plain(finding) for finding in findings]
         results.write(options.json, judged)

@@ -25,9 +25,7 @@ from common.host.errors import InputError
 from common.host.files import atomic_write, check_writable
 
 DIFFERENT = 3  # the exit code
-TRIED = (
-    12  # arrays of either side, behind the last that agree, among which a relation is looked for
-)
+TRIED = 12  # arrays of either side, behind the last that agree, that are related to one another
 
 ALIKE = 0.9  # a correlation of inputs that are those of the same batch
 

@@ -12,6 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from common.challenge import causes, hypotheses, script, updates
+from common.given import models
 from common.proof.contract import replaced
 from common.proof.reference import MULTIPLE, unit
 
@@ -55,7 +56,7 @@ class Diagnosis:
         self.predictions = {
             action["answer"]: action["predict"]
             for action in self.models["gradient"]["do"]
-            if "predict" in action
+            if "predict" in action and "answer" in action
         }
 
     def given(self, module, stage, precision="float64"):
@@ -147,7 +148,8 @@ class Diagnosis:
 
     def _evidence(self, module):
         """What the gradient model's step shows beside ``module``'s; None if it was not answered."""
-        entry, shapes = self.models["gradient"], self.description.shapes
+        entry, state = self.models["gradient"], models.state(self.description.shapes)
+        shapes = [name for name in self.description.shapes if name not in state]
         if not all("gradient/after1/" + name in self.answers for name in shapes):
             return None
         right = next(self.given(module, "one step"))
@@ -180,6 +182,14 @@ class Diagnosis:
             self._learn_units(stage)
         return self._explain(self.module, stages, {})
 
+    def nothing(self):
+        """Lines of text: how far off the stages are where no cause was found."""
+        off = [
+            "%s %.3g" % (one, self.off(self.module, one)) for one in STAGES if self.answered(one)
+        ]
+        told = "no cause found"
+        return [told + "; off, in tolerances: " + ", ".join(off) if off else told]
+
     def _explain(self, module, stages, effects):
         """Findings of these stages, where ``module`` makes the mistakes found so far.
 
@@ -190,6 +200,9 @@ class Diagnosis:
             return []
         stage, later = stages[0], stages[1:]
         before, enough = self.off(module, stage), self._enough(stage, effects)
+        if not np.isfinite(before):
+            says = "the answer has NaN or infinity, first in %s" % self._first_not_finite(stage)
+            return [Finding(CAUSE, stage, says, [], before, before)]
         if before <= enough:
             found = []
             if before > SLACK:
@@ -209,24 +222,25 @@ class Diagnosis:
             if stage == "scores":
                 part = max(NEAR, cause.leaves)
                 more = {one: part * self._apart(module, wrong, one) for one in later}
-            rest = self._explain(wrong, later, more)
-            others = []
-            if not [one for one in rest if one.kind != EDGES]:
-                others = [
-                    other.says
-                    for other, _ in explaining
-                    if other is not cause and self._leaves_nothing(other, module, later, more)
-                ]
-            chains.append([Finding(CAUSE, stage, cause.says, others, before, after)] + rest)
-            if others or not rest:
-                break
-        return min(
-            chains, key=lambda chain: (any(one.kind == UNKNOWN for one in chain), len(chain))
-        )
+            if chains and not _left(chains[0][1]) and not self._right(wrong, later, more):
+                continue  # another leaves nothing, and this one something
+            found = Finding(CAUSE, stage, cause.says, [], before, after)
+            chains.append((found, self._explain(wrong, later, more)))
+        found, rest = min(chains, key=_rank)
+        others = [
+            one.says
+            for one, its in chains
+            if one is not found and _rank((one, its)) == _rank((found, rest)) and _same(its, rest)
+        ]
+        return [found._replace(others=others)] + rest
 
-    def _leaves_nothing(self, cause, module, stages, effects):
-        wrong = cause.make(module)
-        return all(self.off(wrong, one) <= self._enough(one, effects) for one in stages)
+    def _right(self, module, stages, effects):
+        """Whether ``module`` gives the answers of all these stages."""
+        return all(self.off(module, one) <= self._enough(one, effects) for one in stages)
+
+    def _first_not_finite(self, stage):
+        answered = self.answered(stage)
+        return next(name for name in answered if not np.isfinite(answered[name]).all())
 
     @staticmethod
     def _enough(stage, effects):
@@ -273,6 +287,24 @@ class Diagnosis:
         if not (ours.view(np.int32) & 0xFFFF).any():
             return "scores have the digits of bfloat16 only"
         return None
+
+
+def _left(findings):
+    """Those of them that are more than edges."""
+    return [one for one in findings if one.kind != EDGES]
+
+
+def _rank(chain):
+    """Of (a finding, those behind it): the smaller, the likelier."""
+    _, rest = chain
+    return any(one.kind == UNKNOWN for one in rest), len(_left(rest))
+
+
+def _same(one, other):
+    """Whether two lists of findings say the same."""
+    return [(a.kind, a.stage, a.says) for a in _left(one)] == [
+        (b.kind, b.stage, b.says) for b in _left(other)
+    ]
 
 
 def some(n):

@@ -2,6 +2,8 @@
 
 from collections import OrderedDict
 
+import numpy as np
+
 from common.challenge.script import Stale
 from common.host.errors import InputError
 from common.proof import probes
@@ -52,7 +54,7 @@ class Examiner(Certifier):
         for key, numbers in chosen.items():
             if max(numbers) >= len(self.oracle.images):
                 raise InputError("chosen for %s: there is no image %d" % (key, max(numbers)))
-        self.oracle.chosen.update(chosen)
+            self.oracle.chosen[key] = np.array(numbers, int)
 
     def ask_for_layers(self):
         """Ask for what ``_first_layer_off`` compares, of all layers."""

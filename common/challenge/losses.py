@@ -3,7 +3,8 @@
 import numpy as np
 
 from common.challenge.causes import Cause, with_targets
-from common.challenge.networks import back_through_softmax, softmax
+from common.challenge.networks import back_through_softmax
+from common.challenge.relations import softmax
 from common.given import models
 from common.proof.contract import replaced
 
@@ -62,7 +63,7 @@ def absolute(criterion):
 
 
 def last_step(criterion):
-    """Only the last step of a chunk counts."""
+    """Only the last step of a sequence counts."""
 
     def loss(values, targets):
         value, g = criterion(values[:, -1:], targets[:, -1:])
@@ -77,7 +78,7 @@ def of_probabilities(criterion):
     """The loss takes scores, and is given their softmax."""
 
     def loss(scores, labels):
-        p = softmax(scores)
+        p = softmax(scores, 1)
         value, g = criterion(p, labels)
         return value, back_through_softmax(p, g)
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.challenge.causes import Cause, layers, only, with_network, with_weights
+from common.challenge.relations import bfloat16, float16, softmax, tf32
 from common.proof.contract import replaced
 
 
@@ -21,12 +22,6 @@ class Pointwise(layers.Layer):
         return g * self.slope(self.x)
 
 
-def softmax(scores):
-    """Probabilities (n, classes)."""
-    e = np.exp(scores - scores.max(1, keepdims=True))
-    return e / e.sum(1, keepdims=True)
-
-
 def back_through_softmax(p, g):
     """The gradient of the scores, of that of their probabilities."""
     return p * (g - (g * p).sum(1, keepdims=True))
@@ -36,7 +31,7 @@ class Softmax(layers.Layer):
     """Of scores."""
 
     def forward(self, x, training):
-        self.out = softmax(x)
+        self.out = softmax(x, 1)
         return self.out
 
     def backward(self, g):
@@ -58,7 +53,7 @@ class MeanPool(layers.MaxPool):
 
 
 class OverlappingPool(layers.MaxPool):
-    """Windows of 3 with a stride of 2, padded by 1 in front."""
+    """Windows of 3 with a stride of 2, padded by 1."""
 
     def __init__(self, settings):
         super().__init__(settings, size=3)
@@ -162,8 +157,13 @@ def _normalising(**values):
 
 
 def _made(kind):
-    """``with_network`` of batch normalisation of another kind."""
-    return each(layers.BatchNorm, lambda layer, settings: kind(settings, layer.name))
+    """``with_network`` of batch normalisation of another kind, with the constants that it has."""
+
+    def changed(layer, settings):
+        layer.__class__ = kind
+        return layer
+
+    return each(layers.BatchNorm, changed)
 
 
 def batchnorm(description):
@@ -217,23 +217,8 @@ def following():
 # lower precision
 
 
-def _bfloat16(x):
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    # To the nearest, and of two equally near ones to the even one.
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
-
-
-def _tf32(x):
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    return ((bits + 0xFFF + ((bits >> 13) & 1)) & 0xFFFFE000).view(np.float32)
-
-
-def _float16(x):
-    return np.float16(x)
-
-
 def _rounding(layer, rounded, outputs):
-    """``layer`` multiplies numbers that were rounded; if ``outputs``, its results are, too."""
+    """``layer`` multiplies numbers that were rounded; if ``outputs``, all that it gives is, too."""
     forward, backward = layer.forward, layer.backward
 
     def at(x):
@@ -241,27 +226,33 @@ def _rounding(layer, rounded, outputs):
 
     def through(function, x, *arguments):
         exact = layer.parameters
-        layer.parameters = [at(exact[0])] + exact[1:]
+        layer.parameters = [at(w) if outputs or not n else w for n, w in enumerate(exact)]
         try:
             found = function(at(x), *arguments)
         finally:
             layer.parameters = exact
         return at(found) if outputs else found
 
+    def back(g):
+        found = through(backward, g)
+        for gradient in layer.gradients if outputs else ():
+            gradient[:] = at(gradient)
+        return found
+
     layer.forward = lambda x, training: through(forward, x, training)
-    layer.backward = lambda g: through(backward, g)
+    layer.backward = back
     return layer
 
 
 def precision():
     """Causes that compute in fewer digits than float32 has.
 
-    A number that lies near the middle of two may be rounded to the other one, so a hundredth of
-    the error may be left.
+    A number that lies near the middle of two may be rounded to the other one, so a fiftieth of the
+    error may be left.
     """
     kinds = (layers.Dense, layers.Convolution)
     found = []
-    for name, rounded in (("bfloat16", _bfloat16), ("TF32", _tf32), ("float16", _float16)):
+    for name, rounded in (("bfloat16", bfloat16), ("TF32", tf32), ("float16", float16)):
         for what, outputs in (
             ("products take numbers that are rounded to %s" % name, False),
             ("layers compute in %s (autocast, mixed precision)" % name, True),

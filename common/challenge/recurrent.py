@@ -27,11 +27,21 @@ class Forgetful(layers.LSTM):
     def forward(self, x, training, state=None):
         if not training:
             return super().forward(x, training, state)
-        found, steps = [], []
+        found, self.chunks = [], []
         for first in range(0, x.shape[1], self.chunk):
             found.append(super().forward(x[:, first : first + self.chunk], training))
-            steps += self.steps
-        self.steps = steps
+            self.chunks.append((self.steps, self.state))
+        return np.concatenate(found, 1)
+
+    def backward(self, upper):
+        found, sums = [], [np.zeros_like(g) for g in self.gradients]
+        for number, chunk in enumerate(self.chunks):
+            self.steps, self.state = chunk
+            first = number * self.chunk
+            found.append(super().backward(upper[:, first : first + self.chunk]))
+            sums = [one + g for one, g in zip(sums, self.gradients)]
+        for g, one in zip(self.gradients, sums):
+            g[:] = one
         return np.concatenate(found, 1)
 
 
@@ -83,35 +93,43 @@ def _bias(name, w):
 
 def _forget(change):
     def changed(w):
-        w = w.copy()
-        w[5:10] += np.float32(change)
-        return w
+        quarters = w.reshape(4, -1).copy()
+        quarters[GATES.index("forget")] += np.float32(change)
+        return quarters.reshape(w.shape)
 
     return only(_bias, changed)
 
 
 def _running(change):
-    """A cause's ``make``: ``change(x, values, advance, state)`` gives the free-running values."""
+    """A cause's ``make``: ``change(network, last, steps)`` gives the free-running values.
+
+    last: the values (n, 1, 1) behind the last input.
+    """
 
     def make(module):
         def predict(model, x):
-            values, steps = module.predict(model, x), x.shape[1]
-            return np.concatenate([values[:, :steps], change(module, model, values, steps)], 1)
+            values, steps = module.predict(model, x)[:, : x.shape[1]], x.shape[1]
+            return np.concatenate([values, change(model[0], values[:, -1:], steps)], 1)
 
         return replaced(module, predict=predict)
 
     return make
 
 
-def _state_lost(module, model, values, steps):
+def _state_lost(network, last, steps):
     """Free-running begins from zeros."""
-    again = module.predict(model, np.ascontiguousarray(values[:, steps - 1 : -1]))
-    return again[:, :steps]
+    dense1, lstm, dense2 = network
+    found, state = [], None
+    for _ in range(steps):
+        h = lstm.forward(dense1.forward(last, training=False), training=False, state=state)
+        last, state = dense2.forward(h, training=False), lstm.state
+        found.append(last)
+    return np.concatenate(found, 1)
 
 
-def _held(module, model, values, steps):
+def _held(network, last, steps):
     """The last value is repeated."""
-    return np.repeat(values[:, steps - 1 : steps], steps, 1)
+    return np.repeat(last, steps, 1)
 
 
 def network():

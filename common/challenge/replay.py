@@ -4,6 +4,8 @@ Where an answer is missing, the NumPy module's own stands in, so that the others
 but not where a rung compares answers with one another.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from common.challenge import script as scripts
@@ -11,6 +13,22 @@ from common.challenge.examiner import NotAnswered
 from common.challenge.script import Stale
 
 JUDGED_ALONE = ("gradient/", "bright/", "momentum/", "recipe/losses", "evaluate")  # answers
+
+
+class Weights(Mapping):
+    """{tensor: array}, each looked up when it is read: a rung may do without some."""
+
+    def __init__(self, names, answer):
+        self.names, self.answer = names, answer
+
+    def __getitem__(self, name):
+        return self.answer(name).copy()
+
+    def __iter__(self):
+        return iter(self.names)
+
+    def __len__(self):
+        return len(self.names)
 
 
 class Model:
@@ -98,7 +116,7 @@ class Replay:
 
     def weights(self, model):
         name = "%s/after%d" % (model.entry["name"], model.steps)
-        return {t: self._answer("%s/%s" % (name, t)).copy() for t in self.description.shapes}
+        return Weights(self.description.shapes, lambda t: self._answer("%s/%s" % (name, t)))
 
     def predict(self, model, x):
         action = model.next("predict")
@@ -109,4 +127,7 @@ class Replay:
         self._check(model.next("predict")["predict"], x)
 
     def evaluate(self, scores, targets):
-        return float(self._answer(self.script["evaluate"]["answer"]))
+        asked = self.script["evaluate"]
+        self._check(asked["scores"], scores)
+        self._check(asked["targets"], targets)
+        return float(self._answer(asked["answer"]))

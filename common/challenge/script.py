@@ -226,8 +226,16 @@ def problems(script, description):
     for key, choice in script["named"].items():
         if choice not in known.get(key, (choice,)):
             yield "%s is %s" % (key, " or ".join(known[key]))
-    arrays, asked = script["arrays"], [script["evaluate"][key] for key in ("scores", "targets")]
+    arrays, task = script["arrays"], tasks.of(description)
+    observation = list(description.observation)
+    target = list(task.none(1).shape[1:])
+    asked = [(script["evaluate"][key], None) for key in ("scores", "targets")]
+    names = [entry["name"] for entry in script["models"]]
+    if len(set(names)) < len(names):
+        yield "two models have one name"
     for entry in script["models"]:
+        if set(entry["weights"]) != set(description.shapes):
+            yield "%s has other weights than %s" % (entry["name"], description.name)
         if set(entry["hyperparameters"]) != set(description.hp._fields):
             yield "%s has other hyperparameters than %s" % (entry["name"], description.name)
         for key, value in description.hp._asdict().items():
@@ -241,12 +249,17 @@ def problems(script, description):
             if arrays.get(name) != list(shape):
                 yield "%s: %r are no weights %s" % (entry["name"], name, tensor)
         for action in entry["do"]:
-            asked += [action["predict"]] if "predict" in action else []
-            asked += [name for pair in action.get("train", ()) for name in pair]
-    for name in asked:
+            asked += [(action["predict"], observation)] if "predict" in action else []
+            for x, y in action.get("train", ()):
+                asked += [(x, observation), (y, target)]
+                if arrays.get(x, [0])[:1] != arrays.get(y, [0])[:1]:
+                    yield "%s and %s are not of one batch" % (x, y)
+    for name, shape in asked:
         if name not in arrays:
             yield "%r is no array of this challenge" % name
-    missing = [name for name in DIAGNOSED if name not in [one["name"] for one in script["models"]]]
+        elif shape is not None and (not arrays[name] or arrays[name][1:] != shape):
+            yield "%s has shape %s, not (n, %s" % (name, arrays[name], str(shape)[1:-1] + ")")
+    missing = [name for name in DIAGNOSED if name not in names]
     if missing:
         yield "there is no model %s" % missing[0]
 

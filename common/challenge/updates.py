@@ -71,11 +71,22 @@ def forgetful(rule):
 
 
 def momentum(hp, step, weights, gradients, state):
-    """Classical: v = m v - lr g; w = w + v. Weight decay, if any, of kernels and matrices."""
+    """Classical: v = m v - lr g; w = w + v."""
+    return velocity(hp, with_decay(hp, weights, gradients), state)
+
+
+def with_decay(hp, weights, gradients):
+    """Gradients with the weight decay, if any, of kernels and matrices."""
     decay = getattr(hp, "weight_decay", 0)
+    return {
+        n: g + decay * weights[n] if decay and weights[n].ndim > 1 else g
+        for n, g in gradients.items()
+    }
+
+
+def velocity(hp, gradients, state):
+    """The new velocities."""
     for name, g in gradients.items():
-        if decay and weights[name].ndim > 1:
-            g = g + decay * weights[name]
         state[name] = hp.momentum * state.get(name, 0) - hp.learning_rate * g
     return dict(state)
 
@@ -102,25 +113,28 @@ def moments(hp, gradients, state):
 
 def nesterov(hp, step, weights, gradients, state):
     """w moves by m v - lr g, v being the new velocity."""
-    velocity = momentum(hp, step, weights, gradients, state)
-    return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in velocity.items()}
+    gradients = with_decay(hp, weights, gradients)
+    found = velocity(hp, gradients, state)
+    return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in found.items()}
 
 
 def dampened(hp, step, weights, gradients, state):
     """The gradient counts 1 - m from the second step on, as PyTorch's dampening has it."""
     share = 1 if step == 1 else 1 - hp.momentum
-    return momentum(hp, step, weights, {n: share * g for n, g in gradients.items()}, state)
+    gradients = with_decay(hp, weights, gradients)
+    return velocity(hp, {n: share * g for n, g in gradients.items()}, state)
 
 
 def unit_gain(hp, step, weights, gradients, state):
     """The gradient counts 1 - m, as in CNTK's default."""
     share = 1 - hp.momentum
-    return momentum(hp, step, weights, {n: share * g for n, g in gradients.items()}, state)
+    gradients = with_decay(hp, weights, gradients)
+    return velocity(hp, {n: share * g for n, g in gradients.items()}, state)
 
 
 def without_momentum(hp, step, weights, gradients, state):
     """Plain gradient descent."""
-    return {n: -hp.learning_rate * g for n, g in gradients.items()}
+    return {n: -hp.learning_rate * g for n, g in with_decay(hp, weights, gradients).items()}
 
 
 def epsilon_inside(hp, step, weights, gradients, state):

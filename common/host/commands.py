@@ -136,16 +136,16 @@ def signals_wait():
     """
     caught = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number, handler in before.items():
-        if callable(handler):  # and not SIG_IGN or SIG_DFL
-            signal.signal(number, lambda number, frame: caught.append(number))
     try:
+        for number, handler in before.items():
+            if callable(handler):  # and not SIG_IGN or SIG_DFL
+                signal.signal(number, lambda number, frame: caught.append(number))
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler or signal.SIG_DFL)
-    for number in caught:
-        before[number](number, None)
+        for number in caught:
+            before[number](number, None)
 
 
 def interrupt_in(error):

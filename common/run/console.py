@@ -24,8 +24,8 @@ def announce(framework, version, model, lane, settings, facts, dataset, recipe, 
         print("gpu        %s" % unused_gpu(framework, facts))
     print("settings   lane %s: %s" % (lane, switches))
     print("data       %s" % dataset.name)
-    what = (recipe, len(dataset.train_labels), model.task.observations, epochs)
-    print("recipe     %s: %d %s, %d epochs" % what, flush=True)
+    what = ": %d %s, %d epochs" % (len(dataset.train_labels), model.task.observations, epochs)
+    print("recipe     %s%s" % (recipe, what if epochs else ""), flush=True)
 
 
 def unused_gpu(framework, facts):

@@ -72,6 +72,8 @@ def recipe(options, model, device):
     else:
         kind = "quick, because there is no GPU" if device == "cpu" else "whole"
     train_images, epochs = model.quick if kind.startswith("quick") else model.whole
+    if options.epochs == 0:
+        train_images = model.hp.batch_size  # a network may want to see some
     options.epochs = epochs if options.epochs is None else options.epochs
     options.train_images = options.train_images or train_images
     return kind
@@ -212,7 +214,7 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     ``losses`` grows with every step. Stop at the first loss or score that is not a finite number,
     and where the module returns fewer losses, scores or right answers than there are.
     """
-    matmul = machine.matmul_flops()
+    matmul = machine.matmul_flops() if options.epochs else None
     clock = time.perf_counter
     started = clock()
     x, y = module.load(batches.as_float(dataset.train_images), dataset.train_labels, settings)

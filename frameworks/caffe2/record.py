@@ -1,8 +1,8 @@
 """Recording a pass through a Caffe2 network.
 
 Idiom: operators are run one by one, and ``FetchBlob`` copies what each has written.
-Surprise: after a whole net has run, a blob that a ReLU changed in place holds no more what the
-    convolution wrote.
+Surprise: after a whole net has run, a blob that a ReLU changed in place no longer holds what
+    the convolution wrote.
 """
 
 from collections import OrderedDict

@@ -16,7 +16,9 @@ def record(network, x):
 
     def keep(name):
         def hook(module, inputs, output):
-            found[name] = output.numpy(force=True).copy()
+            values = output[0] if isinstance(output, tuple) else output  # an LSTM's, no state
+            again = "%s, once more" % name if name in found else name
+            found[again] = values.numpy(force=True).copy()
 
         return hook
 

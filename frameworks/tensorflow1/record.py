@@ -14,7 +14,9 @@ NOT_COMPUTED = ("Placeholder", "Const", "VariableV2", "Identity")
 def record(model, x):
     """{name: array} of the images and of each operation's result, in the order of computation."""
     session, _, (rows, forward) = model  # the graph without dropout
-    needed = tf.graph_util.extract_sub_graph(session.graph.as_graph_def(), [forward.op.name])
+    needed = tf.compat.v1.graph_util.extract_sub_graph(
+        session.graph.as_graph_def(), [forward.op.name]
+    )
     names = [node.name for node in needed.node if node.op not in NOT_COMPUTED]
     arrays = session.run([name + ":0" for name in names], {rows: x})
     return OrderedDict([("x", x)] + list(zip(names, arrays)))

@@ -96,12 +96,35 @@ def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
     assert "unknown, first seen in three steps" in capsys.readouterr().out
 
 
+def test_the_order_of_batches_is_judged_without_the_weights(folder, right, tmp_path):
+    with np.load(str(right)) as archive:
+        answers = {name: archive[name] for name in archive.files}
+    answers["probe/losses1"] = answers["probe/losses1"][::-1]
+    del answers["probe/after1/conv1.weight"]
+    files.write(str(tmp_path / "order.npz"), answers)
+    _, verdicts = judged(folder, tmp_path / "order.npz", 3)
+    assert verdicts["data"] is False
+
+
+def test_evaluation_of_other_targets_is_stale(folder, right, tmp_path, capsys):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    asked, arrays, _ = challenge.read(str(folder))
+    name = asked["evaluate"]["targets"]
+    files.write(str(tmp_path / "challenge.npz"), dict(arrays, **{name: 9 - arrays[name]}))
+    assert command("check", tmp_path, right) == 2
+    assert "written by another version of this project" in capsys.readouterr().err
+
+
 def test_a_verdict_is_strict_json(folder, right, tmp_path):
     with np.load(str(right)) as archive:
         answers = {name: archive[name] for name in archive.files}
     answers = {name: np.full_like(array, np.nan) for name, array in answers.items()}
     files.write(str(tmp_path / "nan.npz"), answers)
-    judged(folder, tmp_path / "nan.npz", 3)
+    found, _ = judged(folder, tmp_path / "nan.npz", 3)
+    assert "the answer has NaN or infinity, first in gradient/scores1" in [
+        finding["says"] for finding in found["findings"]
+    ]
 
     def no_number(text):
         raise ValueError(text)
@@ -117,14 +140,9 @@ def test_sequences_are_asked_for_and_judged(tmp_path, capsys):
     assert "7 of 7 rungs proven" in capsys.readouterr().out
 
 
-def losses(answer, name):
-    """The losses of a model in an answer."""
-    with np.load(str(answer)) as archive:
-        return {one: archive[one] for one in archive.files if one.startswith(name + "/losses")}
-
-
 def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
-    files.write(str(right.parent / "part.npz"), losses(right, "probe"))
+    with np.load(str(right)) as archive:
+        files.write(str(right.parent / "part.npz"), {"evaluate": archive["evaluate"]})
     found, verdicts = judged(folder, right.parent / "part.npz", 3)
     assert not found["passed"] and set(verdicts.values()) == {None}
     assert "0 of 7 rungs proven" in capsys.readouterr().out
@@ -267,9 +285,15 @@ def other_images(asked):
         (lambda asked: asked["named"].update(ties="some"), "ties is one or all"),
         (lambda asked: asked["models"][0]["hyperparameters"].clear(), "other hyperparameters"),
         (lambda asked: asked["models"][0]["hyperparameters"].update(dropout=1), "of another form"),
-        (lambda asked: asked["models"][0]["weights"].clear(), "are no weights conv1.weight"),
+        (lambda asked: asked["models"][0]["weights"].clear(), "has other weights than mnist_cnn"),
         (lambda asked: asked["models"][0]["do"].insert(0, {"predict": "x"}), "'x' is no array"),
         (lambda asked: asked["models"][0]["do"].insert(0, 1), "is not valid"),
+        (lambda asked: asked["models"][0]["weights"].update(more="x"), "has other weights than"),
+        (lambda asked: asked["models"].append(asked["models"][1]), "two models have one name"),
+        (
+            lambda asked: asked["models"][1]["do"].insert(0, {"predict": "evaluate/labels"}),
+            "evaluate/labels has shape [301], not (n, 1, 28, 28)",
+        ),
         (lambda asked: asked["arrays"].update(more=[1]), "more is not there"),
         (lambda asked: asked["chosen"].update(gradient=[10**6]), "there is no image 1000000"),
         (lambda asked: asked["chosen"].update(gradient=[]), "[] "),

@@ -739,7 +739,7 @@ def recurrent_bias_lost(module):
 
 
 def state_lost_before_running_free(module):
-    """The state behind the inputs is zero again when the network is fed with its own values."""
+    """The network is fed with the values that it ran to, from zeros, not from where it stood."""
 
     def predict(model, x):
         values, steps = module.predict(model, x), x.shape[1]
