@@ -5,6 +5,7 @@ tables. phrases prints the line that each module has for each concept of the phr
 """
 
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -36,9 +37,12 @@ def show_phrases(key):
         raise InputError("no module is named %r" % key)
     for concept, said in phrases.book(modules):
         print(concept)
-        for module, number, text in said:
-            where = "%s:%s" % (module.path, number)
-            print("    %s" % ("%s  %s" % (where, text) if number else module.path + "  -"))
+        for module, phrase in zip(modules, said):
+            if phrase is None:
+                print("    %s  -" % module.path)
+            else:
+                text = phrase.text.replace("\n", "\n        ")
+                print("    %s:%d  %s" % (phrase.path, phrase.number, text))
 
 
 def results(as_they_lie):
@@ -61,6 +65,9 @@ def command(arguments):
     parser.add_argument("what", choices=("write", "show", "phrases"))
     parser.add_argument("name", nargs="?", help="phrases: the one module whose lines are printed")
     parser.add_argument("--all", action="store_true", help="uncommitted result files, too")
+    parser.add_argument(
+        "--challenge", type=Path, help="write: offer this challenge, a folder, on the page"
+    )
     options = parser.parse_args(arguments)
     if options.what == "phrases":
         show_phrases(options.name)
@@ -74,7 +81,9 @@ def command(arguments):
         text = markdown.page(found)
         with atomic_write(str(committed.HERE / "README.md")) as file:
             file.write(text.encode())
-        size = site.render(found, left_out)
+        if options.challenge and not Path(options.challenge, "challenge.json").is_file():
+            raise InputError("--challenge %s: no challenge's folder" % options.challenge)
+        size = site.render(found, left_out, challenge=options.challenge)
         print("%s: %.2f MB" % (site.SITE / "index.html", size / 1e6))
     return 0
 

@@ -9,15 +9,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from common.given.figures import LIMBS
+from reports.comparison import provenance
 from reports.tables import kind, latest, ordered
 
-Drawn = namedtuple("Drawn", "key title caption svg command")
+Drawn = namedtuple("Drawn", "key title caption svg command provenance")
 Drawn.__doc__ = """A figure.
 
 key: what names it in an address.
 title, caption: what it shows, and how it is read.
 svg: the drawing.
 command: what reproduces the runs in it, NAME standing for an environment.
+provenance: data, machine and date of the runs in it.
 """
 
 # Two colours of Okabe and Ito's palette, which the colour-blind tell apart, two shapes, and two
@@ -65,35 +67,6 @@ def _svg(figure, title):
 
 def _frameworks(runs):
     return list(dict.fromkeys(run.result["framework"] for run in runs))
-
-
-def _dots(runs, title, label, value, spread=None, log=False, from_zero=True):
-    """A row for each framework, a dot for each lane; with ``spread`` its (low, high) as a bar."""
-    names = _frameworks(runs)
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7, 0.9 + 0.3 * len(names)))
-        axes = figure.add_subplot()
-        for lane, (colour, marker, _) in LANES.items():
-            chosen = [run.result for run in runs if run.result["lane"] == lane]
-            offset = 0.13 if lane == "best" else -0.13
-            rows = [names.index(result["framework"]) + offset for result in chosen]
-            if spread:
-                ends = np.reshape([spread(result) for result in chosen], (-1, 2))
-                axes.hlines(rows, ends[:, 0], ends[:, 1], color=colour, linewidth=1.5)
-            values = [value(result) for result in chosen]
-            axes.plot(values, rows, marker, color=colour, markersize=5, label="lane " + lane)
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_xlabel(label)
-        if log:
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.xaxis.set_minor_formatter("{x:g}")
-            axes.tick_params(axis="x", which="both", labelrotation=90)
-        elif from_zero:
-            axes.set_xlim(left=0)
-        figure.legend(loc="outside upper right", ncols=2)
-        return _svg(figure, title)
 
 
 def _panels(runs, title, xlabel, ylabel, draw, log=False):
@@ -150,110 +123,20 @@ def _divergence(axes, result):
     _line(axes, result, steps, off)
 
 
-def _rate(result, seconds):
-    return result["hyperparameters"]["batch_size"] / seconds
-
-
-def _accuracy(runs, title):
-    def percent(result):
-        return 100 * result["accuracy"]["value"]
-
-    def interval(result):
-        return [100 * end for end in result["accuracy"]["interval"]]
-
-    return _dots(runs, title, "test accuracy (%)", percent, interval, from_zero=False)
-
-
-def _curves(runs, title):
-    return _panels(runs, title, "step", "training loss", _learning)
-
-
-def _time(runs, title):
-    return _dots(runs, title, "seconds", lambda result: result["timings"]["train"])
-
-
-def _speed(runs, title):
-    def median(result):
-        return _rate(result, result["timings"]["step"]["median"])
-
-    def quartiles(result):
-        return [_rate(result, seconds) for seconds in result["timings"]["step"]["quartiles"]]
-
-    return _dots(runs, title, "images per second", median, quartiles)
-
-
-def _first(runs, title):
-    def ratio(result):
-        return result["timings"]["first_step"] / result["timings"]["step"]["median"]
-
-    return _dots(runs, title, "first step / median step (logarithmic)", ratio, log=True)
-
-
-def _memory(runs, title):
-    told = [run for run in runs if run.result.get("peak_memory_bytes")]
-    return _dots(told, title, "GB", lambda result: result["peak_memory_bytes"] / 1e9)
-
-
-# (key, title, caption, function that draws, whether it shows times, which need a certificate)
-KINDS = [
-    (
-        "accuracy",
-        "Test accuracy",
-        "Dot: accuracy on the test images; bar: its 95% interval (Wilson), which holds the test "
-        "images' part of the uncertainty. Seeds of weights and batches are shared, dropout's "
-        "random numbers are each framework's own.",
-        _accuracy,
-        False,
-    ),
-    (
-        "learning",
-        "Learning curves",
-        "Training loss of each step, with dropout; a moving mean over a 40th of the run.",
-        _curves,
-        False,
-    ),
-    ("time", "Time to train", "All epochs, first step included, prediction not.", _time, True),
-    (
-        "speed",
-        "Images per second",
-        "From the steps' median time, without compilation and first steps; bar: their quartiles.",
-        _speed,
-        True,
-    ),
-    (
-        "first",
-        "First step against steady state",
-        "How many times longer the first step takes than the median one: what compilation, tracing "
-        "and first allocations cost.",
-        _first,
-        True,
-    ),
-    (
-        "memory",
-        "Peak memory",
-        "Most resident memory of the process, data set and interpreter included.",
-        _memory,
-        False,
-    ),
-]
-
-
-def draw(committed, machine):
-    """The figures of one machine, for each length of run; times of proven runs alone."""
+def learning(committed, machine):
+    """The learning curves of one machine, a figure for each length of run."""
     runs = ordered([one for one in committed if one.machine == machine])
     figures = []
     for number, length in enumerate(dict.fromkeys(kind(run.result) for run in runs)):
         some = [run for run in runs if kind(run.result) == length]
-        proven = [run for run in some if run.result["certificate"]["passed"]]
         images = some[0].result["dataset"]["train_images"]
         epochs = some[0].result["hyperparameters"]["epochs"]
+        title = "Learning curves, %s" % length
+        caption = "Training loss of each step, with dropout; a moving mean over a 40th of the run."
+        svg = _panels(some, title, "step", "training loss", _learning)
         command = "tox run -e NAME -- --lane LANE --train-images %d --epochs %d" % (images, epochs)
-        for key, title, caption, drawing, timed in KINDS:
-            shown = proven if timed else some
-            if shown:
-                title = "%s, %s" % (title, length)
-                svg = drawing(shown, title)
-                figures.append(Drawn("%s-%d" % (key, number), title, caption, svg, command))
+        key = "learning-%s-%d" % (machine, number)
+        figures.append(Drawn(key, title, caption, svg, command, provenance(some)))
     return figures
 
 
@@ -280,7 +163,7 @@ def free_run(runs):
     )
     epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
     command = "tox run -e NAME -- --model lstm --lane LANE --epochs %d" % epochs
-    return [Drawn("free-run", title, caption, svg, command)]
+    return [Drawn("free-run", title, caption, svg, command, provenance(runs))]
 
 
 def found_joints(runs):
@@ -309,7 +192,7 @@ def found_joints(runs):
     caption = "The first test figure: its visible joints, and what the network makes of it."
     epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
     command = "tox run -e NAME -- --model pose --lane LANE --epochs %d" % epochs
-    return [Drawn("joints", title, caption, svg, command)]
+    return [Drawn("joints", title, caption, svg, command, provenance(runs))]
 
 
 def divergence(committed):
@@ -328,4 +211,4 @@ def divergence(committed):
         "the NumPy reference in float64. Grey: what the same reference makes of it in float32."
     )
     command = "tox exec -e NAME -- python -m common.proof NAME --lane LANE"
-    return Drawn("divergence", title, caption, svg, command)
+    return Drawn("divergence", title, caption, svg, command, provenance(latest(committed)))

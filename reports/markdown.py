@@ -45,21 +45,39 @@ def table(content):
     return "\n".join(lines)
 
 
+def phrase(said):
+    """A phrase's Markdown: code as code, on one line, and prose as it is."""
+    if said is None:
+        return "-"
+    text = " ".join(said.text.split())
+    if said.prose:
+        shown = "in words: " + escaped(text.replace("``", ""))
+    else:
+        ticks = "``" if "`" in text else "`"
+        shown = "%s%s%s" % (ticks, text.replace("|", "\\|"), ticks)
+    return "[%s](../%s#L%d)" % (shown, said.path, said.number)
+
+
 def phrase_book():
     """The phrase book as a table: a row for each concept, a column for each module."""
     modules = sources.modules()
-    rows = []
+    lines = [
+        "## Phrase book",
+        "",
+        "What says it: whole calls, out of the modules, or a sentence where that says more. "
+        "A dash: nothing needs to be said.",
+        "",
+        "| concept | %s |" % " | ".join(escaped(module.title) for module in modules),
+        "| %s |" % " | ".join(["---"] * (len(modules) + 1)),
+    ]
     for concept, said in phrases.book(modules):
-        links = [(text, "%s#L%s" % (one.path, number)) for one, number, text in said]
-        rows.append([concept] + [link if link[0] else "-" for link in links])
-    note = "The line that says it. A dash: nothing needs to be said."
-    columns = ["concept"] + [module.title for module in modules]
-    return tables.Table("Phrase book", note, columns, rows)
+        lines.append("| %s |" % " | ".join([escaped(concept)] + [phrase(one) for one in said]))
+    return "\n".join(lines)
 
 
 def page(used):
     """The whole page."""
     parts = [table(one) for one in tables.every(used)]
     differs = "\n".join("- " + escaped(one) for one in tables.differs())
-    parts += ["What differs in the original:\n\n" + differs, table(phrase_book())]
+    parts += ["What differs in the original:\n\n" + differs, phrase_book()]
     return "\n\n".join([HEAD] + parts) + "\n"

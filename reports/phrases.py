@@ -1,7 +1,10 @@
-"""The phrase book: for each concept the line that says it, found in every module's source."""
+"""The phrase book: for each concept what says it, found in every module's source."""
 
+import ast
 import re
 from collections import namedtuple
+
+from markupsafe import Markup
 
 from common.host.errors import InputError
 from reports import sources
@@ -16,6 +19,15 @@ absent: keys of modules that have no line for it, because nothing needs to be sa
 model: the network in whose modules it is said; a framework that lacks it has no line.
 """
 
+Phrase = namedtuple("Phrase", "path number text html prose")
+Phrase.__doc__ = """What a module says of a concept.
+
+path, number: the file, and its first line.
+text: whole calls and statements, or whole sentences.
+html: the same, coloured.
+prose: whether it is a sentence of a docstring or a comment, and no code.
+"""
+
 
 def _concept(name, part, pattern, absent="", model="cnn"):
     return Concept(name, part, re.compile(pattern), frozenset(absent.split()), model)
@@ -23,7 +35,19 @@ def _concept(name, part, pattern, absent="", model="cnn"):
 
 CONCEPTS = [
     _concept("layout of images", "head", r"^Layout:"),
+    _concept("surprise", "head", r"^Surprise:"),
+    _concept(
+        "seed",
+        "configure symbol loss",
+        r"(manual_seed|set_seed|random\.seed|set_random_seed)\(|RandomState\(settings|seed = 3 \*|seed = \(3",
+    ),
     _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|ToStrip\('),
+    _concept(
+        "pooling",
+        "symbol",
+        r"MaxPool2[dD]\(|MaxPooling(2D)?\(|max_pool(ing_)?2d\(|pool2d\(|brew\.max_pool|half = |pool=True"
+        r"|T\.maximum\(T",
+    ),
     _concept(
         "flatten order", "symbol", r"latten|FromStrip|reshape\(x, \(-1, 6400\)\)|all three axes"
     ),
@@ -68,6 +92,12 @@ CONCEPTS = [
         "train",
         r"zero_grad|cleargrads",
         "numpy tensorflow tensorflow1 keras keras-cntk mxnet mxnet-module cntk caffe2 theano",
+    ),
+    _concept(
+        "backward",
+        "train loss",
+        r"\.backward\(|tape\.gradient|minimize\(|T\.grad\(|AddGradientOperators|train_on_batch"
+        r"|train_minibatch|forward_backward",
     ),
     _concept(
         "device",
@@ -191,30 +221,67 @@ def _of_model(concept, modules):
 
 
 def book(modules):
-    """[(concept, [(module, line number, text)])]; None for both where nothing needs to be said.
-
-    InputError lists every gap.
-    """
+    """[(concept, [Phrase, or None where nothing needs to be said])]; InputError lists every gap."""
     missing = gaps(modules)
     if missing:
         head = "the phrase book has gaps; mend CONCEPTS in reports/phrases.py:"
         raise InputError("\n    ".join([head] + missing))
-    found = []
-    for concept in CONCEPTS:
-        said = [_said(concept, module) for module in _of_model(concept, modules)]
-        nothing = [(module, None, None) for module in modules]
-        found.append((concept.name, [one or none for one, none in zip(said, nothing)]))
-    return found
+    return [
+        (concept.name, [_said(concept, module) for module in _of_model(concept, modules)])
+        for concept in CONCEPTS
+    ]
 
 
 def _said(concept, module):
-    """(module, number, text) of its line; a call opened at its end is followed to its close."""
+    """The ``Phrase`` of a concept's line: the whole of what begins there."""
     number = module and find(concept, module)
     if number is None:
         return None
-    text, following = module.lines[number - 1].strip(), number
-    while text.endswith(("(", ",")) and text.count("(") > text.count(")"):
-        space = "" if text.endswith("(") else " "
-        text += space + module.lines[following].split("  #")[0].strip()
-        following += 1
-    return module, number, text
+    lines, prose = module.lines, False
+    line = lines[number - 1]
+    last = number
+    if line.lstrip().startswith("#"):
+        prose = True
+        while lines[last].lstrip().startswith("#"):
+            last += 1
+    elif number in _docstrings(module):
+        prose = True
+        while last + 1 in _docstrings(module) and lines[last].startswith("    "):
+            last += 1
+    else:
+        last = _end(module, number)
+    if prose:
+        words = " ".join(text.strip().lstrip("# ").strip('"') for text in lines[number - 1 : last])
+        text = re.sub(r"^[A-Z][\w' ]*: ", "", words)
+        return Phrase(module.path, number, text, None, True)
+    indent = len(line) - len(line.lstrip())
+    colours = sources.coloured(module)[number - 1 : last]
+    told = [text[indent:] for text in lines[number - 1 : last]]
+    html = [
+        sources.html(text, spans, indent)
+        for text, spans in zip(lines[number - 1 : last], colours)
+    ]
+    return Phrase(module.path, number, "\n".join(told), Markup("\n".join(html)), False)
+
+
+def _docstrings(module):
+    """The numbers of the lines of a module's docstrings."""
+    found = set()
+    for node in ast.walk(ast.parse("\n".join(module.lines))):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            found.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return found
+
+
+def _end(module, number):
+    """The last line of the longest thing that begins on a line, but for the body of a block."""
+    ends = [number]
+    for node in ast.walk(ast.parse("\n".join(module.lines))):
+        if getattr(node, "lineno", None) != number:
+            continue
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body:
+            ends.append(body[0].lineno - 1)
+        elif isinstance(node, (ast.stmt, ast.expr, ast.keyword)):
+            ends.append(node.end_lineno)
+    return max(ends)

@@ -1,29 +1,36 @@
-"""The Rosetta page: the modules side by side, the proof and the figures, as a static site."""
+"""The Rosetta page: the modules side by side, the proof and the results, as a static site."""
 
+import json
 import shutil
+import zipfile
 
 import jinja2
 from markupsafe import Markup
 
-from common.given.models import MODELS
+from common.given.models import ALL, MODELS
 from common.host.machine import described
-from reports import figures, phrases, sources, tables
-from reports.committed import HERE
+from reports import aligned, comparison, concepts, figures, phrases, port, sources, tables
+from reports.committed import HERE, RUNS
 
 SITE = HERE / "site"
+FIRST = ("pytorch", "tensorflow")  # the frameworks that are shown before any is chosen
 
-SUMMARIES = {
-    "head": "what to know first, and the imports",
-    "configure": "the framework's switches; the settings in force",
-    "load": "NumPy arrays as this framework wants them",
-    "symbol": "the network",
-    "loss": "cross-entropy, the optimiser, the initial weights",
-    "train": "one pass over the batches",
-    "predict": "scores of every row",
-    "evaluate": "accuracy from scores",
-    "weights": "the weights, taken out",
-    "wait": "until the device has finished",
-}
+LEAD = (
+    "The same convolutional network in %d frameworks, concept beside concept, and proven to be the "
+    "same: the same batches and weights, and from there the same scores, gradients, updates and "
+    "losses as a float64 reference, to within the rounding of float32."
+)
+
+# (id, title, template); the first has its own place in the page.
+SECTIONS = (
+    ("code", "Side by side", None),
+    ("port", "My port is off", "port.html.j2"),
+    ("results", "Results", "results.html.j2"),
+    ("proof", "Proof", "proof.html.j2"),
+    ("phrase-book", "Phrase book", "phrases.html.j2"),
+    ("networks", "Further networks", "networks.html.j2"),
+    ("original", "Beside the original", "original.html.j2"),
+)
 
 
 def machine(used, name):
@@ -32,21 +39,57 @@ def machine(used, name):
     facts = next(one.result["machine"] for one in runs + used.benches if one.machine == name)
     own = [run for run in runs if run.machine == name]
     lstm, pose = (tables.of_model(own, MODELS[model]) for model in ("lstm", "pose"))
+    measured = [tables.results(runs, name, model) for model in ALL.values()]
     return {
         "name": name,
         "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
-        "tables": tables.measured(used, name),
-        "figures": figures.draw(tables.of_model(runs, MODELS["cnn"]), name)
+        "tables": [one for one in measured if one.rows],
+        "figures": figures.learning(tables.of_model(runs, MODELS["cnn"]), name)
         + figures.free_run(lstm)
         + figures.found_joints(pose),
     }
 
 
-def render(used, left_out, folder=SITE):
-    """Write the site of what ``committed.read`` gave into ``folder``, anew; its size in bytes."""
+def proof(runs, model):
+    """The certificates of one network, and what they say in a sentence; None without a run."""
+    found = tables.shares(runs, model)
+    if not found:
+        return None
+    whole = sum(row["passed"] == row["of"] for row in found["rows"])
+    count = len(found["rows"])
+    verdict = "✓ %s passed every rung." % ("All %d runs" % count if count > 1 else "The run")
+    if whole < count:
+        verdict = "✗ %d of %d runs failed." % (count - whole, count)
+    runs = found.pop("runs")
+    return dict(found, verdict=verdict, provenance=comparison.provenance(runs))
+
+
+def packed(challenge, folder):
+    """Zip a challenge's folder into the site; (its name, its size for people), (None, "") for None.
+
+    A challenge is written by ``tox run -e challenge``: it is the reference's answers, and large.
+    """
+    if challenge is None:
+        return None, ""
+    path = folder / "challenge.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(challenge.iterdir()):
+            archive.write(file, "challenge/" + file.name)
+    return path.name, "%.0f MB" % (path.stat().st_size / 1e6)
+
+
+def render(used, left_out, folder=SITE, challenge=None):
+    """Write the site of what ``committed.read`` gave into ``folder``, anew; its size in bytes.
+
+    challenge: a folder that ``common.challenge`` wrote, to be offered; a path, or None.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(HERE / "assets", folder / "assets")
+    offered, size = packed(challenge, folder)
     modules, runs = sources.modules(), used.runs
-    files = [module for model in MODELS for module in sources.modules(model)]
-    code = {one.path: [Markup(line) for line in sources.highlighted(one)] for one in files}
+    read = concepts.read(modules)
+    cnn = tables.of_model(runs, MODELS["cnn"])
+    compared, models = comparison.comparison(used)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -54,32 +97,55 @@ def render(used, left_out, folder=SITE):
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    planted = [model for model in MODELS.values() if tables.planted(model)]
     pages = {
         "index.html": environment.get_template("index.html.j2").render(
             up="",
+            lead=LEAD % len(modules),
+            sections=SECTIONS,
             modules=modules,
-            code=code,
-            parts=list(SUMMARIES.items()),
-            phrases=phrases.book(modules),
-            proofs=tables.proofs(runs),
-            networks=tables.networks(),
-            divergence=figures.divergence(tables.of_model(runs, MODELS["cnn"])),
+            first=FIRST,
+            steps=aligned.rows(modules, read),
+            whole={one.key: aligned.whole(one, read[one.key]) for one in modules},
+            titles={one.key: one.title for one in concepts.CONCEPTS},
+            symptoms=port.symptoms(modules),
+            known=port.known(),
+            first_losses=port.losses(used),
+            challenge=offered,
+            challenge_size=size,
+            benches=[tables.compared(one) for one in used.benches],
+            metrics=comparison.METRICS,
+            models=models,
             machines=[machine(used, name) for name in tables.machines(used)],
+            left_out=left_out,
+            shares=[one for one in (proof(runs, model) for model in ALL.values()) if one],
+            proves={rung: proves for rung, (_, proves, _) in port.RUNGS.items()},
+            divergence=figures.divergence(cnn) if cnn else None,
+            planted_says=tables.planted_says(MODELS["cnn"]),
+            planted=[
+                make(model) for model in planted for make in (tables.mistakes, tables.own_mistakes)
+            ],
+            phrases=[
+                (concept, list(zip(modules, said))) for concept, said in phrases.book(modules)
+            ],
+            networks=tables.networks(),
             original=tables.original(),
             differs=tables.differs(),
-            left_out=left_out,
+            data={
+                "modules": [{"key": one.key, "title": one.title} for one in modules],
+                "concepts": [(one.key, one.words) for one in concepts.CONCEPTS],
+                "results": compared,
+                "schema": json.loads(RUNS.schema.read_text()),
+            },
         )
     }
     page = environment.get_template("file.html.j2")
-    for module in files:
+    for module in (one for model in MODELS for one in sources.modules(model)):
         path = "files/%s.html" % module.path
-        up = "../" * path.count("/")
-        pages[path] = page.render(up=up, module=module, lines=code[module.path])
-    light, dark = sources.styles()
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(HERE / "assets", folder / "assets")
-    dark = "@media (prefers-color-scheme: dark) {\n%s\n}\n" % dark
-    pages["assets/code.css"] = light + "\n" + dark
+        lines = [Markup(line) for line in sources.highlighted(module)]
+        pages[path] = page.render(up="../" * path.count("/"), module=module, lines=lines)
+    for one in used.runs + used.benches:
+        pages[one.path] = json.dumps(one.result, indent=1)
     for path, text in pages.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

@@ -5,9 +5,9 @@ import re
 from collections import namedtuple
 from pathlib import Path
 
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
+from markupsafe import escape
 from pygments.lexers import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 import frameworks
 from common.host.files import ROOT
@@ -64,15 +64,49 @@ def _trimmed(lines, first, last):
     return first, last
 
 
+# What is coloured: little, so that the words are read. Classes of spans, by Pygments' tokens.
+CLASSES = (
+    (Comment, "c"),
+    (String.Doc, "d"),
+    (String, "s"),
+    (Number, "m"),
+    (Keyword.Constant, "m"),
+    (Operator.Word, "k"),
+    (Keyword, "k"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+)
+
+
+def coloured(module):
+    """For each line of a module [(start, end, class)], of what has a colour."""
+    found, line, column = [[] for _ in module.lines], 0, 0
+    text = "\n".join(module.lines) + "\n"
+    for token, value in PythonLexer(stripnl=False).get_tokens(text):
+        kind = next((name for above, name in CLASSES if token in above), "")
+        for number, part in enumerate(value.split("\n")):
+            if number:
+                line, column = line + 1, 0
+            if kind and part.strip():
+                found[line].append((column, column + len(part), kind))
+            column += len(part)
+    return found
+
+
+def html(text, spans, first=0, last=None):
+    """A line's characters from ``first`` to ``last`` as HTML, coloured."""
+    last = len(text) if last is None else last
+    made, reached = [], first
+    for start, end, kind in spans:
+        start, end = max(start, first), min(end, last)
+        if start < end:
+            made += [escape(text[reached:start]), '<i class="%s">' % kind, escape(text[start:end])]
+            made.append("</i>")
+            reached = end
+    return "".join(map(str, made)) + str(escape(text[reached:last]))
+
+
 def highlighted(module):
     """The module's lines as HTML, each whole in itself."""
-    formatter = HtmlFormatter(nowrap=True)
-    code = highlight("\n".join(module.lines) + "\n", PythonLexer(stripnl=False), formatter)
-    return code.split("\n")[: len(module.lines)]
-
-
-def styles():
-    """The style sheets of the highlighting, one for light and one for dark."""
-    light = HtmlFormatter(style="xcode").get_style_defs(".code")
-    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    return light, dark
+    colours = coloured(module)
+    return [html(line, spans) for line, spans in zip(module.lines, colours)]

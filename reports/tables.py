@@ -58,14 +58,14 @@ def _titled(title, model):
 
 def _label(result):
     """What a run is called; marked if its module's file is another one by now."""
-    mark = "" if _module_is_as_it_was(result) else " †"
+    mark = "" if module_is_as_it_was(result) else " †"
     return "%s, %s%s" % (result["framework"], result["lane"], mark)
 
 
 CHANGED = "† The module's file has changed since."
 
 
-def _module_is_as_it_was(result):
+def module_is_as_it_was(result):
     if result["framework"] not in frameworks.FRAMEWORKS:
         return False
     framework = frameworks.FRAMEWORKS[result["framework"]]
@@ -121,6 +121,56 @@ def certificates(committed, model):
     return Table(
         _titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
     )
+
+
+def shares(committed, model):
+    """The certificates once more, for the page: of each cell the share of its tolerance.
+
+    {"title", "model", "rungs", "rows"}; what failed comes first. None where there is no run.
+    """
+    runs = latest(of_model(committed, model))
+    if not runs:
+        return None
+    asked = [name for name in RUNGS if any(_rung(one, name) for one in runs)]
+    rows = []
+    for one in runs:
+        found = [_rung(one, name) for name in asked]
+        rows.append(
+            {
+                "label": _label(one.result),
+                "path": one.path,
+                "passed": sum(1 for rung in found if rung and rung["passed"]),
+                "of": sum(1 for rung in found if rung),
+                "cells": [_share(rung) for rung in found],
+            }
+        )
+    rows.sort(key=lambda row: row["passed"] - row["of"])
+    return {"title": model.title, "model": model.name, "rungs": asked, "rows": rows, "runs": runs}
+
+
+def _rung(one, name):
+    rungs = one.result["certificate"]["rungs"]
+    return next((rung for rung in rungs if rung["rung"] == name), None)
+
+
+def _share(rung):
+    """A cell of the certificates: what the worst check used of its tolerance."""
+    cell = {"failed": False, "value": "", "text": "-", "share": None, "raw": ""}
+    if rung is None:
+        return cell
+    error, tolerance = rung["error"], rung["tolerance"]
+    cell["failed"] = not rung["passed"]
+    told = "no number" if error is None else "%.1e" % error
+    cell["raw"] = "%s of %.1e, %d checks: %s" % (told, tolerance, rung["checks"], rung["what"])
+    if tolerance == 0 and rung["passed"]:
+        return dict(cell, text="equal", value=0)
+    if error is None or tolerance == 0:
+        return dict(cell, text="FAILED", value=1e9, share=100)
+    percent = 100 * error / tolerance
+    text = "%.0f%%" % percent if percent >= 1 else "< 1%"
+    if not rung["passed"]:
+        text = "FAILED: %.3g times the tolerance" % (percent / 100)
+    return dict(cell, text=text, value="%.4g" % percent, share=min(100, round(percent, 1)))
 
 
 def planted(model):
@@ -217,6 +267,18 @@ def results(committed, machine, model):
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]
     columns += ["step, median (quartiles) ", "%s/s " % noun, "of matrix product ", "peak memory "]
     return Table(_titled("Results: %s" % machine, model), CHANGED, columns, rows)
+
+
+def planted_says(model):
+    """A sentence of what came of planting the known mistakes in all environments."""
+    environments = planted(model).values()
+    found = [pair for one in environments for kind in ("outside", "own") for pair in one[kind].values()]
+    caught = sum(1 for _, rung in found if rung)
+    alarms = sum(1 for one in environments for rungs in one["false_alarms"].values() if rungs)
+    return (
+        "Known mistakes were put into every framework's %s on purpose, %d times in %d environments: "
+        "%d were caught. The untouched modules failed in %d lanes."
+    ) % (model.title, len(found), len(environments), caught, alarms)
 
 
 def original():

@@ -1,76 +1,737 @@
-// The choice of frameworks and of the machine is kept in the address, after the #:
-// with=pytorch,chainer&machine=NAME&at=proof. All else on the page works without this script.
+// What is shown is kept in the address, after the #: with=pytorch,chainer&at=dropout1, and
+// view=files, all=1, machine, model, lane and by where they are not the defaults. `at` is the id of
+// anything on the page: a part, a step, a concept, a line such as chainer-79, a figure.
+// Without this script the page shows its first two frameworks, and all tables.
 "use strict";
 
-const boxes = [...document.querySelectorAll('input[name="with"]')];
-const machine = document.getElementById("machine");
-const allPhrases = document.getElementById("all-phrases");
-const sections = new Set([...document.querySelectorAll("main > section")].map((one) => one.id));
+const $ = (id) => document.getElementById(id);
+const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+const data = (name) => JSON.parse($("data-" + name).textContent);
+const element = (name, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+};
 
-function chosen() {
-  return boxes.filter((box) => box.checked).map((box) => box.value);
+const modules = data("modules"); // [{key, title}]
+const titles = new Map(modules.map(({ key, title }) => [key, title]));
+const MOST = 4; // columns that can be read
+const DEFAULT = [modules[1].key, modules[2].key];
+const state = { with: [...DEFAULT], at: null, files: false, all: false };
+
+// A reader's own choices, kept by the browser if it keeps anything.
+const kept = {
+  get(name) { try { return localStorage.getItem(name); } catch { return null; } },
+  set(name, value) { try { localStorage.setItem(name, value); } catch { /* not kept */ } },
+};
+
+// The address.
+
+function address() {
+  const parts = ["with=" + state.with.join(",")];
+  for (const name of ["machine", "model", "lane", "by"]) {
+    if (filters[name] && filters[name].value !== filters[name].dataset.first) {
+      parts.push(name + "=" + encodeURIComponent(filters[name].value));
+    }
+  }
+  if (state.files) parts.push("view=files");
+  if (state.all) parts.push("all=1");
+  if (state.at) parts.push("at=" + state.at);
+  return parts.join("&");
 }
 
-// Put the choice into the address, without a new entry in the history.
-function keep(at) {
-  const parameters = new URLSearchParams();
-  parameters.set("with", chosen().join(","));
-  if (machine.value) parameters.set("machine", machine.value);
-  if (at) parameters.set("at", at);
-  history.replaceState(null, "", "#" + parameters.toString().replaceAll("%2C", ","));
+function keep(step = false) {
+  const hash = "#" + address();
+  if (hash !== location.hash) history[step ? "pushState" : "replaceState"](null, "", hash);
+  for (const link of all('a[href^="files/"]')) {
+    const [line] = link.hash.slice(1).split("&");
+    link.hash = (line.startsWith("L") ? line : "") + "&with=" + state.with.join(",");
+  }
 }
 
-// Take the choice from the address; what is unknown there is left as it is.
+// Take what is known from the address; the rest is left as it is.
 function read() {
-  const hash = location.hash.slice(1);
-  if (sections.has(hash)) return hash;
-  const parameters = new URLSearchParams(hash);
-  const known = (parameters.get("with") || "").split(",").filter((name) => boxes.some((box) => box.value === name));
-  if (known.length) boxes.forEach((box) => { box.checked = known.includes(box.value); });
-  const name = parameters.get("machine");
-  if (name && [...machine.options].some((option) => option.value === name)) machine.value = name;
-  return sections.has(parameters.get("at")) ? parameters.get("at") : null;
+  const hash = decodeURIComponent(location.hash.slice(1));
+  if ($(hash)) { state.at = hash; follow(hash); return; }
+  const asked = new URLSearchParams(hash);
+  const known = (asked.get("with") || "").split(",").filter((key, at, keys) => titles.has(key) && keys.indexOf(key) === at);
+  if (known.length) state.with = known.slice(0, MOST);
+  for (const [name, select] of Object.entries(filters)) {
+    const value = asked.get(name);
+    if (value && [...select.options].some((option) => option.value === value)) select.value = value;
+    else if (asked.has("with")) select.value = select.dataset.first;
+  }
+  state.files = asked.get("view") === "files";
+  state.all = asked.get("all") === "1";
+  const at = asked.get("at");
+  state.at = at && $(at) ? at : null;
+  if (state.at) follow(state.at);
 }
 
-// Show what is chosen, and mark the lines that not all chosen frameworks have.
-function show() {
-  const names = new Set(chosen());
-  document.querySelectorAll(".cell[data-module]").forEach((cell) => { cell.hidden = !names.has(cell.dataset.module); });
-  document.querySelectorAll(".phrases [data-module]").forEach((cell) => {
-    cell.hidden = !allPhrases.checked && !names.has(cell.dataset.module);
+// A line belongs to a framework, which is then shown: the first one stays.
+function follow(id) {
+  const cell = $(id).closest(".cell[data-module]");
+  if (cell) showModule(cell.dataset.module);
+}
+
+function showModule(key) {
+  if (state.with.includes(key)) return;
+  if (state.with.length < 2) state.with.push(key);
+  else state.with[state.with.length - 1] = key;
+}
+
+// What is shown.
+
+const rows = all(".rows .row");
+const cells = new Map(rows.map((row) => [row, new Map(all(":scope > .cell", row).map((cell) => [cell.dataset.module, cell]))]));
+const front = new Map(); // step: the framework that a phone shows in it
+
+function arrange() {
+  const chosen = new Set(state.with);
+  document.body.style.setProperty("--columns", state.with.length);
+  for (const [row, own] of cells) {
+    const everyone = state.all && row.id === state.at;
+    row.classList.toggle("everyone", everyone);
+    for (const [key, cell] of own) cell.hidden = !everyone && !chosen.has(key);
+    row.append(...state.with.map((key) => own.get(key)));
+  }
+  for (const cell of all(".phrases [data-module], .causes [data-module]")) {
+    cell.hidden = !chosen.has(cell.dataset.module) && !($("all-phrases").checked && cell.closest(".phrases"));
+  }
+  $("heads").replaceChildren(element("span"), ...state.with.map((key) => element("span", { className: "head", textContent: titles.get(key) })));
+  for (const step of all(".step")) {
+    tabs(step);
+    files(step);
+  }
+  mend();
+  chips();
+  differences();
+}
+
+function tabs(step) {
+  if (!state.with.includes(front.get(step))) front.set(step, state.with[state.with.length - 1]);
+  const buttons = state.with.map((key) => {
+    const button = element("button", { type: "button", textContent: titles.get(key) });
+    button.dataset.tab = key;
+    button.setAttribute("aria-pressed", key === front.get(step));
+    return button;
   });
-  document.querySelectorAll(".machine").forEach((one) => { one.hidden = one.dataset.machine !== machine.value; });
-  document.querySelectorAll(".step").forEach((step) => {
-    const cells = [...step.querySelectorAll(".cell:not([hidden])")];
-    const texts = cells.map((cell) => new Set([...cell.querySelectorAll(".line")].map((line) => line.textContent.trim())));
-    cells.forEach((cell) => cell.querySelectorAll(".line").forEach((line) => {
-      const text = line.textContent.trim();
-      line.classList.toggle("differs", text !== "" && !texts.every((other) => other.has(text)));
+  step.querySelector(".tabs").replaceChildren(...buttons);
+  for (const cell of all(".cell", step)) cell.classList.toggle("front", cell.dataset.module === front.get(step));
+}
+
+// Whole files are made when they are asked for.
+function files(step) {
+  step.classList.toggle("files", state.files);
+  step.querySelector(".columns")?.remove();
+  if (!state.files) return;
+  const source = step.querySelector("template").content;
+  const chosen = state.with.map((key) => source.querySelector(`[data-module="${key}"]`)).filter(Boolean);
+  step.append(element("div", { className: "columns" }, ...chosen.map((cell) => document.importNode(cell, true))));
+  for (const cell of all(".columns .cell", step)) cell.classList.toggle("front", cell.dataset.module === front.get(step));
+}
+
+function options(chosen) {
+  return modules.map(({ key, title }) => {
+    const option = element("option", { value: key, textContent: title, selected: key === chosen });
+    option.disabled = key !== chosen && state.with.includes(key);
+    return option;
+  });
+}
+
+function chips() {
+  const made = state.with.map((key, place) => {
+    const select = element("select", { value: key }, ...options(key));
+    select.dataset.place = place;
+    select.setAttribute("aria-label", `Framework ${place + 1}`);
+    const chip = element("span", { className: "chip" }, select);
+    if (state.with.length > 1) {
+      const button = element("button", { type: "button", textContent: "×" });
+      button.dataset.remove = key;
+      button.setAttribute("aria-label", "Remove " + titles.get(key));
+      chip.append(button);
+    }
+    return chip;
+  });
+  if (made.length > 1) {
+    const swap = element("button", { type: "button", id: "swap", textContent: "⇄" });
+    swap.setAttribute("aria-label", "Swap the frameworks");
+    made.splice(1, 0, swap);
+  }
+  if (state.with.length < MOST) {
+    const add = element("button", { type: "button", id: "add", textContent: "+" });
+    add.setAttribute("aria-label", "Add a framework");
+    made.push(add);
+  }
+  const focused = document.activeElement?.closest("#chips") && (document.activeElement.dataset.place || document.activeElement.id);
+  $("chips").replaceChildren(...made);
+  if (focused) ($(focused) || $("chips").querySelector(`[data-place="${focused}"]`))?.focus();
+}
+
+// Words that one of two frameworks lacks, within a row: the longest sequence that both have is left
+// unmarked. What counts is what is called, the names of arguments, and values; not what things are
+// assigned to or where they are imported from, nor comments, nor what the row is not about.
+const TOKEN = /[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|[()[\]{}=]/g;
+const CONSTANT = /^(["\d]|(True|False|None)$)/;
+
+function words(cell) {
+  const tokens = [];
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.parentElement.closest(".l") || node.parentElement.closest(".n, .c, .d, .helper")) continue;
+    const own = !node.parentElement.closest(".o");
+    for (const match of node.data.matchAll(TOKEN)) {
+      tokens.push({ text: match[0], node, own, start: match.index, end: match.index + match[0].length });
+    }
+  }
+  let depth = 0;
+  return tokens.filter((token, at) => {
+    if ("([{".includes(token.text)) depth++;
+    else if (")]}".includes(token.text)) depth--;
+    const next = tokens[at + 1]?.text;
+    const told = CONSTANT.test(token.text) || (/^\w/.test(token.text) && (next === "(" || (next === "=" && depth > 0)));
+    token.text = token.text.toLowerCase();
+    return told && token.own;
+  });
+}
+
+function common(one, other) {
+  const longest = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
+  for (let i = one.length - 1; i >= 0; i--) {
+    for (let j = other.length - 1; j >= 0; j--) {
+      longest[i][j] = one[i].text === other[j].text ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+    }
+  }
+  const found = [new Set(), new Set()];
+  for (let i = 0, j = 0; i < one.length && j < other.length;) {
+    if (one[i].text === other[j].text) { found[0].add(i++); found[1].add(j++); }
+    else if (longest[i + 1][j] >= longest[i][j + 1]) i++;
+    else j++;
+  }
+  return found;
+}
+
+function differences() {
+  if (!globalThis.Highlight) return; // a browser that is older than this marks nothing
+  CSS.highlights.delete("differs");
+  if (!$("differences").checked || state.with.length !== 2 || state.files || state.all) return;
+  const ranges = [];
+  let counted = 0;
+  for (const own of cells.values()) {
+    const pair = state.with.map((key) => own.get(key));
+    if (pair.some((cell) => cell.matches(".none") || cell.querySelector(".prose"))) continue;
+    const told = pair.map(words);
+    counted += told[0].length + told[1].length;
+    common(...told).forEach((same, side) => told[side].forEach((word, at) => {
+      if (!same.has(at)) ranges.push(new StaticRange({ startContainer: word.node, startOffset: word.start, endContainer: word.node, endOffset: word.end }));
     }));
+  }
+  CSS.highlights.set("differs", new Highlight(...ranges));
+}
+
+// Where the reader is.
+
+function pin() {
+  all(".here").forEach((one) => one.classList.remove("here"));
+  const target = state.at && $(state.at);
+  if (target?.matches(".row, .l, .prose, .symptom, tr")) target.classList.add("here");
+}
+
+function scroll() {
+  const target = state.at && $(state.at);
+  if (!target) return;
+  for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  if (state.files && target.closest(".rows")) {
+    const step = target.closest(".step");
+    const concept = target.closest(".row").id;
+    light(concept);
+    (step.querySelector(`.columns [data-c~="${concept}"]`) || step).scrollIntoView({ block: "center" });
+    return;
+  }
+  target.scrollIntoView({ block: target.matches(".l") ? "center" : "start" });
+}
+
+function go(id, step = true) {
+  state.at = id;
+  follow(id);
+  arrange();
+  pin();
+  keep(step);
+  scroll();
+  const target = $(id);
+  const focus = target.matches("a, button, summary") ? target : target.querySelector("a, summary, h2, h3");
+  focus?.focus({ preventScroll: true });
+}
+
+function light(concept) {
+  for (const line of all(".columns .l[data-c]")) line.classList.toggle("lit", line.dataset.c.split(" ").includes(concept));
+}
+
+const places = [...all("main > section"), ...rows];
+function track() {
+  const top = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) + 8;
+  let now = places[0];
+  for (const one of places) {
+    if (!one.offsetParent && one.offsetHeight === 0) continue;
+    if (one.getBoundingClientRect().top <= top) now = one;
+  }
+  const section = now.closest("main > section");
+  const later = [...section.parentElement.children].indexOf(section);
+  for (const one of all("main > section").slice(later + 1)) if (one.getBoundingClientRect().top <= top) now = one;
+  $("contents").value = now.id;
+}
+
+// Find.
+
+let index = null;
+function build() {
+  index = [];
+  for (const option of $("contents").options) {
+    const row = $(option.value);
+    const part = option.parentElement.label;
+    index.push({ id: option.value, kind: part || "part", title: option.textContent, words: [option.textContent, row.querySelector(".name span")?.textContent, data.concepts[option.value]].join(" ").toLowerCase(), weight: part ? 3 : 2 });
+  }
+  for (const one of all("summary[data-find], tr[data-find]")) {
+    index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: (one.querySelector("strong, th") || one).textContent.trim(), words: one.textContent.toLowerCase(), weight: 2 });
+  }
+  for (const one of all("figure[id]")) {
+    index.push({ id: one.id, kind: "figure", title: one.querySelector("strong").textContent, words: one.querySelector("strong").textContent.toLowerCase(), weight: 1 });
+  }
+  for (const { key, title } of modules) index.push({ module: key, kind: "framework", title, words: (key + " " + title).toLowerCase(), weight: 3 });
+  for (const line of all(".rows .l[id], .rows .prose")) {
+    const cell = line.closest(".cell");
+    const text = [...line.childNodes].slice(line.matches(".prose") ? 0 : 1).map((node) => node.textContent).join("").trim();
+    index.push({ id: line.id, module: cell.dataset.module, line: true, kind: titles.get(cell.dataset.module), title: text, words: text.toLowerCase(), weight: 0 });
+  }
+}
+
+// The framework that a query names, if it says more than that; and the rest of the query.
+function asked(query) {
+  const tokens = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (tokens.length < 2) return { tokens, module: null };
+  for (const token of tokens) {
+    const named = token.length > 2 && (modules.find(({ key }) => key === token) || modules.find(({ key, title }) => (key + " " + title).toLowerCase().split(/\W+/).some((word) => word.startsWith(token))));
+    if (named) return { tokens: tokens.filter((one) => one !== token), module: named.key };
+  }
+  return { tokens, module: null };
+}
+
+function search(query) {
+  if (!index) build();
+  const { tokens, module } = asked(query);
+  if (!tokens.length) return [];
+  const found = [];
+  for (const one of index) {
+    if (module && one.line && one.module !== module) continue;
+    if (!tokens.every((token) => one.words.includes(token))) continue;
+    const begins = one.title.toLowerCase().startsWith(tokens[0]) ? 4 : new RegExp("\\b" + tokens[0].replace(/\W/g, "\\$&")).test(one.words) ? 2 : 0;
+    const seen = one.line && state.with.includes(one.module) ? 1 : 0;
+    found.push([2 * one.weight + begins + seen, one]);
+  }
+  found.sort((a, b) => b[0] - a[0]);
+  return found.slice(0, 60).map(([, one]) => ({ ...one, show: module || (one.line || !one.id ? one.module : null) }));
+}
+
+const box = $("find");
+const list = $("found");
+let results = [];
+let current = 0;
+
+function offer() {
+  results = search(box.value);
+  current = 0;
+  list.replaceChildren(...results.map((one, place) => {
+    const where = one.show && !one.line && one.id ? `${one.kind}, in ${titles.get(one.show)}` : one.kind;
+    const option = element("div", { id: "found-" + place }, element("span", { textContent: where }), element(one.line ? "code" : "strong", { textContent: one.title }));
+    option.setAttribute("role", "option");
+    option.setAttribute("aria-selected", place === 0);
+    return option;
+  }));
+  if (box.value.trim() && !results.length) {
+    const none = element("div", { id: "found-0" }, element("span", { textContent: "nothing" }), element("strong", { textContent: "Nothing here has all of these words." }));
+    none.setAttribute("role", "option");
+    none.setAttribute("aria-disabled", "true");
+    list.append(none);
+  }
+  const shown = box.value.trim() !== "";
+  list.hidden = !shown;
+  box.setAttribute("aria-expanded", shown);
+  if (results.length) box.setAttribute("aria-activedescendant", "found-0");
+  else box.removeAttribute("aria-activedescendant");
+}
+
+function move(by) {
+  if (!results.length) return;
+  list.children[current].setAttribute("aria-selected", "false");
+  current = (current + by + results.length) % results.length;
+  list.children[current].setAttribute("aria-selected", "true");
+  list.children[current].scrollIntoView({ block: "nearest" });
+  box.setAttribute("aria-activedescendant", "found-" + current);
+}
+
+function close() {
+  list.hidden = true;
+  box.setAttribute("aria-expanded", "false");
+  box.removeAttribute("aria-activedescendant");
+}
+
+function take(place) {
+  const one = results[place];
+  if (!one) return;
+  close();
+  box.value = "";
+  state.all = false;
+  if (one.show) showModule(one.show);
+  go(one.id || "code");
+}
+
+// My port is off: the lines of the chosen frameworks that a cause concerns.
+function mend() {
+  for (const cell of all("td[data-mend]")) {
+    const lines = [];
+    for (const key of state.with) {
+      const line = cells.get($(cell.dataset.mend))?.get(key)?.querySelector(":scope > pre .l:not(.cl)");
+      if (!line) continue;
+      const number = line.querySelector(".n").textContent;
+      const code = element("code", { textContent: [...line.childNodes].slice(1).filter((node) => !node.matches?.(".c")).map((node) => node.textContent).join("").trim() });
+      lines.push(element("div", {}, element("a", { href: `#${key}-${number}`, textContent: `${titles.get(key)} ${number}` }), " ", code));
+    }
+    cell.replaceChildren(...lines);
+  }
+}
+
+// Results: one comparison, of the committed runs and of a file that is dropped here.
+
+const filters = Object.fromEntries(["machine", "model", "lane", "by"].map((name) => [name, $("by-" + name)]).filter(([, select]) => select));
+for (const select of Object.values(filters)) select.dataset.first = select.value;
+const { runs, metrics } = data("results");
+const schema = data("schema");
+const number = (value, digits) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+function shownRuns() {
+  const { machine, model, lane, by } = filters;
+  const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" || run.lane === lane.value));
+  const longest = Math.max(0, ...some.filter((run) => !run.own).map((run) => run.length));
+  const timed = metrics[by.value].timed;
+  return some.filter((run) => (run.own || run.length === longest) && run[by.value] && (run.proven || !timed));
+}
+
+function compare() {
+  const by = metrics[filters.by.value];
+  const some = shownRuns();
+  const better = by.less ? 1 : -1;
+  some.sort((a, b) => better * (a[filters.by.value][0] - b[filters.by.value][0]));
+  const values = some.map((run) => run[filters.by.value]);
+  const most = Math.max(1e-9, ...values.flatMap((one) => one));
+  const least = by.zero ? 0 : Math.min(...values.flatMap((one) => one)) * 0.9;
+  const place = (value) => (100 * Math.max(0, value - least)) / (most - least || 1);
+  $("bars").replaceChildren(...some.map((run, at) => {
+    const [value, low, high] = values[at];
+    const bar = element("i");
+    bar.style.width = place(value) + "%";
+    const track = element("div", { className: "track" }, bar);
+    if (low !== undefined) {
+      const range = element("b");
+      range.style.left = place(low) + "%";
+      range.style.width = Math.max(0.4, place(high) - place(low)) + "%";
+      track.append(range);
+    }
+    const name = run.path ? element("a", { href: run.path, textContent: run.title }) : element("strong", { textContent: run.title });
+    const told = number(value, by.digits) + by.unit + (low === undefined ? "" : ` (${number(low, by.digits)}–${number(high, by.digits)})`);
+    const proof = element("span", { className: run.proven ? "ok" : "no", textContent: (run.proven ? "✓ " : "✗ ") + `${run.passed} of ${run.rungs}` });
+    proof.title = "rungs of the certificate that this run passed";
+    const row = element("div", { className: `result lane-${run.lane}${run.own ? " own" : ""}` },
+      element("span", {}, name, ` ${run.lane}${run.changed ? " †" : ""}`), track,
+      element("span", { className: "value", textContent: told }), proof,
+      element("span", { className: "from", textContent: run.from }));
+    row.setAttribute("role", "listitem");
+    return row;
+  }));
+  $("meaning").textContent = by.says;
+  $("answer").textContent = answer(some, by);
+  $("source").textContent = sources(some);
+}
+
+// One sentence or two, made of the figures.
+function answer(some, by) {
+  if (!some.length) return "No run of this kind is committed.";
+  const told = (run) => `${run.title}, ${run.lane}`;
+  const [first, ...others] = some;
+  const [value, low, high] = first[filters.by.value];
+  let text = `${by.best}: ${told(first)}, with ${number(value, by.digits)}${by.unit}${by.noun}.`;
+  if (low !== undefined && others.length) {
+    const level = others.filter((run) => run[filters.by.value][2] >= low && run[filters.by.value][1] <= high);
+    text += level.length
+      ? ` No difference shown between it and ${level.length === others.length ? "any other" : level.map(told).join("; ")}: their ${by.interval} overlap.`
+      : ` The ${by.interval} of all others lie apart from its own.`;
+  }
+  const failed = some.filter((run) => !run.proven);
+  text += failed.length ? ` Not proven: ${failed.map(told).join("; ")}.` : ` All ${some.length} are proven: each passed every rung of its certificate.`;
+  const products = some.map((run) => run.product).filter(Boolean);
+  if (by.timed && products.length > 1) {
+    const range = [Math.min(...products), Math.max(...products)];
+    text += ` Each is one run, at its own hour: the machine's matrix product went from ${number(range[0], 0)} to ${number(range[1], 0)} GFLOP/s among them, so a ratio below ${number(range[1] / range[0], 1)} may be the hour's. A bench takes turns, and settles it.`;
+  }
+  return text;
+}
+
+function sources(some) {
+  const each = (name) => [...new Set(some.map((run) => run[name]))].join("; ");
+  if (!some.length) return "";
+  const dates = some.map((run) => run.made).sort();
+  const when = dates[0] === dates[dates.length - 1] ? dates[0] : `${dates[0]} to ${dates[dates.length - 1]}`;
+  return `${each("kind")}. Data: ${each("data")}. Machine: ${each("what")}. Made ${when}. † The module's file has changed since.`;
+}
+
+// Draft 7 of JSON Schema, as far as the schema of a result file goes; the first problem, or null.
+function problem(value, rule, at = "the whole") {
+  if (rule.$ref) return problem(value, rule.$ref.slice(2).split("/").reduce((one, name) => one[name], schema), at);
+  const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  const is = (type) => type === kind || (type === "integer" && Number.isInteger(value));
+  if (rule.type && ![rule.type].flat().some(is)) return `${at}: not ${[rule.type].flat().join(" or ")}`;
+  if ("const" in rule && value !== rule.const) return `${at}: not ${JSON.stringify(rule.const)}`;
+  if (rule.enum && !rule.enum.includes(value)) return `${at}: not one of ${rule.enum.join(", ")}`;
+  if (kind === "string" && rule.pattern && !new RegExp(rule.pattern).test(value)) return `${at}: not of the form ${rule.pattern}`;
+  if (kind === "number" && (value < rule.minimum || value > rule.maximum || value <= rule.exclusiveMinimum)) return `${at}: out of range`;
+  if (kind === "array") {
+    if (value.length < rule.minItems || value.length > rule.maxItems) return `${at}: ${value.length} items`;
+    for (const [place, one] of value.entries()) {
+      const found = rule.items && problem(one, rule.items, `${at}/${place}`);
+      if (found) return found;
+    }
+  }
+  if (kind === "object") {
+    for (const name of rule.required || []) if (!Object.hasOwn(value, name)) return `${at}: no "${name}"`;
+    for (const [name, one] of Object.entries(value)) {
+      const known = rule.properties && Object.hasOwn(rule.properties, name) ? rule.properties[name] : rule.additionalProperties;
+      if (known === false) return `${at}: "${name}" is unknown`;
+      const found = known && known !== true && problem(one, known, at === "the whole" ? name : `${at}/${name}`);
+      if (found) return found;
+    }
+  }
+  if (rule.oneOf) {
+    const fits = rule.oneOf.filter((one) => problem(value, one, at) === null).length;
+    if (fits !== 1) return `${at}: of no known kind`;
+  }
+  if (rule.not && problem(value, rule.not, at) === null) return `${at}: has what it must not have`;
+  if (rule.anyOf && rule.anyOf.every((one) => problem(value, one, at) !== null)) return `${at}: of no known kind`;
+  if (rule.if) {
+    const then = problem(value, rule.if, at) === null ? rule.then : rule.else;
+    return then ? problem(value, then, at) : null;
+  }
+  return null;
+}
+
+function fromFile(name, result) {
+  const certificate = result.certificate;
+  const times = result.timings;
+  const batch = result.hyperparameters.batch_size;
+  const share = result.accuracy;
+  const gpus = result.machine.gpus.map((gpu) => ", " + gpu.name).join("");
+  return {
+    own: true, machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
+    length: 0, kind: `${number(result.dataset.train_images, 0)} × ${result.hyperparameters.epochs}`,
+    data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
+    what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
+    from: `your file ${name}: version ${result.versions.framework}, ${result.made.slice(0, 10)}`,
+    proven: certificate.passed && certificate.rungs.every((rung) => rung.passed),
+    passed: certificate.rungs.filter((rung) => rung.passed).length, rungs: certificate.rungs.length,
+    product: times.matmul_flops ? times.matmul_flops / 1e9 : null,
+    speed: [batch / times.step.median, ...times.step.quartiles.map((seconds) => batch / seconds).sort((a, b) => a - b)],
+    accuracy: share ? [100 * share.value, ...share.interval.map((end) => 100 * end)] : null,
+    share: times.share_of_matmul ? [100 * times.share_of_matmul] : null,
+    train: [times.train], first: [times.first_step],
+    memory: result.peak_memory_bytes ? [result.peak_memory_bytes / 1e9] : null,
+  };
+}
+
+async function dropped(files) {
+  const troubles = [];
+  for (const file of files) {
+    let result;
+    try { result = JSON.parse(await file.text()); } catch (error) { troubles.push(`${file.name}: not JSON (${error.message})`); continue; }
+    const version = result?.schema;
+    const why = version !== schema.properties.schema.const ? `of schema version ${JSON.stringify(version)}, not ${schema.properties.schema.const}` : problem(result, schema);
+    if (why) { troubles.push(`${file.name}: not a result: ${why}`); continue; }
+    if (result.status !== "finished") { troubles.push(`${file.name}: of a run that stopped: ${result.error}`); continue; }
+    const run = fromFile(file.name, result);
+    if (!metrics.speed || ![...filters.model.options].some((option) => option.value === run.model)) {
+      troubles.push(`${file.name}: no committed run is of ${run.model}`);
+      continue;
+    }
+    runs.push(run);
+    filters.model.value = run.model;
+    if (filters.lane.value !== "both") filters.lane.value = run.lane;
+    $("shown").textContent = `${file.name} is shown with the others above; it has not left this browser.`;
+  }
+  $("dropped").textContent = troubles.join("\n");
+  compare();
+}
+
+// Tables are sorted by the numbers in them, or by their words.
+function sortable(table) {
+  const heads = all("thead th", table);
+  heads.forEach((head, place) => {
+    const button = element("button", { type: "button" }, ...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") === (head.matches(".number") ? "descending" : "ascending");
+      heads.forEach((one) => one.removeAttribute("aria-sort"));
+      const falling = head.matches(".number") ? !up : up;
+      head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+      const value = (row) => { const text = row.cells[place].dataset.value ?? row.cells[place].textContent.trim(); const parsed = parseFloat(text.replaceAll(",", "")); return Number.isNaN(parsed) ? text : parsed; };
+      const body = table.tBodies[0];
+      const sorted = [...body.rows].sort((a, b) => {
+        const [one, other] = [value(a), value(b)];
+        if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
+        const order = typeof one === "number" ? one - other : one.localeCompare(other);
+        return falling ? -order : order;
+      });
+      body.append(...sorted);
+    });
   });
 }
 
-function copy(button) {
-  const text = [...button.closest(".cell").querySelectorAll(".line")].map((line) => line.textContent).join("");
-  navigator.clipboard.writeText(text).then(
-    () => { button.textContent = "Copied"; },
-    () => { button.textContent = "Not allowed"; },
-  );
-  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+// What the reader does.
+
+function theme() {
+  const now = document.documentElement.dataset.theme || "";
+  const names = { "": "as the system", light: "light", dark: "dark" };
+  $("theme").setAttribute("aria-label", "Theme: " + names[now]);
+  $("theme").textContent = { "": "◐", light: "☀", dark: "☾" }[now];
 }
+
+$("theme").addEventListener("click", () => {
+  const order = ["", "light", "dark"];
+  const next = order[(order.indexOf(document.documentElement.dataset.theme || "") + 1) % 3];
+  if (next) document.documentElement.dataset.theme = next;
+  else delete document.documentElement.dataset.theme;
+  kept.set("theme", next);
+  theme();
+});
+
+for (const [id, name, when] of [["wrap", "wrap", true], ["comments", "no-comments", false]]) {
+  const update = () => document.documentElement.classList.toggle(name, $(id).checked === when);
+  if (kept.get(id)) $(id).checked = kept.get(id) === "1";
+  $(id).addEventListener("change", () => { kept.set(id, $(id).checked ? "1" : "0"); update(); });
+  update();
+}
+if (kept.get("differences")) $("differences").checked = kept.get("differences") === "1";
+$("differences").addEventListener("change", () => { kept.set("differences", $("differences").checked ? "1" : "0"); differences(); });
+$("files").addEventListener("change", () => { state.files = $("files").checked; arrange(); keep(); });
+$("all-phrases").addEventListener("change", arrange);
+$("raw").addEventListener("change", () => $("proof").classList.toggle("show-raw", $("raw").checked));
+$("print").addEventListener("click", () => { $("view").open = false; print(); });
+$("link").addEventListener("click", () => {
+  navigator.clipboard.writeText(location.href).then(() => { $("link").textContent = "Copied"; }, () => { $("link").textContent = "Not allowed: it is in the address bar"; });
+});
+$("contents").addEventListener("change", () => { state.all = false; go($("contents").value); });
+
+$("chips").addEventListener("change", (event) => {
+  state.with[event.target.dataset.place] = event.target.value;
+  arrange();
+  keep();
+});
+$("chips").addEventListener("click", (event) => {
+  const target = event.target;
+  if (target.id === "swap") state.with.push(state.with.shift());
+  else if (target.id === "add") state.with.push(modules.find(({ key }) => !state.with.includes(key)).key);
+  else if (target.dataset.remove) state.with = state.with.filter((key) => key !== target.dataset.remove);
+  else return;
+  arrange();
+  keep();
+});
+
+box.addEventListener("input", offer);
+box.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowDown") { event.preventDefault(); move(1); }
+  else if (event.key === "ArrowUp") { event.preventDefault(); move(-1); }
+  else if (event.key === "Enter") { event.preventDefault(); take(current); }
+  else if (event.key === "Escape") { close(); box.value = ""; box.blur(); }
+});
+box.addEventListener("blur", () => setTimeout(close, 150));
+list.addEventListener("mousedown", (event) => {
+  const option = event.target.closest('[role="option"]');
+  if (option) { event.preventDefault(); take([...list.children].indexOf(option)); }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") $("view").open = false;
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=checkbox]), textarea")) return;
+  event.preventDefault();
+  box.focus();
+  box.select();
+});
+
+document.addEventListener("click", (event) => {
+  const target = event.target;
+  if (!target.closest("#view")) $("view").open = false;
+  const link = target.closest('a[href^="#"]');
+  if (link && !event.ctrlKey && !event.metaKey) {
+    const id = decodeURIComponent(link.hash.slice(1));
+    if ($(id)) {
+      event.preventDefault();
+      state.all = false;
+      go(id);
+    }
+  } else if (target.matches("button.all")) {
+    const id = target.closest(".row").id;
+    state.all = !(state.all && state.at === id);
+    go(id);
+  } else if (target.matches("[data-tab]")) {
+    const step = target.closest(".step");
+    front.set(step, target.dataset.tab);
+    tabs(step);
+    step.querySelector(`[data-tab="${target.dataset.tab}"]`).focus();
+  } else if (target.matches("button.copy")) {
+    const text = all(".l", target.closest(".cell")).map((line) => line.textContent).join("");
+    navigator.clipboard.writeText(text).then(() => { target.textContent = "Copied"; }, () => { target.textContent = "Not allowed"; });
+    setTimeout(() => { target.textContent = "Copy"; }, 2000);
+  } else {
+    const line = target.closest(".columns .l[data-c]");
+    if (line && getSelection().isCollapsed) { state.at = line.dataset.c.split(" ")[0]; pin(); light(state.at); keep(); }
+  }
+});
+document.addEventListener("mouseover", (event) => {
+  const line = event.target.closest?.(".columns .l[data-c]");
+  if (line) light(line.dataset.c.split(" ")[0]);
+});
+
+for (const row of rows) {
+  const button = element("button", { type: "button", className: "all", textContent: `all ${modules.length}` });
+  button.setAttribute("aria-label", `${row.getAttribute("aria-label")} in all ${modules.length} frameworks`);
+  row.querySelector(".name").append(button);
+}
+for (const select of Object.values(filters)) select.addEventListener("change", () => { compare(); keep(); });
+$("file").addEventListener("change", () => dropped($("file").files));
+for (const name of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(name, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    $("drop").classList.toggle("over", name === "dragover");
+    if (name === "drop") dropped(event.dataTransfer.files);
+  });
+}
+all("table.sortable").forEach(sortable);
+
+let waiting = false;
+addEventListener("scroll", () => {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => { waiting = false; track(); });
+}, { passive: true });
 
 function start() {
-  const at = read();
-  show();
-  keep(at);
-  if (at) document.getElementById(at).scrollIntoView();
+  read();
+  $("files").checked = state.files;
+  arrange();
+  pin();
+  compare();
+  keep();
+  scroll();
+  track();
 }
-
-boxes.forEach((box) => box.addEventListener("change", () => { show(); keep(); }));
-machine.addEventListener("change", () => { show(); keep("figures"); });
-allPhrases.addEventListener("change", show);
-document.addEventListener("click", (event) => {
-  if (event.target.matches("button.copy")) copy(event.target);
-});
-window.addEventListener("hashchange", start);
+addEventListener("hashchange", start);
+addEventListener("popstate", start);
+data.concepts = Object.fromEntries(data("concepts"));
+theme();
 start();

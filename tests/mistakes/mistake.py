@@ -41,4 +41,5 @@ def changed(name, rung, *changes, only=None, model="cnn", raises=False):
         spec.loader.exec_module(wrong)
         return wrong
 
+    make.changes = changes  # the page shows them
     return Mistake(name, rung, make, only, model, raises)

@@ -1,0 +1,129 @@
+"""The modules side by side as HTML: a row for each concept, a cell in it for each framework."""
+
+import re
+
+from markupsafe import Markup, escape
+
+from reports import concepts, sources
+
+
+class Rows:
+    """Makes the cells of one module.
+
+    A line's first appearance has its number as an anchor, ``KEY-NUMBER``.
+    """
+
+    def __init__(self, module, source):
+        self.module, self.source = module, source
+        self.colours = sources.coloured(module)
+        self.anchored = set()
+
+    def cell(self, key):
+        """The code that speaks of a concept, as HTML; None if there is none."""
+        pieces = self.source.pieces.get(key)
+        if not pieces:
+            return None
+        if pieces[0].lines[0] in self.source.docstrings and key in concepts.FIELDS.values():
+            return Markup("".join(self._prose(piece) for piece in pieces))
+        open_, folded = {}, {}
+        for piece in pieces:
+            for number in piece.lines:
+                target = folded.setdefault(piece.helper, {}) if piece.helper else open_
+                own = piece.owned.get(number, []) if piece.shared else None
+                target.setdefault(number, own)
+        parts = [self._helper(name, lines) for name, lines in folded.items()]
+        return Markup(self._lines(open_) + "".join(parts))
+
+    def _prose(self, piece):
+        """A field of the module's docstring, as a sentence."""
+        first = piece.lines[0]
+        text = " ".join(self.module.lines[n - 1].strip() for n in piece.lines)
+        words = escape(re.sub(r"^[A-Z][\w' ]*: ", "", text))
+        made = re.sub(r"``(.+?)``", r"<code>\1</code>", str(words))
+        return '<p class=prose id="%s-%d" data-n=%d>%s</p>' % (self.module.key, first, first, made)
+
+    def _helper(self, name, lines):
+        head = "<details class=helper><summary>helper <code>%s</code>, %d lines</summary>%s</details>"
+        return head % (escape(name), len(lines), self._lines(lines))
+
+    def _lines(self, lines):
+        texts = self.module.lines
+        told = [n for n in lines if texts[n - 1].strip()]
+        cut = min((_indent(texts[n - 1]) for n in told), default=0)
+        made, last = [], None
+        for number in sorted(lines):
+            if not texts[number - 1].strip():
+                continue
+            gap = last is not None and any(texts[n - 1].strip() for n in range(last + 1, number))
+            made.append(self.line(number, cut, lines[number], gap))
+            last = number
+        return "<pre class=code>%s</pre>" % "".join(made) if made else ""
+
+    def line(self, number, cut=0, own=None, gap=False):
+        """A line from column ``cut`` on; ``own`` are the columns that the row is about."""
+        text, colours = self.module.lines[number - 1], self.colours[number - 1]
+        anchor = ""
+        if number not in self.anchored:
+            self.anchored.add(number)
+            anchor = ' id="%s-%d"' % (self.module.key, number)
+        made = sources.html(text, colours, cut) if own is None else self._own(text, colours, cut, own)
+        comment = number in self.source.comments
+        return (
+            '<span class="l%s%s"%s style="--i:%d"><a class=n tabindex=-1 href="#%s-%d">%d</a>%s\n</span>'
+            % (
+                " g" if gap else "",
+                " cl" if comment else "",
+                anchor,
+                _indent(text) - cut,
+                self.module.key,
+                number,
+                number,
+                made,
+            )
+        )
+
+    def _own(self, text, colours, cut, own):
+        """The row's own columns coloured, the others as context; a comment is of all."""
+        comment = next((start for start, _, kind in colours if kind == "c"), len(text))
+        made, reached = "", cut
+        for start, end in own:
+            if start > reached:
+                made += "<i class=o>%s</i>" % escape(text[reached:start])
+            made += "<b>%s</b>" % sources.html(text, colours, start, end)
+            reached = end
+        if reached < comment:
+            made += "<i class=o>%s</i>" % escape(text[reached:comment])
+        return made + sources.html(text, colours, max(comment, reached))
+
+
+def _indent(text):
+    return len(text) - len(text.lstrip())
+
+
+def rows(modules, read):
+    """[(step, summary, [(concept, [(module, HTML or None)])])], and {path: [HTML of a line]}."""
+    makers = [(module, Rows(module, read[module.key])) for module in modules]
+    found = []
+    for part, summary in concepts.STEPS.items():
+        of_part = []
+        for concept in concepts.CONCEPTS:
+            if concept.part == part:
+                cells = [(module, maker.cell(concept.key)) for module, maker in makers]
+                if any(cell for _, cell in cells):
+                    of_part.append((concept, cells))
+        found.append((part, summary, of_part))
+    return found
+
+
+def whole(module, source):
+    """The module's lines as HTML, each with the concepts that it speaks of."""
+    of_line = {}
+    for key, pieces in source.pieces.items():
+        for piece in pieces:
+            for number in piece.lines:
+                of_line.setdefault(number, []).append(key)
+    colours = sources.coloured(module)
+    return [
+        (number, " ".join(of_line.get(number, [])), Markup(sources.html(text, colours[number - 1])))
+        for number, text in enumerate(module.lines, 1)
+    ]

@@ -1,0 +1,188 @@
+"""My port is off: what is seen, the rung that sees it, the causes, and the lines that mend them.
+
+The causes are the known mistakes that were planted in the modules, with the rung that caught each,
+and those that the diagnosis of a challenge replays in the reference.
+"""
+
+import difflib
+from collections import namedtuple
+
+from common.challenge import causes, updates
+from common.given.models import CNN
+from common.host import modules as loader
+from reports import tables
+from tests.mistakes import outside, planted
+
+Symptom = namedtuple("Symptom", "rung title proves look causes traps")
+Symptom.__doc__ = """What somebody sees whose port is off.
+
+rung: the one that fails, and nothing before it.
+title: what is seen.
+proves: what the rung compares.
+look: where to look first.
+causes: [(name, what it is, key of the concept that mends it, how often it was caught here)].
+traps: [(module, line, name, [(wrong lines, right lines)])], each framework's own.
+"""
+
+# rung: (what is seen, what the rung compares, where to look)
+RUNGS = {
+    "data": (
+        "The first batch already looks different",
+        "batches are the same bytes, in their order",
+        "Compare a checksum of the first batch before anything else.",
+    ),
+    "weights": (
+        "Weights that are read back are not those that were put in",
+        "put in and taken out, weights are equal bit for bit",
+        "Put in random weights, biases too: zeros hide a bias that was lost.",
+    ),
+    "forward": (
+        "Off before any step: the untrained network's scores differ",
+        "the scores of 300 images, and of images 64 times as bright",
+        "Hand an image through weights that change nothing, then real ones layer by layer: the "
+        "challenge does that, and says which layer is the first that is off.",
+    ),
+    "gradient": (
+        "Off at step 1: the scores agree, the weights after one step do not",
+        "every weight after a step with learning rate 1 and no momentum, which shows the gradient",
+        "Does the first loss agree? If not, look at the loss. If it does, divide your update by the "
+        "right one: 64 times too much is a sum over the batch, a tenth a mean over the ten classes, "
+        "too. If only some tensors are off, the error lies where the gradient passes before them.",
+    ),
+    "momentum": (
+        "The gradient is right, and the update is not: off at step 1 with momentum, or at step 2",
+        "every weight after each of three steps, and the updates after sixty more",
+        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum that of "
+        "unit gain. Equal at step 1 and off at step 2: dampening, gradients that are never reset, or "
+        "a velocity that is.",
+    ),
+    "trajectory": (
+        "The first steps agree, and the losses part later",
+        "the loss of each of 20 steps, dropout off; models do not disturb each other",
+        "From the sixth step on float32 itself strays; more than the grey line in the figure of "
+        "distances is a mistake.",
+    ),
+    "dropout": (
+        "All agrees without dropout, and with it training goes another way",
+        "the fraction kept, the scale, and fresh masks in each layer, step and pass; none in prediction",
+        "Is the argument the fraction dropped, or the fraction kept? Is training switched on?",
+    ),
+    "accuracy": (
+        "The losses agree, and the accuracy does not",
+        "the scores after 20 steps, and how rows are counted",
+        "Predict in the prediction mode, all rows, with the weights that were just trained.",
+    ),
+}
+
+# The concept whose line mends each mistake that can be made in any framework.
+MENDS = {
+    "height_and_width_swapped": "images",
+    "labels_off_by_one": "labels",
+    "own_batch_order": "loop",
+    "biases_not_zero": "weights-in",
+    "biases_ignored": "weights-in",
+    "claims_bfloat16": "precision",
+    "rows_of_a_prediction_out_of_order": "batches",
+    "last_partial_batch_lost": "batches",
+    "scores_in_half_precision": "precision",
+    "kernel_flipped": "weights-in",
+    "biases_swapped": "weights-in",
+    "channels_last_flatten": "flatten",
+    "learning_rate_written_in": "optimiser",
+    "bias_decay": "optimiser",
+    "bias_lost_on_the_way_back": "backward",
+    "probability_clipped": "loss-function",
+    "weight_decay_on_kernels": "optimiser",
+    "convolution_backward_in_tf32": "precision",
+    "gradient_clipped": "update",
+    "loss_summed": "loss-function",
+    "batch_size_written_in": "loss-function",
+    "velocity_reset_each_pass": "optimiser",
+    "nesterov": "optimiser",
+    "scaled_gradient": "optimiser",
+    "momentum_written_in": "optimiser",
+    "stops_early": "loop",
+    "learning_rate_falls_late": "optimiser",
+    "state_lost_late": "optimiser",
+    "models_share_state": "optimiser",
+    "predicts_with_the_model_built_last": "train-off",
+    "losses_rounded": "loss-out",
+    "predicts_with_stale_weights": "train-off",
+    "rate_taken_for_keep": "rates",
+    "rates_exchanged": "rates",
+    "dropout_forgotten": "train-on",
+    "seed_ignored": "seed",
+    "seed_from_the_clock": "seed",
+    "half_of_the_rows_counted": "accuracy",
+    "two_highest_counted": "accuracy",
+    "labels_off_in_evaluation": "accuracy",
+}
+
+
+def words(name):
+    """A mistake's name for people."""
+    return name.replace("_", " ")
+
+
+def symptoms(modules):
+    """[Symptom], in the order of the rungs."""
+    environments = tables.planted(CNN)
+    found = []
+    for rung, (title, proves, look) in RUNGS.items():
+        general = []
+        for mistake in outside.mistakes(CNN):
+            if mistake.rung == rung:
+                caught = [one["outside"].get(mistake.name) for one in environments.values()]
+                caught = [pair for pair in caught if pair]
+                seen = sum(1 for _, at in caught if at)
+                made = getattr(outside, mistake.name)
+                says = " ".join((made.__doc__ or "").split("\n\n")[0].split())
+                told = "%d of %d" % (seen, len(caught)) if caught else "not planted"
+                general.append((mistake.name, says, MENDS[mistake.name], told))
+        traps = [
+            trap for module in modules for trap in _traps(module, rung, environments)
+        ]
+        found.append(Symptom(rung, title, proves, look, general, traps))
+    return found
+
+
+def _traps(module, rung, environments):
+    """A framework's own traps that a rung catches: as lines of its module, wrong and right."""
+    right = module.lines
+    source = "\n".join(right) + "\n"
+    found = []
+    for mistake in planted.own(module.key, CNN.name):
+        changes = getattr(mistake.make, "changes", None)
+        caught = environments.get(module.key, {}).get("own", {}).get(mistake.name, [None, None])[1]
+        if (caught or mistake.rung) != rung or not changes:
+            continue
+        wrong = source
+        for old, new in changes:
+            wrong = wrong.replace(old, new)
+        wrong = wrong.splitlines()
+        hunks, first = [], None
+        matcher = difflib.SequenceMatcher(None, wrong, right, autojunk=False)
+        for kind, a, b, c, d in matcher.get_opcodes():
+            if kind != "equal":
+                first = first or max(1, min(c + 1, len(right)))
+                hunks.append((wrong[a:b], right[c:d]))
+        found.append((module, first, mistake.name, hunks))
+    return found
+
+
+def known():
+    """The sentences of every cause that the diagnosis replays in the reference, in two groups."""
+    module = causes.plain(CNN, loader.load("numpy"))
+    return {
+        "scores": [cause.says for cause in causes.forward(CNN, module)],
+        "steps": [cause.says for cause in updates.found(CNN, None, CNN.hp)],
+    }
+
+
+def losses(used):
+    """The reference's losses of the CNN's trajectory, out of a committed certificate; [] without one.
+
+    They are those of a challenge's ``recipe`` model: the same batches and weights everywhere.
+    """
+    own = tables.latest(tables.of_model(used.runs, CNN))
+    return own[0].result["certificate"]["losses"]["reference"] if own else []
