@@ -116,7 +116,7 @@ def rows(modules, read):
 
 
 def whole(module, source):
-    """The module's lines as HTML, each with the concepts that it speaks of."""
+    """[(number, keys of the concepts that it speaks of, indent, HTML)] of the module's lines."""
     of_line = {}
     for key, pieces in source.pieces.items():
         for piece in pieces:
@@ -124,6 +124,11 @@ def whole(module, source):
                 of_line.setdefault(number, []).append(key)
     colours = sources.coloured(module)
     return [
-        (number, " ".join(of_line.get(number, [])), Markup(sources.html(text, colours[number - 1])))
+        (
+            number,
+            " ".join(of_line.get(number, [])),
+            _indent(text),
+            Markup(sources.html(text, colours[number - 1])),
+        )
         for number, text in enumerate(module.lines, 1)
     ]

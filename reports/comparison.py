@@ -13,7 +13,7 @@ METRICS = {
         "says": "The batch size over the median time of a step, in the steady state: compilation "
         "and the first steps are left out. The interval is that of the steps' quartiles.",
         "best": "Fastest",
-        "noun": " a second",
+        "noun": " NOUN a second",
         "interval": "quartiles",
         "unit": "",
         "digits": 0,
@@ -109,6 +109,7 @@ def run(one):
         "path": one.path,
         "machine": one.machine,
         "model": result.get("model", "cnn"),
+        "noun": ALL[result.get("model", "cnn")].task.observations,
         "lane": result["lane"],
         "kind": tables.kind(result),
         "length": result["dataset"]["train_images"] * result["hyperparameters"]["epochs"],

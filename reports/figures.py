@@ -25,6 +25,7 @@ provenance: data, machine and date of the runs in it.
 # Two colours of Okabe and Ito's palette, which the colour-blind tell apart, two shapes, and two
 # widths of line, so that both lanes are seen where they agree.
 LANES = {"same": ("#0072B2", "o", 2.2), "best": ("#D55E00", "s", 0.9)}
+COLOURS = {"#0072B2": "accent", "#D55E00": "other"}  # of the page, where it has them
 YARDSTICK = "#808080"
 TEXT, LINES = "#010101", "#020202"  # replaced by the page's own colours
 
@@ -59,6 +60,8 @@ def _svg(figure, title):
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = text.replace(TEXT, "var(--text)").replace(LINES, "var(--line)")
+    for colour, _, _ in LANES.values():
+        text = text.replace(colour.lower(), "var(--%s)" % COLOURS[colour])
     text = re.sub(r'font-family: [^;"]*', "font-family: system-ui, sans-serif", text)
     text = re.sub(r'<g id="[^"]*"', "<g", text)  # each figure's are the same
     text = re.sub(r' (width|height)="[\d.]+pt"', "", text)

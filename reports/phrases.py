@@ -4,7 +4,7 @@ import ast
 import re
 from collections import namedtuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from common.host.errors import InputError
 from reports import sources
@@ -253,7 +253,8 @@ def _said(concept, module):
     if prose:
         words = " ".join(text.strip().lstrip("# ").strip('"') for text in lines[number - 1 : last])
         text = re.sub(r"^[A-Z][\w' ]*: ", "", words)
-        return Phrase(module.path, number, text, None, True)
+        html = re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text)))
+        return Phrase(module.path, number, text, Markup(html), True)
     indent = len(line) - len(line.lstrip())
     colours = sources.coloured(module)[number - 1 : last]
     told = [text[indent:] for text in lines[number - 1 : last]]

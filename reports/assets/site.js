@@ -88,12 +88,14 @@ const front = new Map(); // step: the framework that a phone shows in it
 
 function arrange() {
   const chosen = new Set(state.with);
+  document.body.classList.toggle("reading-files", state.files);
   document.body.style.setProperty("--columns", state.with.length);
   for (const [row, own] of cells) {
     const everyone = state.all && row.id === state.at;
     row.classList.toggle("everyone", everyone);
     for (const [key, cell] of own) cell.hidden = !everyone && !chosen.has(key);
     row.append(...state.with.map((key) => own.get(key)));
+    row.hidden = row.id !== state.at && state.with.every((key) => own.get(key).matches(".none"));
   }
   for (const cell of all(".phrases [data-module], .causes [data-module]")) {
     cell.hidden = !chosen.has(cell.dataset.module) && !($("all-phrases").checked && cell.closest(".phrases"));
@@ -171,7 +173,7 @@ function chips() {
 // Words that one of two frameworks lacks, within a row: the longest sequence that both have is left
 // unmarked. What counts is what is called, the names of arguments, and values; not what things are
 // assigned to or where they are imported from, nor comments, nor what the row is not about.
-const TOKEN = /[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|[()[\]{}=]/g;
+const TOKEN = /[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|\S/g;
 const CONSTANT = /^(["\d]|(True|False|None)$)/;
 
 function words(cell) {
@@ -440,7 +442,7 @@ function compare() {
     const told = number(value, by.digits) + by.unit + (low === undefined ? "" : ` (${number(low, by.digits)}–${number(high, by.digits)})`);
     const proof = element("span", { className: run.proven ? "ok" : "no", textContent: (run.proven ? "✓ " : "✗ ") + `${run.passed} of ${run.rungs}` });
     proof.title = "rungs of the certificate that this run passed";
-    const row = element("div", { className: `result lane-${run.lane}${run.own ? " own" : ""}` },
+    const row = element("div", { className: `result lane-${run.lane}${filters.lane.value === "both" ? " two" : ""}${run.own ? " own" : ""}` },
       element("span", {}, name, ` ${run.lane}${run.changed ? " †" : ""}`), track,
       element("span", { className: "value", textContent: told }), proof,
       element("span", { className: "from", textContent: run.from }));
@@ -449,28 +451,36 @@ function compare() {
   }));
   $("meaning").textContent = by.says;
   $("answer").textContent = answer(some, by);
+  $("belief").textContent = belief(some, by);
   $("source").textContent = sources(some);
 }
 
-// One sentence or two, made of the figures.
+const called = (run) => `${run.title}, ${run.lane}`;
+
+// A sentence or two, made of the figures.
 function answer(some, by) {
   if (!some.length) return "No run of this kind is committed.";
-  const told = (run) => `${run.title}, ${run.lane}`;
   const [first, ...others] = some;
   const [value, low, high] = first[filters.by.value];
-  let text = `${by.best}: ${told(first)}, with ${number(value, by.digits)}${by.unit}${by.noun}.`;
+  let text = `${by.best}: ${called(first)}, with ${number(value, by.digits)}${by.unit}${by.noun.replace("NOUN", first.noun)}.`;
   if (low !== undefined && others.length) {
     const level = others.filter((run) => run[filters.by.value][2] >= low && run[filters.by.value][1] <= high);
     text += level.length
-      ? ` No difference shown between it and ${level.length === others.length ? "any other" : level.map(told).join("; ")}: their ${by.interval} overlap.`
+      ? ` No difference shown between it and ${level.length === others.length ? "any other" : level.map(called).join("; ")}: their ${by.interval} overlap.`
       : ` The ${by.interval} of all others lie apart from its own.`;
   }
+  return text;
+}
+
+// Whether the figures may be believed.
+function belief(some, by) {
+  if (!some.length) return "";
   const failed = some.filter((run) => !run.proven);
-  text += failed.length ? ` Not proven: ${failed.map(told).join("; ")}.` : ` All ${some.length} are proven: each passed every rung of its certificate.`;
+  let text = failed.length ? ` Not proven: ${failed.map(called).join("; ")}.` : `${some.length > 1 ? `All ${some.length} are` : "It is"} proven: ${some.length > 1 ? "each" : "it"} passed every rung of its certificate.`;
   const products = some.map((run) => run.product).filter(Boolean);
   if (by.timed && products.length > 1) {
     const range = [Math.min(...products), Math.max(...products)];
-    text += ` Each is one run, at its own hour: the machine's matrix product went from ${number(range[0], 0)} to ${number(range[1], 0)} GFLOP/s among them, so a ratio below ${number(range[1] / range[0], 1)} may be the hour's. A bench takes turns, and settles it.`;
+    text += ` Each is one run, at its own hour: the machine's matrix product went from ${number(range[0], 0)} to ${number(range[1], 0)} GFLOP/s among them, so a ratio below ${number(range[1] / range[0], 1)} may be the hour's.`;
   }
   return text;
 }
@@ -529,7 +539,7 @@ function fromFile(name, result) {
   const share = result.accuracy;
   const gpus = result.machine.gpus.map((gpu) => ", " + gpu.name).join("");
   return {
-    own: true, machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
+    own: true, noun: "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
     length: 0, kind: `${number(result.dataset.train_images, 0)} × ${result.hyperparameters.epochs}`,
     data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
     what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
