@@ -401,8 +401,13 @@ class _Cutter:
         unit = self.add(range(first, last + 1), around, helper)
         unit.heads = isinstance(node, (ast.FunctionDef, ast.ClassDef))
         for body in bodies:
+            between = range(last + 1, body[0].lineno) if body else ()
+            words = [n for n in between if self.code[n - 1].strip()]  # else:, finally:
+            if words:
+                self.add(words, unit, helper)
             for one in body:
                 self.statement(one, unit, helper)
+            last = body[-1].end_lineno if body else last
 
 
 def _docstrings(tree):

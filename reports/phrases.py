@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import namedtuple
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -240,13 +241,14 @@ def _said(concept, module):
     lines, prose = module.lines, False
     line = lines[number - 1]
     last = number
+    docstrings = _docstrings(module)
     if line.lstrip().startswith("#"):
         prose = True
         while lines[last].lstrip().startswith("#"):
             last += 1
-    elif number in _docstrings(module):
+    elif number in docstrings:
         prose = True
-        while last + 1 in _docstrings(module) and lines[last].startswith("    "):
+        while last + 1 in docstrings and lines[last].startswith("    "):
             last += 1
     else:
         last = _end(module, number)
@@ -265,10 +267,15 @@ def _said(concept, module):
     return Phrase(module.path, number, "\n".join(told), Markup("\n".join(html)), False)
 
 
+@lru_cache(maxsize=None)
+def _nodes(text):
+    return list(ast.walk(ast.parse(text)))
+
+
 def _docstrings(module):
     """The numbers of the lines of a module's docstrings."""
     found = set()
-    for node in ast.walk(ast.parse("\n".join(module.lines))):
+    for node in _nodes("\n".join(module.lines)):
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
             found.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return found
@@ -277,7 +284,7 @@ def _docstrings(module):
 def _end(module, number):
     """The last line of the longest thing that begins on a line, but for the body of a block."""
     ends = [number]
-    for node in ast.walk(ast.parse("\n".join(module.lines))):
+    for node in _nodes("\n".join(module.lines)):
         if getattr(node, "lineno", None) != number:
             continue
         body = getattr(node, "body", None)

@@ -32,6 +32,13 @@ SECTIONS = (
     ("original", "Beside the original", "original.html.j2"),
 )
 
+# Further words that find a part.
+WORDS = {
+    "port": "bug wrong diagnosis challenge mistake",
+    "results": "fastest fast speed time slow accuracy bench compare",
+    "proof": "certificate rung tolerance proven",
+}
+
 
 def machine(used, name):
     """What the page shows of one machine."""
@@ -133,7 +140,8 @@ def render(used, left_out, folder=SITE, challenge=None):
             differs=tables.differs(),
             data={
                 "modules": [{"key": one.key, "title": one.title} for one in modules],
-                "concepts": [(one.key, one.words) for one in concepts.CONCEPTS],
+                "concepts": list(WORDS.items())
+                + [(one.key, one.words) for one in concepts.CONCEPTS],
                 "results": compared,
                 "schema": json.loads(RUNS.schema.read_text()),
             },

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import namedtuple
+from functools import lru_cache
 from pathlib import Path
 
 from markupsafe import escape
@@ -80,15 +81,23 @@ CLASSES = (
 
 def coloured(module):
     """For each line of a module [(start, end, class)], of what has a colour."""
-    found, line, column = [[] for _ in module.lines], 0, 0
-    text = "\n".join(module.lines) + "\n"
+    return _coloured("\n".join(module.lines) + "\n", len(module.lines))
+
+
+@lru_cache(maxsize=None)
+def _coloured(text, lines):
+    found, line, column = [[] for _ in range(lines)], 0, 0
     for token, value in PythonLexer(stripnl=False).get_tokens(text):
         kind = next((name for above, name in CLASSES if token in above), "")
         for number, part in enumerate(value.split("\n")):
             if number:
                 line, column = line + 1, 0
             if kind and part.strip():
-                found[line].append((column, column + len(part), kind))
+                runs, end = found[line], column + len(part)
+                if runs and runs[-1][1:] == (column, kind):
+                    runs[-1] = (runs[-1][0], end, kind)
+                else:
+                    runs.append((column, end, kind))
             column += len(part)
     return found
 

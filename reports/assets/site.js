@@ -1,5 +1,6 @@
 // What is shown is kept in the address, after the #: with=pytorch,chainer&at=dropout1, and
-// view=files, all=1, machine, model, lane and by where they are not the defaults. `at` is the id of
+// view=files, all=1, only=dropout1,optimiser, and machine, model, lane and by where they are not the
+// defaults. `at` is the id of
 // anything on the page: a part, a step, a concept, a line such as chainer-79, a figure.
 // Without this script the page shows its first two frameworks, and all tables.
 "use strict";
@@ -14,10 +15,11 @@ const element = (name, properties = {}, ...children) => {
 };
 
 const modules = data("modules"); // [{key, title}]
+const concepts = new Map(data("concepts")); // further words that find a concept, or a part
 const titles = new Map(modules.map(({ key, title }) => [key, title]));
 const MOST = 4; // columns that can be read
 const DEFAULT = [modules[1].key, modules[2].key];
-const state = { with: [...DEFAULT], at: null, files: false, all: false };
+const state = { with: [...DEFAULT], at: null, files: false, all: false, only: [] };
 
 // A reader's own choices, kept by the browser if it keeps anything.
 const kept = {
@@ -36,6 +38,7 @@ function address() {
   }
   if (state.files) parts.push("view=files");
   if (state.all) parts.push("all=1");
+  if (state.only.length) parts.push("only=" + state.only.join(","));
   if (state.at) parts.push("at=" + state.at);
   return parts.join("&");
 }
@@ -63,6 +66,7 @@ function read() {
   }
   state.files = asked.get("view") === "files";
   state.all = asked.get("all") === "1";
+  state.only = (asked.get("only") || "").split(",").filter((key) => $(key)?.matches(".row"));
   const at = asked.get("at");
   state.at = at && $(at) ? at : null;
   if (state.at) follow(state.at);
@@ -89,19 +93,25 @@ const front = new Map(); // step: the framework that a phone shows in it
 function arrange() {
   const chosen = new Set(state.with);
   document.body.classList.toggle("reading-files", state.files);
-  document.body.style.setProperty("--columns", state.with.length);
+  $("code").style.setProperty("--columns", state.with.length);
   for (const [row, own] of cells) {
     const everyone = state.all && row.id === state.at;
     row.classList.toggle("everyone", everyone);
     for (const [key, cell] of own) cell.hidden = !everyone && !chosen.has(key);
-    row.append(...state.with.map((key) => own.get(key)));
-    row.hidden = row.id !== state.at && state.with.every((key) => own.get(key).matches(".none"));
+    const ordered = state.with.map((key) => own.get(key));
+    const moved = ordered.some((cell, at) => at && !(ordered[at - 1].compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING));
+    if (moved) row.append(...ordered);
+    const nothing = row.id !== state.at && state.with.every((key) => own.get(key).matches(".none"));
+    row.hidden = state.only.length ? !state.only.includes(row.id) : nothing;
   }
   for (const cell of all(".phrases [data-module], .causes [data-module]")) {
     cell.hidden = !chosen.has(cell.dataset.module) && !($("all-phrases").checked && cell.closest(".phrases"));
   }
   $("heads").replaceChildren(element("span"), ...state.with.map((key) => element("span", { className: "head", textContent: titles.get(key) })));
+  $("only").hidden = !state.only.length;
+  $("count").textContent = `${state.only.length} of ${rows.length} rows.`;
   for (const step of all(".step")) {
+    step.hidden = !step.querySelector(".rows > .row:not([hidden])");
     tabs(step);
     files(step);
   }
@@ -119,7 +129,8 @@ function tabs(step) {
     return button;
   });
   step.querySelector(".tabs").replaceChildren(...buttons);
-  for (const cell of all(".cell", step)) cell.classList.toggle("front", cell.dataset.module === front.get(step));
+  for (const cell of all(".front", step)) cell.classList.remove("front");
+  for (const cell of all(`.cell[data-module="${front.get(step)}"]`, step)) cell.classList.add("front");
 }
 
 // Whole files are made when they are asked for.
@@ -255,6 +266,7 @@ function scroll() {
 
 function go(id, step = true) {
   state.at = id;
+  if (state.only.length && !state.only.includes($(id).closest(".row")?.id)) state.only = [];
   follow(id);
   arrange();
   pin();
@@ -281,9 +293,26 @@ function track() {
   const later = [...section.parentElement.children].indexOf(section);
   for (const one of all("main > section").slice(later + 1)) if (one.getBoundingClientRect().top <= top) now = one;
   $("contents").value = now.id;
+  const reading = now.closest("main > section");
+  if (!reading.matches(".reading")) {
+    for (const one of all("main > section")) one.classList.toggle("reading", one === reading);
+  }
 }
 
 // Find.
+
+const commands = [
+  ["Print what is shown", () => print()],
+  ["Copy a link to what is shown", () => share()],
+  ["Swap the frameworks", () => $("swap")?.click()],
+  ["Whole files, or rows", () => $("files").click()],
+  ["Hide comments, or show them", () => $("comments").click()],
+  ["Theme: system, light, dark", () => $("theme").click()],
+];
+function share() {
+  const told = (text) => { $("link").textContent = text; };
+  navigator.clipboard.writeText(location.href).then(() => told("Copied"), () => told("Not allowed: it is in the address bar"));
+}
 
 let index = null;
 function build() {
@@ -291,7 +320,7 @@ function build() {
   for (const option of $("contents").options) {
     const row = $(option.value);
     const part = option.parentElement.label;
-    index.push({ id: option.value, kind: part || "part", title: option.textContent, words: [option.textContent, row.querySelector(".name span")?.textContent, data.concepts[option.value]].join(" ").toLowerCase(), weight: part ? 3 : 2 });
+    index.push({ id: option.value, kind: part || "part", title: option.textContent, words: [option.textContent, row.querySelector(".name span")?.textContent, concepts.get(option.value)].join(" ").toLowerCase(), concept: Boolean(part), weight: part ? 3 : 2 });
   }
   for (const one of all("summary[data-find], tr[data-find]")) {
     index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: (one.querySelector("strong, th") || one).textContent.trim(), words: one.textContent.toLowerCase(), weight: 2 });
@@ -299,6 +328,7 @@ function build() {
   for (const one of all("figure[id]")) {
     index.push({ id: one.id, kind: "figure", title: one.querySelector("strong").textContent, words: one.querySelector("strong").textContent.toLowerCase(), weight: 1 });
   }
+  for (const [title, run] of commands) index.push({ run, kind: "command", title, words: title.toLowerCase(), weight: 1 });
   for (const { key, title } of modules) index.push({ module: key, kind: "framework", title, words: (key + " " + title).toLowerCase(), weight: 3 });
   for (const line of all(".rows .l[id], .rows .prose")) {
     const cell = line.closest(".cell");
@@ -331,7 +361,13 @@ function search(query) {
     found.push([2 * one.weight + begins + seen, one]);
   }
   found.sort((a, b) => b[0] - a[0]);
-  return found.slice(0, 60).map(([, one]) => ({ ...one, show: module || (one.line || !one.id ? one.module : null) }));
+  // Several concepts at once are rows to be read alone.
+  const each = tokens.map((token) => index.filter((one) => one.concept).filter((one) => one.title.toLowerCase().includes(token)));
+  if (tokens.length > 1 && each.every((some) => some.length)) {
+    const only = rows.map((row) => row.id).filter((id) => each.some((some) => some.some((one) => one.id === id)));
+    if (!found.some(([, one]) => one.concept)) found.unshift([0, { only, id: only[0], kind: "rows", title: `${tokens.join(", ")}: ${only.length} rows alone`, words: "" }]);
+  }
+  return found.slice(0, 60).map(([, one]) => ({ ...one, show: module || (one.line || (!one.id && !one.run) ? one.module : null) }));
 }
 
 const box = $("find");
@@ -382,7 +418,9 @@ function take(place) {
   if (!one) return;
   close();
   box.value = "";
+  if (one.run) { box.blur(); one.run(); return; }
   state.all = false;
+  state.only = one.only || [];
   if (one.show) showModule(one.show);
   go(one.id || "code");
 }
@@ -539,7 +577,7 @@ function fromFile(name, result) {
   const share = result.accuracy;
   const gpus = result.machine.gpus.map((gpu) => ", " + gpu.name).join("");
   return {
-    own: true, noun: "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
+    own: true, noun: runs.find((run) => run.model === (result.model || "cnn"))?.noun || "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
     length: 0, kind: `${number(result.dataset.train_images, 0)} × ${result.hyperparameters.epochs}`,
     data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
     what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
@@ -632,9 +670,8 @@ $("files").addEventListener("change", () => { state.files = $("files").checked; 
 $("all-phrases").addEventListener("change", arrange);
 $("raw").addEventListener("change", () => $("proof").classList.toggle("show-raw", $("raw").checked));
 $("print").addEventListener("click", () => { $("view").open = false; print(); });
-$("link").addEventListener("click", () => {
-  navigator.clipboard.writeText(location.href).then(() => { $("link").textContent = "Copied"; }, () => { $("link").textContent = "Not allowed: it is in the address bar"; });
-});
+$("link").addEventListener("click", share);
+$("everything").addEventListener("click", () => { state.only = []; arrange(); keep(); scroll(); });
 $("contents").addEventListener("change", () => { state.all = false; go($("contents").value); });
 
 $("chips").addEventListener("change", (event) => {
@@ -742,6 +779,5 @@ function start() {
 }
 addEventListener("hashchange", start);
 addEventListener("popstate", start);
-data.concepts = Object.fromEntries(data("concepts"));
 theme();
 start();

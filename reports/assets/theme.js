@@ -4,4 +4,4 @@ try {
   const theme = localStorage.getItem("theme");
   if (theme) document.documentElement.dataset.theme = theme;
 } catch { /* a browser that keeps nothing */ }
-document.documentElement.classList.add("js");
+document.documentElement.classList.add("js", "wrap");
