@@ -43,7 +43,9 @@ class Rows:
         return '<p class=prose id="%s-%d" data-n=%d>%s</p>' % (self.module.key, first, first, made)
 
     def _helper(self, name, lines):
-        head = "<details class=helper><summary>helper <code>%s</code>, %d lines</summary>%s</details>"
+        head = (
+            "<details class=helper><summary>helper <code>%s</code>, %d lines</summary>%s</details>"
+        )
         return head % (escape(name), len(lines), self._lines(lines))
 
     def _lines(self, lines):
@@ -66,10 +68,13 @@ class Rows:
         if number not in self.anchored:
             self.anchored.add(number)
             anchor = ' id="%s-%d"' % (self.module.key, number)
-        made = sources.html(text, colours, cut) if own is None else self._own(text, colours, cut, own)
+        made = (
+            sources.html(text, colours, cut) if own is None else self._own(text, colours, cut, own)
+        )
         comment = number in self.source.comments
         return (
-            '<span class="l%s%s"%s style="--i:%d"><a class=n tabindex=-1 href="#%s-%d">%d</a>%s\n</span>'
+            '<span class="l%s%s"%s style="--i:%d">'
+            '<a class=n tabindex=-1 href="#%s-%d">%d</a>%s\n</span>'
             % (
                 " g" if gap else "",
                 " cl" if comment else "",

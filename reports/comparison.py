@@ -23,9 +23,9 @@ METRICS = {
     },
     "accuracy": {
         "title": "accuracy",
-        "says": "On the test images, with its 95% interval (Wilson), which holds the test images' "
-        "part of the uncertainty alone: dropout's random numbers are each framework's own, and move "
-        "an accuracy by as much again.",
+        "says": "On the test images, with its 95% interval (Wilson), which holds the test "
+        "images' part of the uncertainty alone: dropout's random numbers are each framework's "
+        "own, and move an accuracy by as much again.",
         "best": "Highest",
         "noun": "",
         "interval": "intervals",
@@ -37,9 +37,9 @@ METRICS = {
     },
     "share": {
         "title": "share of the matrix product",
-        "says": "Training's multiplications and additions a second, as a share of those that NumPy's "
-        "own product of two 2048 × 2048 float32 matrices reaches in the same run: a speed that can "
-        "be compared between machines and hours.",
+        "says": "Training's multiplications and additions a second, as a share of those that "
+        "NumPy's own product of two 2048 × 2048 float32 matrices reaches in the same run: a "
+        "speed that can be compared between machines and hours.",
         "best": "Highest share",
         "noun": " of the matrix product",
         "interval": "",
@@ -88,7 +88,9 @@ METRICS = {
 }
 
 # What is known of pixels that are not the published ones, by the checksum's beginning.
-PIXELS = {"a9c109eea194": "decoded from JPEG copies, so they differ slightly from the official files"}
+PIXELS = {
+    "a9c109eea194": "decoded from JPEG copies, so they differ slightly from the official files"
+}
 
 
 def data(dataset):

@@ -27,6 +27,7 @@ says: what it is, in a few words; may be empty.
 words: further words that find it.
 """
 
+
 @dataclass(eq=False)
 class Unit:
     """Some lines that are read as one.
@@ -175,7 +176,7 @@ REST = {part: "rest-" + part for part in STEPS if part != "head"}
 REST.update({part: key for part, key in (("evaluate", "accuracy"), ("weights", "weights-out"))})
 REST["wait"] = "wait"
 
-# Concepts of which some modules say nothing, because nothing needs to be said; modules by their keys.
+# Concepts of which some modules, named by their keys, say nothing: nothing needs to be said.
 ABSENT = {
     "weight-layout": "numpy pytorch mxnet cntk chainer theano",
     "autotune": "numpy keras-cntk",
@@ -208,29 +209,70 @@ ALONE = {"not-in-force"}  # it names other concepts, and speaks of none
 PATTERNS = [
     ("head", r"^import |^from |^if K\.backend|^    import ", ["imports"]),
     ("head", r"^AXES|^LAYERS|^NAMES", ["weight-layout"]),
-    ("configure", r"not_in_force|^ *off(\.append| = )|gpu_only|getenv\(\"OMP_NUM", ["not-in-force"]),
+    (
+        "configure",
+        r"not_in_force|^ *off(\.append| = )|gpu_only|getenv\(\"OMP_NUM",
+        ["not-in-force"],
+    ),
     ("configure", r"get_device|device\.use|is_available|\"device\"|chainer_device", ["device"]),
-    ("configure", r"list_physical_devices|num_gpus|use_default_device|has_cuda_support", ["device"]),
+    (
+        "configure",
+        r"list_physical_devices|num_gpus|use_default_device|has_cuda_support",
+        ["device"],
+    ),
     ("configure", r"gpuarray|memory_growth|for (gpu|device) in gpus|gpu = |NumGpu", ["device"]),
     ("configure", r"threads|NUM_THREADS|NPROC|INTEROP", ["threads"]),
     ("configure", r"seed", ["seed"]),
     ("configure", r"precision|TF32|tf32|tensor_float_32|tensor_core|TENSOR_OP", ["precision"]),
     ("configure", r"floatX|floatx|config\.dtype|dtype\.name", ["precision"]),
-    ("configure", r"benchmark|(?i:autotune)|exhaustive_search|conv\.algo|force_determ", ["autotune"]),
+    (
+        "configure",
+        r"benchmark|(?i:autotune)|exhaustive_search|conv\.algo|force_determ",
+        ["autotune"],
+    ),
     ("configure", r"workspace_size|workspace = |cudnn_workspace", ["autotune"]),
-    ("configure", r"\"(jit|graph|layout|memory_format|ties|fused_optimizer|onednn)\"", ["switches"]),
-    ("configure", r"type_check|image_data_format|channels_last|AGGREGATION|aggregation", ["switches"]),
+    (
+        "configure",
+        r"\"(jit|graph|layout|memory_format|ties|fused_optimizer|onednn)\"",
+        ["switches"],
+    ),
+    (
+        "configure",
+        r"type_check|image_data_format|channels_last|AGGREGATION|aggregation",
+        ["switches"],
+    ),
     ("configure", r"hybridize|static_|SUBGRAPH|subgraph|linker|optimizer\"|openmp", ["switches"]),
-    ("configure", r"blas\.ldflags|net_type|engine|pool_device|chunk_images|IsMklEnabled", ["switches"]),
+    (
+        "configure",
+        r"blas\.ldflags|net_type|engine|pool_device|chunk_images|IsMklEnabled",
+        ["switches"],
+    ),
     ("configure", r"GlobalInit|backend_version|\"backend\"", ["switches"]),
-    ("load", r"images(?=,)|images\.(astype|transpose)|settings\[\"layout\"\]|images = ", ["images"]),
+    (
+        "load",
+        r"images(?=,)|images\.(astype|transpose)|settings\[\"layout\"\]|images = ",
+        ["images"],
+    ),
     ("load", r"(?<=, )labels(\.astype\(.*\))?$|np\.eye\(.*", ["labels"]),
-    ("symbol", r"drop1, drop2, drop3 = |self\.dropout = dropout|, self\.dropout =|hp\.dropout\[\d\]", ["rates"]),
+    (
+        "symbol",
+        r"drop1, drop2, drop3 = |self\.dropout = dropout|, self\.dropout =|hp\.dropout\[\d\]",
+        ["rates"],
+    ),
     ("symbol", r"shared = variables\(", ["declared"]),
     ("symbol", r"^IDEEP = |half = \{", ["pool1"]),
     ("symbol", r"same = \{", ["conv1"]),
-    ("symbol", r"RandomState|seeds = |seed=seeds?(\[\d\]| \+ \d)?|seed = |reset_random|MRG_Random|^ *if K\.backend\(\) == .cntk", ["drop-seed"]),
-    ("symbol", r"keras\.Input|input_shape=|C\.input_variable|sym\.Variable|tensor4|ToStrip", ["input"]),
+    (
+        "symbol",
+        r"RandomState|seeds = |seed=seeds?(\[\d\]| \+ \d)?|seed = |reset_random"
+        r"|MRG_Random|^ *if K\.backend\(\) == .cntk",
+        ["drop-seed"],
+    ),
+    (
+        "symbol",
+        r"keras\.Input|input_shape=|C\.input_variable|sym\.Variable|tensor4|ToStrip",
+        ["input"],
+    ),
     (
         "symbol",
         r"\b(nn\.Conv2d|nn\.Conv2D|layers\.Conv2D|(?<!\.)Conv2D|(?:L\.)?Convolution2D"
@@ -258,8 +300,16 @@ PATTERNS = [
         r"|(?<![.\w])Dropout|(?<![.\w])dropout)\(",
         DROPOUTS,
     ),
-    ("symbol", r"Flatten\(|FromStrip\(|tf\.reshape\(|\.flatten\(|tf\.transpose|== \"NHWC\"", ["flatten"]),
-    ("symbol", r'self\.dense1\(x|(?<![.\w])Dense\(512, activation=C|brew\.fc\(model, "drop2"', ["flatten"]),
+    (
+        "symbol",
+        r"Flatten\(|FromStrip\(|tf\.reshape\(|\.flatten\(|tf\.transpose|== \"NHWC\"",
+        ["flatten"],
+    ),
+    (
+        "symbol",
+        r'self\.dense1\(x|(?<![.\w])Dense\(512, activation=C|brew\.fc\(model, "drop2"',
+        ["flatten"],
+    ),
     (
         "symbol",
         r"\b(nn\.Linear|layers\.Dense|L\.Linear|nn\.Dense|sym\.FullyConnected|brew\.fc"
@@ -269,47 +319,119 @@ PATTERNS = [
     ("symbol", r"self\.dense\d\(|weight, bias = self\.|(?<![.\w])dense\(h", DENSES),
     ("symbol", r"tf\.matmul\(x, weight\) \+ bias", DENSES),
     ("symbol", r"self\.dense\d = layer\(|^ *dense\d=\(", DENSES),
-    ("symbol", r"return place\(|\.to_device\(|initialize\(ctx|DeviceScope|kind = caffe2", ["device-network"]),
-    ("loss", r"load_state_dict|^    put\(|blocks = put\(|set_data\(|set_params|set_weights", ["weights-in"]),
+    (
+        "symbol",
+        r"return place\(|\.to_device\(|initialize\(ctx|DeviceScope|kind = caffe2",
+        ["device-network"],
+    ),
+    (
+        "loss",
+        r"load_state_dict|^    put\(|blocks = put\(|set_data\(|set_params|set_weights",
+        ["weights-in"],
+    ),
     ("loss", r"\.assign\(w\.|variable\.load|set_value|FeedBlob\(layer|in LAYERS", ["weights-in"]),
-    ("loss", r"for variable, w|in parameters\.items|shared = \{|global_variables_init", ["weights-in"]),
+    (
+        "loss",
+        r"for variable, w|in parameters\.items|shared = \{|global_variables_init",
+        ["weights-in"],
+    ),
     ("loss", r"collect_params", ["weights-in"]),
     ("loss", r"criterion = |losses = |step_loss = |entropy\(|SoftmaxWithLoss", ["loss-function"]),
     ("loss", r"SparseCategorical|loss=crossentropy|SoftmaxOutput|sym\.Group", ["loss-function"]),
     ("loss", r"cross_entropy(?=,)|\.mean\(\)|K\.|\by = |label = |scores = ", ["loss-function"]),
-    ("loss", r"optimizer=optimizer|optimizer=keras|optim\.SGD|MomentumSGD|optimizer\.setup", ["optimiser"]),
-    ("loss", r"MomentumOptimizer|momentum_sgd|build_sgd|gluon\.Trainer|init_optimizer|SGD\(", ["optimiser"]),
-    ("loss", r"Momentum\(network, hp\)|velocities|momentum = \{|v\.assign|w\.assign_sub", ["optimiser"]),
-    ("loss", r"for w, v, g|for \(name, w\), g|v = theano|new_v|updates \+?=|C\.Trainer\(", ["optimiser"]),
+    (
+        "loss",
+        r"optimizer=optimizer|optimizer=keras|optim\.SGD|MomentumSGD|optimizer\.setup",
+        ["optimiser"],
+    ),
+    (
+        "loss",
+        r"MomentumOptimizer|momentum_sgd|build_sgd|gluon\.Trainer|init_optimizer|SGD\(",
+        ["optimiser"],
+    ),
+    (
+        "loss",
+        r"Momentum\(network, hp\)|velocities|momentum = \{|v\.assign|w\.assign_sub",
+        ["optimiser"],
+    ),
+    (
+        "loss",
+        r"for w, v, g|for \(name, w\), g|v = theano|new_v|updates \+?=|C\.Trainer\(",
+        ["optimiser"],
+    ),
     ("loss", r"tape|GradientTape|T\.grad|AddGradientOperators|\.minimize\(", ["gradient"]),
     ("loss", r"\.compile\(|hybridize|graph = \{|Module\(|\.bind\(|tf\.Graph|Session", ["compiled"]),
-    ("loss", r"graphs\(|compiled\(|ConfigProto|config\.|(?<!y = )tf\.placeholder|graph\.finalize", ["compiled"]),
-    ("loss", r"CreateNet|SwitchWorkspace|RunNetOnce|FeedBlob\(\"|finalize|for model in", ["compiled"]),
-    ("loss", r"set_random_seed|settings\[\"jit\"\]|options|network\(rows|Proto\(\)\.type", ["compiled"]),
+    (
+        "loss",
+        r"graphs\(|compiled\(|ConfigProto|config\.|(?<!y = )tf\.placeholder|graph\.finalize",
+        ["compiled"],
+    ),
+    (
+        "loss",
+        r"CreateNet|SwitchWorkspace|RunNetOnce|FeedBlob\(\"|finalize|for model in",
+        ["compiled"],
+    ),
+    (
+        "loss",
+        r"set_random_seed|settings\[\"jit\"\]|options|network\(rows|Proto\(\)\.type",
+        ["compiled"],
+    ),
     ("loss", r"image = \{|images = \[|def step|return step_loss", ["compiled"]),
     ("train", r"for .* in batches", ["loop"]),
     ("train", r"network\.train\(\)|using_config\(|autograd\.record\(|training=True", ["train-on"]),
-    ("train", r"train_minibatch\(|train_on_batch\(|forward_backward\(|(?<![\w.])step\(x, y\)|RunNet\(", ["train-on"]),
+    (
+        "train",
+        r"train_minibatch\(|train_on_batch\(|forward_backward\(|(?<![\w.])step\(x, y\)|RunNet\(",
+        ["train-on"],
+    ),
     ("train", r"session\.run\(|train_step = |train_net, _", ["train-on"]),
     ("train", r"^ *[xy] = (?!layer)|FeedBlob|x_variable = |SwitchWorkspace", ["batch"]),
     ("train", r"\{x: images, y: labels\}|\{x_variable: x, y_variable: y\}", ["batch"]),
     ("train", r"xp\.asarray\(\w\)|mx\.io\.DataBatch\(", ["batch"]),
     ("train", r"zero_grad\(|cleargrads\(", ["reset"]),
     ("train", r"criterion\(|layer\.forward\(|for layer in network|forward_backward\(", ["forward"]),
-    ("train", r"train_minibatch\(|train_on_batch\(|(?<![\w.])step\(x, y\)|train_step\(|RunNet\(", ["forward"]),
+    (
+        "train",
+        r"train_minibatch\(|train_on_batch\(|(?<![\w.])step\(x, y\)|train_step\(|RunNet\(",
+        ["forward"],
+    ),
     ("train", r"session\.run\(", ["forward"]),
     ("train", r"\.backward\(|unchain|reversed\(network\)|forward_backward\(", ["backward"]),
-    ("train", r"train_minibatch\(|train_on_batch\(|(?<![\w.])step\(x, y\)|train_step\(|RunNet\(", ["backward"]),
+    (
+        "train",
+        r"train_minibatch\(|train_on_batch\(|(?<![\w.])step\(x, y\)|train_step\(|RunNet\(",
+        ["backward"],
+    ),
     ("train", r"session\.run\(", ["backward"]),
-    ("train", r"optimizer\.step\(|optimizer\.update\(|trainer\.step\(|trainer\.update\(", ["update"]),
-    ("train", r"train_minibatch\(|train_on_batch\(|(?<![\w.])step\(x, y\)|train_step\(|RunNet\(", ["update"]),
+    (
+        "train",
+        r"optimizer\.step\(|optimizer\.update\(|trainer\.step\(|trainer\.update\(",
+        ["update"],
+    ),
+    (
+        "train",
+        r"train_minibatch\(|train_on_batch\(|(?<![\w.])step\(x, y\)|train_step\(|RunNet\(",
+        ["update"],
+    ),
     ("train", r"session\.run\(", ["update"]),
     ("train", r"yield|get_outputs", ["loss-out"]),
-    ("predict", r"network\.eval\(\)|using_config\(\"train\", False|training=False|predict\(x", ["train-off"]),
-    ("predict", r"(?<!\.)forward\(x|predictor\.forward\(|network\.eval\(\{|network\(part\)\.asn", ["train-off"]),
+    (
+        "predict",
+        r"network\.eval\(\)|using_config\(\"train\", False|training=False|predict\(x",
+        ["train-off"],
+    ),
+    (
+        "predict",
+        r"(?<!\.)forward\(x|predictor\.forward\(|network\.eval\(\{|network\(part\)\.asn",
+        ["train-off"],
+    ),
     ("predict", r"session\.run\(forward|predict_step\(|RunNet\(predict", ["train-off"]),
     ("predict", r"inference_mode\(\)|no_backprop_mode\(\)", ["no-gradient"]),
-    ("predict", r"for first|range\(0|split\(|concatenate\(|torch\.cat|append|part = (?!layer)", ["batches"]),
+    (
+        "predict",
+        r"for first|range\(0|split\(|concatenate\(|torch\.cat|append|part = (?!layer)",
+        ["batches"],
+    ),
     ("predict", r"batch_size=\d+|scores = \[\]|padded = |size = ", ["batches"]),
 ]
 
@@ -414,7 +536,9 @@ def _docstrings(tree):
     """The numbers of the lines of all docstrings."""
     found = set()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(
+            node
+        ):
             found.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     return found
 
@@ -534,8 +658,9 @@ class Source:
     def _own(self, unit, key, start, end, spans):
         """{line: [(start, end)]} of the columns of ``key``: its span less those inside it."""
         inside = [
-            (a, b) for other, a, b in spans if other != key and start <= a and b <= end
-            and (a, b) != (start, end)
+            (a, b)
+            for other, a, b in spans
+            if other != key and start <= a and b <= end and (a, b) != (start, end)
         ]
         free = [n for n in range(start, end) if not any(a <= n < b for a, b in inside)]
         found, offset = {}, 0

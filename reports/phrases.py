@@ -40,13 +40,15 @@ CONCEPTS = [
     _concept(
         "seed",
         "configure symbol loss",
-        r"(manual_seed|set_seed|random\.seed|set_random_seed)\(|RandomState\(settings|seed = 3 \*|seed = \(3",
+        r"(manual_seed|set_seed|random\.seed|set_random_seed)\(|RandomState\(settings"
+        r"|seed = 3 \*|seed = \(3",
     ),
     _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|ToStrip\('),
     _concept(
         "pooling",
         "symbol",
-        r"MaxPool2[dD]\(|MaxPooling(2D)?\(|max_pool(ing_)?2d\(|pool2d\(|brew\.max_pool|half = |pool=True"
+        r"MaxPool2[dD]\(|MaxPooling(2D)?\(|max_pool(ing_)?2d\(|pool2d\(|brew\.max_pool"
+        r"|half = |pool=True"
         r"|T\.maximum\(T",
     ),
     _concept(
@@ -241,7 +243,7 @@ def _said(concept, module):
     lines, prose = module.lines, False
     line = lines[number - 1]
     last = number
-    docstrings = _docstrings(module)
+    docstrings, ends = _extents("\n".join(module.lines))
     if line.lstrip().startswith("#"):
         prose = True
         while lines[last].lstrip().startswith("#"):
@@ -251,7 +253,7 @@ def _said(concept, module):
         while last + 1 in docstrings and lines[last].startswith("    "):
             last += 1
     else:
-        last = _end(module, number)
+        last = ends.get(number, number)
     if prose:
         words = " ".join(text.strip().lstrip("# ").strip('"') for text in lines[number - 1 : last])
         text = re.sub(r"^[A-Z][\w' ]*: ", "", words)
@@ -261,35 +263,25 @@ def _said(concept, module):
     colours = sources.coloured(module)[number - 1 : last]
     told = [text[indent:] for text in lines[number - 1 : last]]
     html = [
-        sources.html(text, spans, indent)
-        for text, spans in zip(lines[number - 1 : last], colours)
+        sources.html(text, spans, indent) for text, spans in zip(lines[number - 1 : last], colours)
     ]
     return Phrase(module.path, number, "\n".join(told), Markup("\n".join(html)), False)
 
 
 @lru_cache(maxsize=None)
-def _nodes(text):
-    return list(ast.walk(ast.parse(text)))
+def _extents(text):
+    """The numbers of the lines of docstrings, and {line: the last one of what begins on it}.
 
-
-def _docstrings(module):
-    """The numbers of the lines of a module's docstrings."""
-    found = set()
-    for node in _nodes("\n".join(module.lines)):
-        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
-            found.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    return found
-
-
-def _end(module, number):
-    """The last line of the longest thing that begins on a line, but for the body of a block."""
-    ends = [number]
-    for node in _nodes("\n".join(module.lines)):
-        if getattr(node, "lineno", None) != number:
-            continue
+    Of what begins on a line the longest thing counts, but for the body of a block.
+    """
+    docstrings, ends = set(), {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)):
+            if ast.get_docstring(node):
+                docstrings.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
         body = getattr(node, "body", None)
-        if isinstance(body, list) and body:
-            ends.append(body[0].lineno - 1)
-        elif isinstance(node, (ast.stmt, ast.expr, ast.keyword)):
-            ends.append(node.end_lineno)
-    return max(ends)
+        if not isinstance(node, (ast.stmt, ast.expr, ast.keyword)):
+            continue
+        last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno
+        ends[node.lineno] = max(ends.get(node.lineno, node.lineno), last)
+    return docstrings, ends

@@ -45,16 +45,17 @@ RUNGS = {
     "gradient": (
         "Off at step 1: the scores agree, the weights after one step do not",
         "every weight after a step with learning rate 1 and no momentum, which shows the gradient",
-        "Does the first loss agree? If not, look at the loss. If it does, divide your update by the "
-        "right one: 64 times too much is a sum over the batch, a tenth a mean over the ten classes, "
-        "too. If only some tensors are off, the error lies where the gradient passes before them.",
+        "Does the first loss agree? If not, look at the loss. If it does, divide your update by "
+        "the right one: 64 times too much is a sum over the batch, a tenth a mean over the ten "
+        "classes, too. If only some tensors are off, the error lies where the gradient passes "
+        "before them.",
     ),
     "momentum": (
         "The gradient is right, and the update is not: off at step 1 with momentum, or at step 2",
         "every weight after each of three steps, and the updates after sixty more",
-        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum that of "
-        "unit gain. Equal at step 1 and off at step 2: dampening, gradients that are never reset, or "
-        "a velocity that is.",
+        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum that "
+        "of unit gain. Equal at step 1 and off at step 2: dampening, gradients that are never "
+        "reset, or a velocity that is.",
     ),
     "trajectory": (
         "The first steps agree, and the losses part later",
@@ -64,7 +65,8 @@ RUNGS = {
     ),
     "dropout": (
         "All agrees without dropout, and with it training goes another way",
-        "the fraction kept, the scale, and fresh masks in each layer, step and pass; none in prediction",
+        "the fraction kept, the scale, and fresh masks in each layer, step and pass; none in "
+        "prediction",
         "Is the argument the fraction dropped, or the fraction kept? Is training switched on?",
     ),
     "accuracy": (
@@ -139,9 +141,7 @@ def symptoms(modules):
                 says = " ".join((made.__doc__ or "").split("\n\n")[0].split())
                 told = "%d of %d" % (seen, len(caught)) if caught else "not planted"
                 general.append((mistake.name, says, MENDS[mistake.name], told))
-        traps = [
-            trap for module in modules for trap in _traps(module, rung, environments)
-        ]
+        traps = [trap for module in modules for trap in _traps(module, rung, environments)]
         found.append(Symptom(rung, title, proves, look, general, traps))
     return found
 
@@ -180,7 +180,7 @@ def known():
 
 
 def losses(used):
-    """The reference's losses of the CNN's trajectory, out of a committed certificate; [] without one.
+    """The reference's losses of the CNN's trajectory, of a committed certificate; [] without one.
 
     They are those of a challenge's ``recipe`` model: the same batches and weights everywhere.
     """

@@ -66,6 +66,7 @@ CHANGED = "† The module's file has changed since."
 
 
 def module_is_as_it_was(result):
+    """Whether the module's file is the one that the run was made with."""
     if result["framework"] not in frameworks.FRAMEWORKS:
         return False
     framework = frameworks.FRAMEWORKS[result["framework"]]
@@ -272,12 +273,14 @@ def results(committed, machine, model):
 def planted_says(model):
     """A sentence of what came of planting the known mistakes in all environments."""
     environments = planted(model).values()
-    found = [pair for one in environments for kind in ("outside", "own") for pair in one[kind].values()]
+    found = [
+        pair for one in environments for kind in ("outside", "own") for pair in one[kind].values()
+    ]
     caught = sum(1 for _, rung in found if rung)
     alarms = sum(1 for one in environments for rungs in one["false_alarms"].values() if rungs)
     return (
-        "Known mistakes were put into every framework's %s on purpose, %d times in %d environments: "
-        "%d were caught. The untouched modules failed in %d lanes."
+        "Known mistakes were put into every framework's %s on purpose, %d times in %d "
+        "environments: %d were caught. The untouched modules failed in %d lanes."
     ) % (model.title, len(found), len(environments), caught, alarms)
 
 

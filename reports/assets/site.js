@@ -47,14 +47,15 @@ function keep(step = false) {
   const hash = "#" + address();
   if (hash !== location.hash) history[step ? "pushState" : "replaceState"](null, "", hash);
   for (const link of all('a[href^="files/"]')) {
-    const [line] = link.hash.slice(1).split("&");
-    link.hash = (line.startsWith("L") ? line : "") + "&with=" + state.with.join(",");
+    const [path, line = ""] = link.getAttribute("href").split(/[#&]/);
+    link.setAttribute("href", `${path}#${line}&with=${state.with.join(",")}`);
   }
 }
 
 // Take what is known from the address; the rest is left as it is.
 function read() {
-  const hash = decodeURIComponent(location.hash.slice(1));
+  let hash = location.hash.slice(1);
+  try { hash = decodeURIComponent(hash); } catch { /* as it stands */ }
   if ($(hash)) { state.at = hash; follow(hash); return; }
   const asked = new URLSearchParams(hash);
   const known = (asked.get("with") || "").split(",").filter((key, at, keys) => titles.has(key) && keys.indexOf(key) === at);
@@ -153,6 +154,16 @@ function options(chosen) {
 }
 
 function chips() {
+  const selects = all("#chips select");
+  if (selects.length === state.with.length) { // as they are: a reader may be typing in one
+    state.with.forEach((key, place) => {
+      selects[place].value = key;
+      for (const option of selects[place].options) option.disabled = option.value !== key && state.with.includes(option.value);
+      const button = selects[place].nextElementSibling;
+      if (button) { button.dataset.remove = key; button.setAttribute("aria-label", "Remove " + titles.get(key)); }
+    });
+    return;
+  }
   const made = state.with.map((key, place) => {
     const select = element("select", { value: key }, ...options(key));
     select.dataset.place = place;
@@ -320,10 +331,12 @@ function build() {
   for (const option of $("contents").options) {
     const row = $(option.value);
     const part = option.parentElement.label;
-    index.push({ id: option.value, kind: part || "part", title: option.textContent, words: [option.textContent, row.querySelector(".name span")?.textContent, concepts.get(option.value)].join(" ").toLowerCase(), concept: Boolean(part), weight: part ? 3 : 2 });
+    index.push({ id: option.value, kind: part || "part", title: option.textContent, words: [option.textContent, row.querySelector(".name span")?.textContent, concepts.get(option.value)].join(" ").toLowerCase(), concept: Boolean(part), weight: 3 });
   }
   for (const one of all("summary[data-find], tr[data-find]")) {
-    index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: (one.querySelector("strong, th") || one).textContent.trim(), words: one.textContent.toLowerCase(), weight: 2 });
+    const title = one.querySelector("strong, th");
+    const words = title.textContent + " " + (title.nextElementSibling?.matches("[data-module]") ? "" : title.nextElementSibling?.textContent);
+    index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: title.textContent.trim(), words: words.toLowerCase(), weight: 2 });
   }
   for (const one of all("figure[id]")) {
     index.push({ id: one.id, kind: "figure", title: one.querySelector("strong").textContent, words: one.querySelector("strong").textContent.toLowerCase(), weight: 1 });
@@ -356,7 +369,7 @@ function search(query) {
   for (const one of index) {
     if (module && one.line && one.module !== module) continue;
     if (!tokens.every((token) => one.words.includes(token))) continue;
-    const begins = one.title.toLowerCase().startsWith(tokens[0]) ? 4 : new RegExp("\\b" + tokens[0].replace(/\W/g, "\\$&")).test(one.words) ? 2 : 0;
+    const begins = one.title.toLowerCase().startsWith(tokens[0]) ? 4 : (concepts.get(one.id) || "").split(" ").includes(tokens[0]) ? 3 : (" " + one.words).includes(" " + tokens[0]) ? 2 : 0;
     const seen = one.line && state.with.includes(one.module) ? 1 : 0;
     found.push([2 * one.weight + begins + seen, one]);
   }
@@ -365,7 +378,7 @@ function search(query) {
   const each = tokens.map((token) => index.filter((one) => one.concept).filter((one) => one.title.toLowerCase().includes(token)));
   if (tokens.length > 1 && each.every((some) => some.length)) {
     const only = rows.map((row) => row.id).filter((id) => each.some((some) => some.some((one) => one.id === id)));
-    if (!found.some(([, one]) => one.concept)) found.unshift([0, { only, id: only[0], kind: "rows", title: `${tokens.join(", ")}: ${only.length} rows alone`, words: "" }]);
+    if (found.every(([, one]) => one.line)) found.unshift([0, { only, id: only[0], kind: "rows", title: `${tokens.join(", ")}: ${only.length} rows alone`, words: "" }]);
   }
   return found.slice(0, 60).map(([, one]) => ({ ...one, show: module || (one.line || (!one.id && !one.run) ? one.module : null) }));
 }
@@ -714,7 +727,7 @@ document.addEventListener("click", (event) => {
   if (!target.closest("#view")) $("view").open = false;
   const link = target.closest('a[href^="#"]');
   if (link && !event.ctrlKey && !event.metaKey) {
-    const id = decodeURIComponent(link.hash.slice(1));
+    const id = link.hash.slice(1);
     if ($(id)) {
       event.preventDefault();
       state.all = false;

@@ -107,7 +107,7 @@ def test_a_rows_text_is_that_of_the_file():
     rows = aligned.Rows(module, READ["tensorflow"])
     for concept in concepts.CONCEPTS:
         cell = rows.cell(concept.key)
-        for number, html in re.findall(r'<a class=n [^>]*>(\d+)</a>(.*)\n', cell or ""):
+        for number, html in re.findall(r"<a class=n [^>]*>(\d+)</a>(.*)\n", cell or ""):
             text = re.sub(r"<[^>]+>", "", html)
             for code, letter in (("&#34;", '"'), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">")):
                 text = text.replace(code, letter)

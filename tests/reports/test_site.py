@@ -30,7 +30,11 @@ def on_screen(page, selector):
     box = page.locator(selector).first.bounding_box()
     size = page.viewport_size
     bars = 80  # the toolbar and the columns' heads
-    return box is not None and box["y"] >= bars - 1 and box["y"] + min(box["height"], 40) <= size["height"]
+    return (
+        box is not None
+        and box["y"] >= bars - 1
+        and box["y"] + min(box["height"], 40) <= size["height"]
+    )
 
 
 # Reading the same idea in two languages.
@@ -112,8 +116,9 @@ def test_words_that_one_of_two_frameworks_lacks_are_marked_and_comments_do_not_c
     assert not [text for row, text in found if row == "dropout1"]  # the same word, the same rate
     assert not any("quarter" in text or "canonical" in text for _, text in found)
     words = page.evaluate(
-        """() => [...document.querySelectorAll(".rows .cell:not([hidden]) .l")].map((line) =>
-          line.textContent.replace(/#.*/, "")).join(" ").match(/[A-Za-z_]\\w*|\\d[\\w.]*/g).length"""
+        """() => [...document.querySelectorAll(".rows .cell:not([hidden]) .l")]
+          .map((line) => line.textContent.replace(/#.*/, "")).join(" ")
+          .match(/[A-Za-z_]\\w*|\\d[\\w.]*/g).length"""
     )
     assert 0 < len(found) < 0.3 * words, "of %d words %d are marked" % (words, len(found))
     page.get_by_text("View", exact=True).click()
@@ -130,7 +135,7 @@ def test_no_code_is_clipped_at_1280_pixels_and_two_columns(opened, view):
     for one, other in (("pytorch", "chainer"), ("tensorflow", "caffe2"), ("keras", "theano")):
         page = opened("#with=%s,%s%s" % (one, other, view))
         clipped = page.evaluate(
-            """() => [...document.querySelectorAll(".cell:not([hidden]) pre, .cell:not([hidden]) .l")]
+            """() => [...document.querySelectorAll(".cell:not([hidden]) :is(pre, .l)")]
               .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1)
               .map((one) => one.textContent.slice(0, 80))"""
         )
@@ -200,7 +205,7 @@ def test_a_step_is_folded_with_the_keyboard(opened):
     [
         ("step-train", ["cntk", "theano"]),
         ("dropout3", ["cntk", "theano"]),
-        ("chainer-105", ["cntk", "chainer"]),  # a line of a hidden column shows it
+        ("chainer-105", ["chainer", "theano"]),  # a line of a hidden column shows it
         ("figure-divergence", ["cntk", "theano"]),
         ("off-momentum", ["cntk", "theano"]),
         ("proof-cnn", ["cntk", "theano"]),
@@ -211,7 +216,9 @@ def test_a_step_is_folded_with_the_keyboard(opened):
 def test_a_permalink_opens_what_it_names(opened, at, columns_then):
     page = opened("#with=theano,nonsense,cntk&machine=nowhere&at=" + at)
     assert sorted(columns(page)) == sorted(columns_then)
-    page.wait_for_function("id => document.getElementById(id).getBoundingClientRect().y < 900", arg=at)
+    page.wait_for_function(
+        "id => document.getElementById(id).getBoundingClientRect().y < 900", arg=at
+    )
     assert on_screen(page, "#" + at)
     plain = opened("#" + at)
     assert on_screen(plain, "#" + at) and "with=" in plain.url
@@ -292,12 +299,14 @@ def test_find_goes_to_concepts_lines_and_frameworks_hidden_columns_too(opened):
     page.keyboard.press("Enter")
     assert columns(page) == ["pytorch", "cntk"] and "at=cntk-85" in page.url
     assert on_screen(page, "#cntk-85")
-    assert found(page, "caffe2")[0] == ["framework, in Caffe2", "Caffe2"] or found(page, "") == []
+    assert found(page, "caffe2")[0] == ["framework", "Caffe2"]
+    page.keyboard.press("Enter")
+    assert columns(page) == ["pytorch", "caffe2"]
 
 
 def test_find_takes_several_concepts_as_rows_alone(opened):
     page = opened()
-    assert "3 rows" not in found(page, "chainer optimiser backward loop")[0][1]
+    assert "3 rows" in found(page, "chainer optimiser backward loop")[0][1]
     page.keyboard.press("Enter")
     rows = page.locator(".rows > .row:visible")
     ids = [rows.nth(i).get_attribute("id") for i in range(rows.count())]
@@ -470,7 +479,7 @@ def test_beside_the_figures_stands_where_they_come_from(opened):
         assert text in source
     assert re.search(r"version \d\S*, 20\d\d-\d\d-\d\d", page.locator("#bars").inner_text())
     for figure in page.locator("figure").all():
-        assert "Data: " in figure.locator(".small").inner_text()
+        assert "Data: " in figure.locator(".small").text_content()
 
 
 def test_spoilt_files_are_named_and_markup_in_them_is_text(opened):
@@ -536,7 +545,9 @@ def test_a_dropped_file_that_is_spoilt_is_named_and_not_shown(opened, good):
 
 def test_a_dropped_file_that_is_hostile_is_shown_as_text(opened, good):
     page = opened("#at=results")
-    mine = dict(good, title=HOSTILE, lane="best", versions=dict(good["versions"], framework=HOSTILE))
+    mine = dict(
+        good, title=HOSTILE, lane="best", versions=dict(good["versions"], framework=HOSTILE)
+    )
     drop(page, "mine.json", json.dumps(mine))
     expect(page.locator("#bars")).to_contain_text(HOSTILE)
     assert page.locator("img").count() == 0
@@ -564,16 +575,17 @@ def test_tables_are_sorted_by_what_their_heads_say(opened):
     table = page.locator("#proof .proof").first
     table.get_by_role("button", name=re.compile("^dropout")).click()
     shares = [
-        float(text) for text in table.locator("tbody tr td:nth-child(9)").evaluate_all(
+        float(text)
+        for text in table.locator("tbody tr td:nth-child(9)").evaluate_all(
             "cells => cells.map((cell) => cell.dataset.value)"
         )
     ]
     assert shares == sorted(shares)
-    names = table.get_by_role("button", name="run", exact=True)
+    names = table.get_by_role("button", name=re.compile("^run$"))
     names.click()
     first = table.locator("tbody th").all_inner_texts()
     names.click()
-    assert table.locator("tbody th").all_inner_texts() == first[::-1] == sorted(first)[::-1]
+    assert table.locator("tbody th").all_inner_texts() == first[::-1]
 
 
 # The proof.
@@ -604,7 +616,7 @@ def test_print_shows_the_chosen_frameworks_only_and_nothing_is_clipped(opened, t
     pages = pypdf.PdfReader(str(tmp_path / "page.pdf")).pages
     text = re.sub(r"\s", "", "".join(one.extract_text() for one in pages))
     lines = page.evaluate(
-        """() => [...document.querySelectorAll(".rows > .row:not([hidden]) > .cell:not([hidden]) > pre .l")]
+        """() => [...document.querySelectorAll(".row:not([hidden]) > .cell:not([hidden]) > pre .l")]
           .map((line) => [...line.childNodes].slice(1).map((node) => node.textContent).join(""))"""
     )
     assert len(lines) > 150
