@@ -443,10 +443,15 @@ function mend() {
   for (const cell of all("td[data-mend]")) {
     const lines = [];
     for (const key of state.with) {
-      const line = cells.get($(cell.dataset.mend))?.get(key)?.querySelector(":scope > pre .l:not(.cl)");
-      if (!line) continue;
-      const number = line.querySelector(".n").textContent;
-      const code = element("code", { textContent: [...line.childNodes].slice(1).filter((node) => !node.matches?.(".c")).map((node) => node.textContent).join("").trim() });
+      const said = all(":scope > pre .l:not(.cl)", cells.get($(cell.dataset.mend))?.get(key));
+      if (!said.length) continue;
+      const number = said[0].querySelector(".n").textContent;
+      let text = "";
+      for (const line of said) { // to the end of the first call
+        text += [...line.childNodes].slice(1).filter((node) => !node.matches?.(".c")).map((node) => node.textContent).join("").trimEnd() + "\n";
+        if ((text.match(/[([{]/g) || []).length <= (text.match(/[)\]}]/g) || []).length) break;
+      }
+      const code = element("code", { textContent: text.trim() });
       lines.push(element("div", {}, element("a", { href: `#${key}-${number}`, textContent: `${titles.get(key)} ${number}` }), " ", code));
     }
     cell.replaceChildren(...lines);
