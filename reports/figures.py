@@ -138,7 +138,7 @@ def learning(committed, machine):
         some = [run for run in runs if kind(run.result) == length]
         images = some[0].result["dataset"]["train_images"]
         epochs = some[0].result["hyperparameters"]["epochs"]
-        title = "Learning curves, %s" % length
+        title = "Learning curves, %s: %s" % (length, machine)
         caption = "Training loss of each step, with dropout; a moving mean over a 40th of the run."
         svg = _panels(some, title, "step", "training loss", _learning)
         command = "tox run -e NAME -- --lane LANE --train-images %d --epochs %d" % (images, epochs)
@@ -162,7 +162,7 @@ def free_run(runs):
             axes.plot(steps, targets, label="the wave", **style)
         _line(axes, result, steps, values)
 
-    title = "The LSTM's free run"
+    title = "The LSTM's free run: %s" % runs[0].machine
     svg = _panels(runs, title, "step", "value", draw)
     caption = (
         "The first test sequence. Left of the line the network is given the wave and predicts the "
@@ -170,7 +170,7 @@ def free_run(runs):
     )
     epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
     command = "tox run -e NAME -- --model lstm --lane LANE --epochs %d" % epochs
-    return [Drawn("free-run", title, caption, svg, command, provenance(runs))]
+    return [Drawn("free-run-" + runs[0].machine, title, caption, svg, command, provenance(runs))]
 
 
 def found_joints(runs):
@@ -194,12 +194,12 @@ def found_joints(runs):
             x, y = found[list(bone)].T
             axes.plot(x, -y, color=colour, linewidth=width, label=label)
 
-    title = "Joints that were found"
+    title = "Joints that were found: %s" % runs[0].machine
     svg = _panels(runs, title, "x, sides of the image", "y", draw)
     caption = "The first test figure: its visible joints, and what the network makes of it."
     epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
     command = "tox run -e NAME -- --model pose --lane LANE --epochs %d" % epochs
-    return [Drawn("joints", title, caption, svg, command, provenance(runs))]
+    return [Drawn("joints-" + runs[0].machine, title, caption, svg, command, provenance(runs))]
 
 
 def divergence(committed):
