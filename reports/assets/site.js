@@ -272,7 +272,10 @@ function scroll() {
     (step.querySelector(`.columns [data-c~="${concept}"]`) || step).scrollIntoView({ block: "center" });
     return;
   }
-  target.scrollIntoView({ block: target.matches(".l") ? "center" : "start" });
+  const reach = () => target.scrollIntoView({ block: target.matches(".l") ? "center" : "start" });
+  reach();
+  // What comes near is laid out only now, and may be taller than was thought.
+  requestAnimationFrame(() => requestAnimationFrame(reach));
 }
 
 function go(id, step = true) {
