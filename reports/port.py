@@ -7,7 +7,7 @@ and those that the diagnosis of a challenge replays in the reference.
 import difflib
 from collections import namedtuple
 
-from common.challenge import causes, updates
+from common.challenge import causes, hypotheses
 from common.given.models import CNN
 from common.host import modules as loader
 from reports import tables
@@ -174,8 +174,8 @@ def known():
     """The sentences of every cause that the diagnosis replays in the reference, in two groups."""
     module = causes.plain(CNN, loader.load("numpy"))
     return {
-        "scores": [cause.says for cause in causes.forward(CNN, module)],
-        "steps": [cause.says for cause in updates.found(CNN, None, CNN.hp)],
+        "scores": [cause.says for cause in hypotheses.scores(CNN, module)],
+        "steps": [cause.says for cause in hypotheses.steps(CNN, None, CNN.hp)],
     }
 
 
