@@ -717,7 +717,7 @@ box.addEventListener("keydown", (event) => {
   else if (event.key === "Enter") { event.preventDefault(); take(current); }
   else if (event.key === "Escape") { close(); box.value = ""; box.blur(); }
 });
-box.addEventListener("blur", () => setTimeout(close, 150));
+box.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== box) close(); }, 150));
 list.addEventListener("mousedown", (event) => {
   const option = event.target.closest('[role="option"]');
   if (option) { event.preventDefault(); take([...list.children].indexOf(option)); }
