@@ -42,18 +42,23 @@ def with_updates(module, change):
     """
 
     class Wrapped:
-        def __init__(self, model, hp):
-            self.model, self.hp, self.steps = model, hp, 0
-            self.true = {n: w.astype(np.float64) for n, w in module.weights(model).items()}
+        def __init__(self, model, hp, names):
+            self.model, self.hp, self.names, self.steps = model, hp, names, 0
+            self.true = self.now()
             self.told = dict(self.true)
 
+        def now(self):
+            """The weights, in the order of the layers, whatever the module's."""
+            found = module.weights(self.model)
+            return {n: found[n].astype(np.float64) for n in self.names}
+
     def loss(network, settings, hp, weights):
-        return Wrapped(module.loss(network, settings, hp, weights), hp)
+        return Wrapped(module.loss(network, settings, hp, weights), hp, list(weights))
 
     def train(wrapped, batches):
         for value in module.train(wrapped.model, batches):
             wrapped.steps += 1
-            after = {n: w.astype(np.float64) for n, w in module.weights(wrapped.model).items()}
+            after = wrapped.now()
             update = {n: after[n] - wrapped.true[n] for n in after}
             told = change(wrapped.steps, wrapped.told, update, wrapped.hp)
             wrapped.told = {n: wrapped.told[n] + told[n] for n in after}

@@ -149,7 +149,7 @@ MISTAKES += [
 ]
 
 MISTAKES += [
-    changed("epsilon_by_default", "forward", (", eps=1e-5", ""), model="resnet"),
+    changed("epsilon_by_default", "gradient", (", eps=1e-5", ""), model="resnet"),
     changed("new_part_given_as_decay", "gradient", ("decay=0.9", "decay=0.1"), model="resnet"),
     changed(
         "hook_on_the_optimiser",
