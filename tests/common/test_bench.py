@@ -146,8 +146,9 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
 
 def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
+    monkeypatch.setattr(bench, "LOOK", 1)
     out = tmp_path / "bench.json"
-    sizes = ["--batch-sizes", "8", "64", "512"]
+    sizes = ["--batch-sizes", "8", "64", "512", "--precision", "0.99"]
     arguments = ["numpy:same"] + SHORT[1:] + sizes + ["--runs", "1", "--out", str(out)]
     assert bench.command(arguments) == 0
     found = against.read(str(out))  # keeps the schema
