@@ -8,7 +8,9 @@ import ctypes
 import shutil
 from collections import OrderedDict, namedtuple
 
-Framework = namedtuple("Framework", "name title folder variant package python system environ gpu")
+Framework = namedtuple(
+    "Framework", "name title folder variant package python system environ endings gpu"
+)
 Framework.__doc__ = """What is known of a framework before it is imported.
 
 name: the name on the command line and of the tox environment.
@@ -19,8 +21,24 @@ package: the import name of the library, whose ``__version__`` is reported.
 python: the interpreter that it is run on, as ``tox.ini`` has it.
 system: what it needs beyond pip: Debian packages, each with the program or library it is for.
 environ: environment variables that must be set before it is imported.
+endings: of the framework's own files of weights, which ``frameworks/FOLDER/native.py`` reads.
 gpu: whether it is asked for by name on a machine with a GPU, and left out everywhere else.
 """
+
+
+# Of each folder's own files of weights.
+ENDINGS = {
+    "pytorch": (".pt", ".pth"),
+    "tensorflow": (".ckpt", ".saved_model"),
+    "tensorflow1": (".ckpt",),
+    "keras": (".keras", ".weights.h5"),
+    "keras2": (".h5",),
+    "mxnet": (".params",),
+    "cntk": (".model",),
+    "caffe2": (".pb",),
+    "chainer": (".chainer.npz",),  # .npz alone is the file that all share
+    "theano": (".pkl",),
+}
 
 
 def _framework(
@@ -36,7 +54,10 @@ def _framework(
 ):
     folder = folder or name
     system, environ = system or {}, environ or {}
-    return name, Framework(name, title, folder, variant, package, python, system, environ, gpu)
+    endings = ENDINGS.get(folder, ())
+    return name, Framework(
+        name, title, folder, variant, package, python, system, environ, endings, gpu
+    )
 
 
 MPI = {"libopenmpi3": "libmpi.so.40"}

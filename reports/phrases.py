@@ -176,6 +176,22 @@ CONCEPTS = [
     _concept("hidden joints", "loss", r"\* visible\)|network, joint_error", model="pose"),
     _concept("pool with overlap", "symbol", r"MaxPool(2d)?\(|max_pooling_2d\(", model="pose"),
     _concept("sigmoid", "symbol", r"^(?!\s*#).*[Ss]igmoid", model="lenet5"),
+    _concept(
+        "save weights",
+        "save",
+        r"torch\.save|save_weights\(|save_parameters|save_params|\.save\(path\)|\.Export\("
+        r"|save_npz|pickle\.dump|\.write\(path\)|\.Saver\(",
+        absent="numpy",
+        model="native",
+    ),
+    _concept(
+        "restore weights",
+        "restore",
+        r"load_state_dict|load_weights|load_parameters|load_params|\.restore\(path\)|FeedBlob"
+        r"|NpzDeserializer\(|Arrays\(file|\.read\(path\)|load_checkpoint",
+        absent="numpy",
+        model="native",
+    ),
 ]
 
 

@@ -136,6 +136,8 @@ def render(used, left_out, folder=SITE, challenge=None):
                 (concept, list(zip(modules, said))) for concept, said in phrases.book(modules)
             ],
             networks=tables.networks(),
+            files=tables.files(),
+            exchanges=[one for one in map(tables.exchanged, MODELS.values()) if one],
             original=tables.original(),
             differs=tables.differs(),
             data={
@@ -148,7 +150,7 @@ def render(used, left_out, folder=SITE, challenge=None):
         )
     }
     page = environment.get_template("file.html.j2")
-    for module in (one for model in MODELS for one in sources.modules(model)):
+    for module in (one for model in [*MODELS, *sources.BESIDE] for one in sources.modules(model)):
         path = "files/%s.html" % module.path
         lines = [Markup(line) for line in sources.highlighted(module)]
         pages[path] = page.render(up="../" * path.count("/"), module=module, lines=lines)

@@ -14,6 +14,9 @@ import frameworks
 from common.host.files import ROOT
 from common.proof import contract
 
+BESIDE = ("native", "record")  # files in a framework's folder that are not of one model
+FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "record"}
+
 Module = namedtuple("Module", "key title path lines parts")
 Module.__doc__ = """A module of the Rosetta Stone, as text.
 
@@ -21,12 +24,12 @@ key: what names it in an address.
 title: for people.
 path: its file, from the project's root on.
 lines: its lines.
-parts: {name: (first, last)}, numbered from 1: ``head`` and every function of the contract.
+parts: {name: (first, last)}, numbered from 1: ``head`` and every one of ``FUNCTIONS``.
 """
 
 
 def modules(model="cnn"):
-    """Every module of a model once, in the registry's order, under its first environment's name."""
+    """Every module of a model, or of ``BESIDE``, in the registry's order, under its first name."""
     found = {}
     for framework in frameworks.FRAMEWORKS.values():
         path = frameworks.path(framework, model)
@@ -51,7 +54,7 @@ def parts(text, lines):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not found:
             found["head"] = (1, node.lineno - 1)
             first = node.lineno
-        if isinstance(node, ast.FunctionDef) and node.name in contract.SIGNATURES:
+        if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
             found[node.name] = (first, node.end_lineno)
             first = node.end_lineno + 1
     return {name: _trimmed(lines, *span) for name, span in found.items()}

@@ -15,6 +15,7 @@ from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
+EXCHANGES = HERE / "exchange"
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -366,6 +367,41 @@ def compared(bench):
     return Table(title, note, columns, rows)
 
 
+def files():
+    """Which files of its own each environment reads and writes, and where that is done."""
+    rows = []
+    for framework in frameworks.FRAMEWORKS.values():
+        path = frameworks.path(framework, "native")
+        if has(framework.name, "native") and not framework.gpu:
+            rows.append([framework.name, " ".join(framework.endings), (path, path)])
+    return Table("Own files", "", ["environment", "own files", "read"], rows)
+
+
+def exchanged(model):
+    """What came of carrying weights from each framework to each; None if it was not done."""
+    path = EXCHANGES / (model.name + ".json")
+    if not path.is_file():
+        return None
+    found = json.loads(path.read_text())
+    names = list(found["frameworks"])
+    rows = []
+    for taker, row in found["takers"].items():
+        cells = []
+        for giver in names:
+            off = row[giver]["error"] > found["frameworks"][giver]["tolerance"]
+            cells.append("%s%.1e" % ("OFF " if off else "", row[giver]["largest_difference"]))
+        rows.append([taker, ", ".join(found["frameworks"][taker]["files"])] + cells)
+    note = (
+        "Each framework trained {} steps and saved its weights in its own files; in another "
+        "process it read them again, bit for bit; each other one took them over, and predicted "
+        "{:,} {}. A row for each that took, a column for each that gave: the largest difference "
+        "from the giver's own {}. All are the float64 reference's within the certificate's "
+        "tolerance, unless OFF is said."
+    ).format(found["steps"], found["observations"], model.task.observations, model.task.outputs)
+    columns = ["taken by", "own files"] + [name + " " for name in names]
+    return Table(_titled("Exchange", model), note, columns, rows)
+
+
 def measured(used, machine):
     """What was measured on one machine: the benches, and a table of results for each model."""
     benches = [compared(one) for one in used.benches if one.machine == machine]
@@ -376,4 +412,5 @@ def measured(used, machine):
 def every(used):
     """All tables, in the order in which they are read."""
     made = [one for machine in machines(used) for one in measured(used, machine)]
-    return [environments(), networks()] + proofs(used.runs) + made + [original()]
+    exchanges = [one for one in map(exchanged, MODELS.values()) if one]
+    return [environments(), networks()] + proofs(used.runs) + exchanges + made + [original()]

@@ -23,7 +23,7 @@ import psutil
 import frameworks
 from common.bench import against, compare, remote, scaling
 from common.given import models
-from common.host import commands, machine, modules
+from common.host import commands, environments, machine, modules
 from common.host.errors import InputError
 from common.host.files import ROOT, cache_folder, check_writable
 from common.proof import contract
@@ -379,7 +379,7 @@ def command(arguments):
         against.check(options.earlier, options.against, machine=facts, **now)
     with alone(), socket.socket() as listener:
         names = OrderedDict.fromkeys(key.split(":")[0] for key in options.contenders)
-        remote.make_environments(names)
+        environments.make(names)
         machine.limit_threads(options.threads)
         records, token = Records(options), secrets.token_hex(16)
         listener.bind(("127.0.0.1", 0))

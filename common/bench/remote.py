@@ -12,27 +12,19 @@ import time
 from contextlib import suppress
 
 from common.bench.contender import TOKEN
-from common.host import commands
+from common.host import commands, environments
 from common.host.errors import InputError
 from common.host.files import ROOT
 
 START_LIMIT = 1800  # seconds that a contender may take to be proven and to train its first steps
 PATIENCE = 5  # seconds in which all must have ended before they are killed
-TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the one that started the bench
-
-
-def make_environments(names):
-    """Have tox make the environments that are not there; InputError if one cannot be made."""
-    for name in names:
-        if commands.call([*TOX, "run", "-e", name, "--notest"]):
-            raise InputError("%s: its environment could not be made (see above)" % name)
 
 
 def start(key, options):
     """The command that starts a contender in its environment."""
     key, _, size = key.partition("@")
     name, lane = key.split(":")
-    command = [*TOX, "exec", "-qq", "-e", name, "--", "python", "-m", "common.bench.contender"]
+    command = environments.inside(name, "-m", "common.bench.contender")
     command += [name, "--lane", lane, "--model", options.model, "--threads", str(options.threads)]
     return command + (["--batch-size", size] if size else [])
 

@@ -6,12 +6,12 @@ import os
 
 import numpy as np
 
-from common.challenge import compare, files, instructions, observed, script
+from common.challenge import compare, instructions, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.given import models
-from common.host import commands, machine, modules
+from common.host import array_files, commands, machine, modules
 from common.host.errors import InputError
 from common.host.files import atomic_write, check_writable
 from common.proof import contract, progress
@@ -22,6 +22,7 @@ from common.run import results
 
 SCRIPT = "challenge.json"
 PAGE = "README.md"
+ARRAY = "array of this challenge"
 
 
 def parse(arguments):
@@ -46,11 +47,11 @@ def parse(arguments):
     answer = parts.add_parser("answer", parents=[every], help=about)
     answer.add_argument("folder")
     answer.add_argument("name", help="the framework")
-    answer.add_argument("out", metavar="ANSWER", help=" or ".join(files.ENDINGS))
+    answer.add_argument("out", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
     answer.add_argument("--lane", choices=contract.LANES, default="same")
     check = parts.add_parser("check", parents=[every], help="the verdict on an answer")
     check.add_argument("folder")
-    check.add_argument("answer", metavar="ANSWER", help=" or ".join(files.ENDINGS))
+    check.add_argument("answer", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
     check.add_argument("--json", metavar="OUT.json", help="the verdict, for programs")
     compare.add_options(
         parts.add_parser("compare", help="two recordings of any network: where they part")
@@ -98,7 +99,7 @@ def write(options):
     if not judged["passed"]:
         raise InputError("the reference fails its own certificate on this machine (see above)")
     for name in ("challenge.npz", "challenge.safetensors"):
-        files.write(inside[name], arrays)
+        array_files.write(inside[name], arrays)
     scores, _ = examiner.oracle.scores(
         "scores", examiner.oracle.biased, examiner.oracle.test_images
     )
@@ -117,7 +118,7 @@ def read(folder):
     """(script, arrays, description) of a challenge; InputError if the folder is none."""
     asked, description = script.read(os.path.join(folder, SCRIPT))
     path = os.path.join(folder, "challenge.npz")
-    arrays = files.read(path, asked["arrays"], "array")
+    arrays = array_files.read(path, asked["arrays"], ARRAY, ("float32", "int64"))
     for name in asked["arrays"]:
         if name not in arrays:
             raise InputError("%s: %s is not there" % (path, name))
@@ -126,14 +127,14 @@ def read(folder):
 
 def answer(options):
     """Have one of the modules here carry out the script."""
-    files.ending(options.out)
+    array_files.ending(options.out)
     check_writable(options.out)
     asked, arrays, description = read(options.folder)
     modules.find(options.name, description.name)
     machine.limit_threads(options.threads)
     module = modules.load(options.name, description.name)
     answers = script.carry_out(asked, arrays, description, module, options.lane, options.threads)
-    files.write(options.out, answers)
+    array_files.write(options.out, answers)
     print("answer file  %s" % os.path.relpath(options.out))
     return 0
 
@@ -143,7 +144,8 @@ def check(options):
     if options.json:
         check_writable(options.json)
     asked, arrays, description = read(options.folder)
-    answers = files.read(options.answer, script.expected(asked, arrays, description))
+    expected = script.expected(asked, arrays, description)
+    answers = array_files.read(options.answer, expected, "answer of this challenge")
     if not answers:
         raise InputError("%s holds no answer" % options.answer)
     machine.limit_threads(options.threads)

@@ -9,7 +9,6 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from common.challenge import files
 from common.challenge.relations import (
     ROUNDINGS,
     TOLERANCE,
@@ -21,6 +20,7 @@ from common.challenge.relations import (
     plain,
     shown,
 )
+from common.host import array_files
 from common.host.errors import InputError
 from common.host.files import atomic_write, check_writable
 
@@ -35,8 +35,8 @@ Pair.__doc__ = """Arrays that agree: their numbers in A and in B, the layout, an
 
 def add_options(parser):
     """The command's own options."""
-    parser.add_argument("a", metavar="A", help=" or ".join(files.ENDINGS))
-    parser.add_argument("b", metavar="B", help=" or ".join(files.ENDINGS))
+    parser.add_argument("a", metavar="A", help=" or ".join(array_files.ENDINGS))
+    parser.add_argument("b", metavar="B", help=" or ".join(array_files.ENDINGS))
     parser.add_argument(
         "--tolerance",
         type=share,
@@ -67,7 +67,7 @@ def read(path):
 
 def nonempty(path):
     """Yield (name, array); InputError for an array without values."""
-    for name, array in files.read(path).items():
+    for name, array in array_files.read(path).items():
         if not array.size:
             raise InputError("%s: %s has no values" % (path, name))
         yield name, array

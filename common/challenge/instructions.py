@@ -189,6 +189,7 @@ MODELS = {
     "probe": "hand-made weights: the order of the batches, and the masks of dropout, if any",
     "gradient": "scores; then one step with learning rate 1, which shows the gradient",
     "bright": "a network that is certain: a step that must move nothing, and then a loud one",
+    "uneven": "a step in which each ReLU is open for bright images and shut for others",
     "momentum": "three steps with other hyperparameters, in two passes",
     "recipe": "20 steps with the recipe's hyperparameters, in two passes, without dropout",
     "probe_again": "as `probe`: the same seed gives the same masks",

@@ -12,7 +12,8 @@ from common.challenge import script as scripts
 from common.challenge.examiner import NotAnswered
 from common.challenge.script import Stale
 
-JUDGED_ALONE = ("gradient/", "bright/", "momentum/", "recipe/losses", "evaluate")  # answers
+# Answers.
+JUDGED_ALONE = ("gradient/", "bright/", "uneven/", "momentum/", "recipe/losses", "evaluate")
 
 
 class Weights(Mapping):

@@ -170,7 +170,9 @@ def names(description):
     """What the models are called, in the order in which the rungs build them."""
     again = ["probe_again", "probe_other_seed"] if "dropout" in description.traits else []
     layers = ["layer_none"] + ["layer_" + layer for layer in probes.layers(description)]
-    return ["probe", "gradient", "bright", "momentum", "recipe"] + again + layers
+    uneven = ["uneven"] if "batchnorm" in description.traits else []
+    first = ["probe", "gradient", "bright"] + uneven + ["momentum", "recipe"]
+    return first + again + layers
 
 
 def record(examiner, as_named, report):

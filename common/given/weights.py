@@ -4,8 +4,8 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.host import array_files
 from common.host.errors import InputError
-from common.host.files import atomic_write
 
 
 def check(model, weights, source="the weights"):
@@ -35,22 +35,13 @@ def check(model, weights, source="the weights"):
 
 
 def load(model, path):
-    """Canonical weights of ``model`` from an ``.npz``; InputError names the file and the fault."""
-    try:
-        # Opened here: NumPy before 1.20 leaves a file open that is no zip.
-        with open(path, "rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            weights = {name: archive[name] for name in archive.files}
-    except OSError as error:
-        if error.errno is None:  # NumPy's own complaint that the content is neither npy nor npz
-            raise InputError("%s: not a weights file (.npz)" % path)
-        raise InputError("%s: %s" % (path, error.strerror))
-    except Exception:  # bytes that are no honest zip of arrays can raise almost anything
-        raise InputError("%s: not a weights file (.npz)" % path)
-    return check(model, weights, path)
+    """Canonical weights of ``model`` from an ``.npz`` or a ``.safetensors``.
+
+    InputError names the file and the fault.
+    """
+    return check(model, array_files.read(path, model.shapes, "tensor of the " + model.name), path)
 
 
 def save(model, path, weights):
-    """Write canonical weights of ``model`` to an ``.npz``, whole or not at all."""
-    with atomic_write(path) as file:
-        np.savez(file, **check(model, weights))
+    """Write canonical weights of ``model`` to such a file, whole or not at all."""
+    array_files.write(path, check(model, weights))

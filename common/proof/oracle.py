@@ -19,6 +19,8 @@ STEPS = 20  # of the recipe model
 SEARCHED = 1280  # images, for some that stand on no edge; fewer where they are larger than most
 LATE = 60  # steps after which updates are compared again
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
+UNEVEN = 8  # images one of which is bright
+FAINT = 0.05  # what is left of an image where its brightness alone is to open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
 
@@ -60,6 +62,7 @@ class Oracle:
         self.biased = probes.biased(model, SEED)
         self.task = tasks.of(model)
         self.certain = self.task.certain(self.biased)
+        self.uneven = probes.uneven(model, SEED)
         # For Adam whatever begins late shows in a step that has many without gradient before it.
         adam = "adam" in model.traits
         self.bright_hp = self.gradient_hp._replace(beta2=1 - 2.0**-7) if adam else self.gradient_hp
@@ -164,6 +167,25 @@ class Oracle:
             return pair + (training.step(*pair),)
 
         return self._once(("bright", as_named), compute)
+
+    def uneven_step(self, as_named):
+        """(images, labels, ``Step``) of the uneven model, that of batch normalisation alone.
+
+        One image in eight is bright.
+        """
+
+        def compute():
+            images, labels = self.images[:GRADIENT_BATCH], self.labels[:GRADIENT_BATCH]
+            bright = np.arange(len(images)) % UNEVEN == 0
+            lit = np.where(bright, 1, -1).reshape(-1, 1, 1, 1)
+            images = np.float32(lit + images * FAINT)
+            networks = [one.model(self.gradient_hp, self.uneven)[0] for one in self.references()]
+            if not edges.clear(self.references(), networks, images, training=True).all():
+                raise ValueError("an uneven image stands on an edge")
+            training = Training(self.references(as_named), self.gradient_hp, self.uneven)
+            return images, labels, training.step(images, labels)
+
+        return self._once(("uneven", as_named), compute)
 
     def certain_update(self, as_named, hp, weights, batch):
         """What a step of a model that is certain moves its last bias by, in float64."""

@@ -54,6 +54,30 @@ def biased(model, seed):
     return weights
 
 
+def uneven(model, seed):
+    """Weights of a residual network in which a ReLU is open for bright images and shut for others.
+
+    In ``biased`` a channel is open for all of a batch or for none, and so the next normalisation
+    takes away what most biases add: their gradient is 0. Here each convolution's kernels are
+    positive, and no bias outweighs an image's brightness. A kernel's middle outweighs its rest, so
+    that images are not darker at their edges, where there is padding.
+    """
+    random = np.random.RandomState(seed)
+    weights = model.initialize(model.shapes, seed)
+    for name, w in weights.items():
+        layer, kind = name.rsplit(".", 1)
+        noise = random.uniform(-0.1, 0.1, w.shape)
+        if w.ndim == 4:
+            w[:] = np.abs(w)
+            if w.shape[-1] > 1:
+                middle = noise[:, :, 0, 0]
+                w[:, :, w.shape[2] // 2, w.shape[3] // 2] = w.mean() * 100 * (1 + 5 * middle)
+        elif w.ndim == 1:
+            whole = layer + ".variance" in weights and kind in ("weight", "variance")
+            w[:] = noise + whole
+    return weights
+
+
 def pass_through(model):
     """Weights under which every layer hands its input on, as far as its shape lets it.
 

@@ -9,6 +9,7 @@ A framework may take long to build a model, so a few models serve all rungs:
 gradient model   weights, scores, and a step without momentum and with learning rate 1
 bright model     the same, but certain of its answer: a step that leaves no gradient (sixty for
                  Adam), and one with other labels; images 64 times as bright
+uneven model     with batch normalisation: a step in which each ReLU is open for some images
 momentum model   with other hyperparameters: three steps; but for Adam sixty more, and three that
                  are compared
 recipe model     with the recipe's own: 20 steps, then the scores
@@ -132,7 +133,7 @@ class Certifier:
         return self._once("built", build)
 
     def _gradient_run(self):
-        """Weights after the gradient model's step, and after the bright model's first and last."""
+        """Weights after the gradient model's step, the bright model's first and last, uneven's."""
 
         def run():
             oracle = self.oracle
@@ -143,6 +144,9 @@ class Certifier:
             for _ in self._in_passes(model, [self._load(*silent)] * (oracle.silent_steps - 1)):
                 pass
             steps += self._train(model, [oracle.bright_step(self.named)[:2]])
+            if "batchnorm" in self.model.traits:
+                model = self._build(oracle.gradient_hp, oracle.uneven)
+                steps += self._train(model, [oracle.uneven_step(self.named)[:2]])
             return [weights for _, weights in steps]
 
         return self._once("gradient", run)
@@ -308,11 +312,19 @@ class Certifier:
     def gradient(self):
         """Every weight after a step, after one without gradient, after one on bright images.
 
-        Without momentum and with learning rate 1, the change of a weight is its gradient.
+        Without momentum and with learning rate 1, the change of a weight is its gradient. With
+        batch normalisation there is a step of the uneven model, too.
         """
         oracle, start, certain = self.oracle, self.oracle.biased, self.oracle.certain
         run = self._gradient_run()
-        yield Check("steps missing", abs(3 - len(run)), 0, "train() gave %d losses" % len(run))
+        asked = [
+            ("", start, oracle.plain_step),
+            ("", certain, None),
+            ("bright, ", certain, oracle.bright_step),
+            ("uneven, ", oracle.uneven, oracle.uneven_step),
+        ][: 4 if "batchnorm" in self.model.traits else 3]
+        missing = len(asked) - len(run)
+        yield Check("steps missing", abs(missing), 0, "train() gave %d losses" % len(run))
         state = models.state(self.model.shapes)
         for name in reversed([name for name in self.model.shapes if name not in state]):
             moved = np.float64(run[1][name]) - certain[name]
@@ -327,12 +339,10 @@ class Certifier:
         yield Check("given arrays changed", len(changed), 0, detail)
         for check in self._named(run[0]):
             yield check
-        for what, before, after, (_, _, step) in (
-            ("", start, run[0], oracle.plain_step(self.named)),
-            ("bright, ", certain, run[2], oracle.bright_step(self.named)),
-        ):
-            for check in self._updates(what, before, after, step):
-                yield check
+        for (what, before, step), after in zip(asked, run):
+            if step is not None:
+                for check in self._updates(what, before, after, step(self.named)[2]):
+                    yield check
         if self.model.task is models.CLASSES:
             for check in self._unlikely():
                 yield check

@@ -13,13 +13,12 @@ import numpy as np
 
 import frameworks
 from common.given import batches, models
-from common.given import weights as canonical
 from common.given.dataset import take
 from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
 from common.proof import certificate, contract, scores, updates
-from common.run import clocks, console, measures, results
+from common.run import clocks, console, measures, results, stored
 
 
 def parse(arguments):
@@ -48,8 +47,9 @@ def parse(arguments):
     parser.add_argument(
         "--threads", type=commands.thread_count, default=cores, metavar="N", help="of the CPU"
     )
-    parser.add_argument("--weights", metavar="IN.npz", help="initial weights, not Xavier's")
-    parser.add_argument("--save-weights", metavar="OUT.npz", help="trained weights")
+    own = "; .npz, .safetensors or the framework's own file"
+    parser.add_argument("--weights", metavar="IN", help="initial weights, not Xavier's" + own)
+    parser.add_argument("--save-weights", metavar="OUT", help="trained weights" + own)
     parser.add_argument("--save-scores", metavar="OUT.npz", help="test scores, one array")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
@@ -102,15 +102,24 @@ def run(options):
             files.check_writable(path)
     description = models.find(options.model)
     framework = modules.find(options.name, options.model)
+    for path in (options.weights, options.save_weights):
+        if path:
+            stored.check_name(options.name, path)
+    machine.limit_threads(options.threads)
+    hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
+
+    def build(weights):
+        module = modules.load(options.name, options.model)
+        settings = module.configure(options.lane, options.threads, options.seed)
+        return module, module.loss(module.symbol(settings, hp), settings, hp, weights)
+
     if options.weights:
-        weights = canonical.load(description, options.weights)
+        weights = stored.read(description, options.name, options.weights, build)
     else:
         weights = description.initialize(description.shapes, options.seed)
-    machine.limit_threads(options.threads)
     module = modules.load(options.name, options.model)
     settings = module.configure(options.lane, options.threads, options.seed)
     kind = recipe(options, description, settings["device"])
-    hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
     noun = description.task.observations
     dataset = take(description.data(options.data), options.train_images, options.test_images, noun)
     batches.order(options.train_images, hp.batch_size, options.seed, 0, noun)  # enough for a batch?
@@ -165,6 +174,8 @@ def run(options):
         why = scores.problem(description, options.threads, trained, observations, outputs)
         if why:
             raise clocks.Stop(why)
+        if options.save_weights:  # here, because what follows trains the model on
+            stored.write(description, options.name, options.save_weights, model, trained)
         # Masks hide the gradient, and a deep network always stands on some edge.
         followed = "momentum" in description.traits and "batchnorm" not in description.traits
         if losses and followed and not any(hp.dropout):
@@ -185,8 +196,6 @@ def run(options):
         raise stop
     if path:
         results.write(path, result)
-    if options.save_weights:
-        canonical.save(description, options.save_weights, trained)
     if options.save_scores:
         with files.atomic_write(options.save_scores) as file:
             np.savez(file, scores=outputs)

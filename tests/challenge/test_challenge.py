@@ -6,11 +6,11 @@ import zipfile
 import numpy as np
 import pytest
 
-from common.challenge import challenge, files, script
+from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.given import models
-from common.host import commands, modules
+from common.host import array_files, commands, modules
 from common.proof.kept import Kept
 from tests.mistakes import outside
 
@@ -55,11 +55,13 @@ def test_a_right_answer_passes_every_rung(folder, right):
 def test_both_formats_hold_the_same(folder, right):
     asked, arrays, _ = challenge.read(str(folder))
     shapes = {name: array.shape for name, array in arrays.items()}
-    other = files.read(str(folder / "challenge.safetensors"), shapes, "array")
+    other = array_files.read(
+        str(folder / "challenge.safetensors"), shapes, dtypes=("float32", "int64")
+    )
     assert set(other) == set(arrays)
     assert all(np.array_equal(arrays[name], other[name]) for name in arrays)
-    answers = files.read(str(right), script.expected(asked, arrays, MODEL))
-    files.write(str(right.parent / "right.safetensors"), answers)
+    answers = array_files.read(str(right), script.expected(asked, arrays, MODEL))
+    array_files.write(str(right.parent / "right.safetensors"), answers)
     _, verdicts = judged(folder, right.parent / "right.safetensors", 0)
     assert set(verdicts.values()) == {True}
 
@@ -75,7 +77,7 @@ def test_both_formats_hold_the_same(folder, right):
 def test_a_part_is_judged_and_the_rest_is_told(folder, right, part, rung, capsys):
     with np.load(str(right)) as archive:
         answers = {name: archive[name] for name in archive.files if name.startswith(part)}
-    files.write(str(right.parent / "part.npz"), answers)
+    array_files.write(str(right.parent / "part.npz"), answers)
     found, verdicts = judged(folder, right.parent / "part.npz", 0)
     assert not found["whole"]
     assert [name for name, verdict in verdicts.items() if verdict] == [rung]
@@ -88,7 +90,7 @@ def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
     first, *_, last = [name for name in answers if name.startswith("momentum/after")]
     del answers[first]
     answers[last] = answers[last] + np.float32(0.01)
-    files.write(str(right.parent / "part.npz"), answers)
+    array_files.write(str(right.parent / "part.npz"), answers)
     found, verdicts = judged(folder, right.parent / "part.npz", 3)
     assert verdicts["momentum"] is False
     (rung,) = [rung for rung in found["rungs"] if rung["rung"] == "momentum"]
@@ -101,7 +103,7 @@ def test_the_order_of_batches_is_judged_without_the_weights(folder, right, tmp_p
         answers = {name: archive[name] for name in archive.files}
     answers["probe/losses1"] = answers["probe/losses1"][::-1]
     del answers["probe/after1/conv1.weight"]
-    files.write(str(tmp_path / "order.npz"), answers)
+    array_files.write(str(tmp_path / "order.npz"), answers)
     _, verdicts = judged(folder, tmp_path / "order.npz", 3)
     assert verdicts["data"] is False
 
@@ -111,7 +113,7 @@ def test_evaluation_of_other_targets_is_stale(folder, right, tmp_path, capsys):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     asked, arrays, _ = challenge.read(str(folder))
     name = asked["evaluate"]["targets"]
-    files.write(str(tmp_path / "challenge.npz"), dict(arrays, **{name: 9 - arrays[name]}))
+    array_files.write(str(tmp_path / "challenge.npz"), dict(arrays, **{name: 9 - arrays[name]}))
     assert command("check", tmp_path, right) == 2
     assert "written by another version of this project" in capsys.readouterr().err
 
@@ -120,7 +122,7 @@ def test_a_verdict_is_strict_json(folder, right, tmp_path):
     with np.load(str(right)) as archive:
         answers = {name: archive[name] for name in archive.files}
     answers = {name: np.full_like(array, np.nan) for name, array in answers.items()}
-    files.write(str(tmp_path / "nan.npz"), answers)
+    array_files.write(str(tmp_path / "nan.npz"), answers)
     found, _ = judged(folder, tmp_path / "nan.npz", 3)
     assert "the answer has NaN or infinity, first in gradient/scores1" in [
         finding["says"] for finding in found["findings"]
@@ -142,7 +144,7 @@ def test_sequences_are_asked_for_and_judged(tmp_path, capsys):
 
 def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
     with np.load(str(right)) as archive:
-        files.write(str(right.parent / "part.npz"), {"evaluate": archive["evaluate"]})
+        array_files.write(str(right.parent / "part.npz"), {"evaluate": archive["evaluate"]})
     found, verdicts = judged(folder, right.parent / "part.npz", 3)
     assert not found["passed"] and set(verdicts.values()) == {None}
     assert "0 of 7 rungs proven" in capsys.readouterr().out
@@ -198,7 +200,7 @@ def test_what_a_mistake_is_is_said(folder, mistake, tmp_path):
     asked, arrays, _ = challenge.read(str(folder))
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
     answers = script.carry_out(asked, arrays, MODEL, wrong, "same", 1)
-    files.write(str(tmp_path / "wrong.npz"), answers)
+    array_files.write(str(tmp_path / "wrong.npz"), answers)
     found, _ = judged(folder, tmp_path / "wrong.npz", 3)
     says = [finding["says"] for finding in found["findings"]] or ["nothing"]
     assert says == [PLANTED[mistake.name]]

@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from common.challenge import challenge, files
+from common.challenge import challenge
 from common.challenge.relations import (
     TOLERANCE,
     Array,
@@ -18,7 +18,7 @@ from common.challenge.relations import (
     softmax,
     tf32,
 )
-from common.host import commands
+from common.host import array_files, commands
 
 LAST = (0, 2, 3, 1)  # NCHW to NHWC
 
@@ -67,7 +67,7 @@ def compared(tmp_path, capsys):
             if path.endswith("npz"):
                 np.savez(path, **arrays)
             else:
-                files.write(path, arrays)
+                array_files.write(path, arrays)
         out = str(tmp_path / "out.json")
         arguments = ["compare"] + paths + ["--json", out] + list(options)
         code = commands.guarded(challenge.command, arguments)
@@ -298,7 +298,7 @@ def test_a_member_larger_than_memory_is_not_unpacked(tmp_path, monkeypatch, caps
             archive.writestr("x.npy", text + bytes(16))
         if line == "memory":
             free = type("Free", (), {"available": 100})
-            monkeypatch.setattr(files.psutil, "virtual_memory", lambda free=free: free)
+            monkeypatch.setattr(array_files.psutil, "virtual_memory", lambda free=free: free)
         assert commands.guarded(challenge.command, ["compare", path, path]) == 2
         assert line in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import pytest
 
 from common.bench import against, bench, compare, remote, scaling
 from common.bench.contender import TOKEN
-from common.host import commands
+from common.host import commands, environments
 from tests.common.test_signals import heed_signals
 
 
@@ -110,7 +110,7 @@ def test_bad_input_is_one_line(arguments, line, capsys):
 
 def here(monkeypatch, tmp_path):
     """Contenders of this interpreter, where a user's have the environment of each."""
-    monkeypatch.setattr(remote, "make_environments", lambda names: None)
+    monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(remote, "start", started_here)
     monkeypatch.setattr(bench, "LEAST_ROUNDS", 2)
     monkeypatch.setenv("PYTHONPATH", bench.ROOT)
@@ -230,9 +230,9 @@ def test_a_contender_that_ends_is_told_in_its_own_words(tmp_path, monkeypatch, c
 STOPPED = """
 import sys
 from common.bench import bench, remote
-from common.host import commands
+from common.host import commands, environments
 from tests.common.test_bench import started_here
-remote.make_environments, remote.start = lambda names: None, started_here
+environments.make, remote.start = lambda names: None, started_here
 sys.exit(commands.guarded(bench.command, sys.argv[1:]))
 """
 

@@ -93,7 +93,7 @@ def test_a_gpu_variant_runs_the_same_module_with_pins_of_its_own(name, tox_ini):
 def test_readme_lists_every_environment():
     """A row of its table names the environment, its interpreter and its module."""
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-        rows = [line for line in file if line.startswith("| `")]
+        rows = [line for line in file if line.startswith("| `") and "](frameworks/" in line]
     for framework in FRAMEWORKS:
         found = [row for row in rows if "`%s`" % framework.name in row.split("|")[1]]
         assert len(found) == 1, "README.md: no row, or two, for `%s`" % framework.name
@@ -120,3 +120,18 @@ def test_neither_registry_nor_common_imports_a_framework():
     names = subprocess.check_output([sys.executable, "-c", code], env=environ).decode().split()
     packages = {framework.package for framework in FRAMEWORKS} - {"numpy"}
     assert not packages & set(names)
+
+
+def test_readme_lists_every_framework_s_own_files():
+    """A row names the environments and each ending."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        rows = [line for line in file if line.startswith("| `") and "](frameworks/" not in line]
+    for framework in (one for one in FRAMEWORKS if not one.gpu):
+        found = [row for row in rows if "`%s`" % framework.name in row.split("|")[1]]
+        told = [row for row in found if all("`%s`" % e in row for e in framework.endings)]
+        assert bool(framework.endings) == (len(told) == 1), framework.name
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
+def test_own_files_are_read_and_written_where_they_are_named(framework):
+    assert modules.has(framework.name, "native") == bool(framework.endings)

@@ -335,7 +335,10 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--model", "lstm", "--train-images", "2001"], "2001 training sequences"),
         (["numpy", "--save-scores", "/dev/null/s.npz"], "/dev/null/s.npz: cannot be written"),
         (["numpy", "--weights", "/no/such.npz"], "/no/such.npz: No such file"),
-        (["numpy", "--weights", SCHEMA], "result.schema.json: not a weights file"),
+        (
+            ["numpy", "--weights", SCHEMA],
+            "result.schema.json: for numpy the name must end in one of .npz",
+        ),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(arguments, words, tmp_path, capsys):

@@ -259,6 +259,17 @@ def bias_lost_on_the_way_back(module):
     return with_updates(module, change)
 
 
+def bias_inside_a_block_lost(module):
+    """One normalisation gives its bias no gradient; the next takes away most of what it adds."""
+
+    def change(steps, before, update, hp):
+        inside = [name for name in update if name.endswith(".norm2.bias")]
+        lost = inside[len(inside) // 2]
+        return dict(update, **{lost: 0 * update[lost]})
+
+    return with_updates(module, change)
+
+
 def gradient_clipped(module):
     """At a norm of 5, which only large gradients reach."""
 
@@ -934,6 +945,7 @@ KNOWN = (
         "gradient",
         "batchnorm",
         (
+            bias_inside_a_block_lost,
             kept_part_taken_for_the_new_one,
             running_variance_not_kept,
             running_variance_named_wrongly,

@@ -13,9 +13,12 @@ from common.host.files import atomic_write
 
 ENDINGS = (".npz", ".safetensors")
 HEADER = 4096  # bytes that an array's header in an .npz may take
-# What is taken where no shapes are given: NumPy's kinds, and .safetensors' types that NumPy has.
-NUMBERS = "biuf"
-KNOWN = ["BOOL", "F16", "F32", "F64"] + ["%s%d" % (s, n) for s in "IU" for n in (8, 16, 32, 64)]
+NUMBERS = "biuf"  # NumPy's kinds that are taken where no shapes are given
+# The types of .safetensors that NumPy has, by NumPy's names.
+TYPES = {"bool": "BOOL"}
+TYPES.update(("float%d" % n, "F%d" % n) for n in (16, 32, 64))
+TYPES.update(("int%d" % n, "I%d" % n) for n in (8, 16, 32, 64))
+TYPES.update(("uint%d" % n, "U%d" % n) for n in (8, 16, 32, 64))
 
 
 def ending(path):
@@ -24,7 +27,7 @@ def ending(path):
     if found not in ENDINGS:
         raise InputError("%s: the name must end in %s" % (path, " or ".join(ENDINGS)))
     if found == ".safetensors" and importlib.util.find_spec("safetensors") is None:
-        raise InputError("%s: there is no safetensors in this environment; use .npz" % path)
+        raise InputError("%s: there is no safetensors for this Python; use .npz" % path)
     return found
 
 
@@ -41,28 +44,29 @@ def write(path, arrays):
             file.write(save(arrays))
 
 
-def read(path, shapes=None, what="answer"):
-    """{name: array} of ``path``, each of them known, with its shape, and of floats or integers.
+def read(path, shapes=None, what="array", dtypes=("float32",)):
+    """{name: array} of ``path``, each of them known, with its shape, and of one of these types.
 
-    shapes: {name: shape} of all that may be there; None if it may be anything that memory holds.
-    Arrays come in the order of an .npz's members; in a .safetensors in that of their bytes.
-    InputError names the file and the fault.
+    shapes: {name: shape} of all that may be there; None if it may be anything that memory holds,
+    and of any numbers. Arrays come in the order of an .npz's members; in a .safetensors in that of
+    their bytes. InputError names the file and the fault, and says that something is no ``what``.
     """
-    kind = ending(path)
+    form = {".npz": _npz, ".safetensors": _safetensors}[ending(path)]
     try:
-        found = _npz(path, shapes, what) if kind == ".npz" else _safetensors(path, shapes, what)
+        found = form(path, shapes, what, dtypes)
     except InputError:
         raise
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror or error))
     except Exception as error:  # bytes that are no honest file can raise almost anything
-        raise InputError("%s is no %s file: %s" % (path, kind, " ".join(str(error).split())[:100]))
+        told = (path, ending(path), " ".join(str(error).split())[:100])
+        raise InputError("%s is no %s file: %s" % told)
     return found
 
 
 def _check(path, shapes, what, name, found):
     if shapes is not None and name not in shapes:
-        raise InputError("%s: %r is no %s of this challenge" % (path, name, what))
+        raise InputError("%s: %r is no %s" % (path, name, what))
     if name in found:
         raise InputError("%s: %s is there twice" % (path, name))
 
@@ -80,8 +84,7 @@ def _check_form(path, name, shape, asked, dtype, dtypes):
         raise InputError("%s: %s is %s, not %s" % (path, name, dtype, dtypes[0]))
 
 
-def _npz(path, shapes, what):
-    dtypes = ["float32"] + (["int64"] if what != "answer" else [])
+def _npz(path, shapes, what, dtypes):
     found, room = OrderedDict(), psutil.virtual_memory().available
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
@@ -113,10 +116,10 @@ def _npz(path, shapes, what):
     return found
 
 
-def _safetensors(path, shapes, what):
+def _safetensors(path, shapes, what, dtypes):
     from safetensors import safe_open
 
-    dtypes = ["F32"] + (["I64"] if what != "answer" else [])
+    dtypes = [TYPES[name] for name in dtypes]
     with open(path, "rb"):  # for the system's own words, should there be no such file
         pass
     if shapes is None:
@@ -129,7 +132,7 @@ def _safetensors(path, shapes, what):
             _check(path, shapes, what, name, found)
             if shapes is not None:
                 _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
-            elif part.get_dtype() not in KNOWN:
+            elif part.get_dtype() not in TYPES.values():
                 told = (path, name, part.get_dtype())
                 raise InputError("%s: %s is %s, which NumPy does not have" % told)
             found[name] = file.get_tensor(name)

@@ -1,0 +1,8 @@
+"""python -m common.exchange NAME ...: carry weights from each to each. ``--help`` lists options."""
+
+import sys
+
+from common.exchange import exchange
+from common.host import commands
+
+sys.exit(commands.guarded(exchange.command, sys.argv[1:]))

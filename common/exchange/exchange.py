@@ -1,0 +1,145 @@
+"""Carry weights from every framework to every other, in their own files, and compare the scores.
+
+Each trains some steps from a seed of its own and saves. In another process each reads its own files
+again, and says what the weights are in the canonical form. From that each takes all others'
+weights over, predicts the same images, saves what it took, and reads it again.
+"""
+
+import json
+import os
+import tempfile
+from collections import OrderedDict
+from datetime import datetime, timezone
+
+import numpy as np
+
+import frameworks
+from common.exchange import worker
+from common.given import models
+from common.given import weights as canonical
+from common.host import commands, environments, machine, modules
+from common.host.errors import InputError
+from common.host.files import atomic_write, check_writable
+from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
+
+FAILED = 1  # the exit code where scores differ
+
+
+def parse(arguments):
+    """The command line's options; InputError where it is off."""
+    parser = commands.OneLineParser(
+        prog="python -m common.exchange", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="environments; all if none")
+    parser.add_argument("--model", choices=list(models.MODELS), default="cnn")
+    cores = machine.usable_cores()
+    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    parser.add_argument("--out", metavar="RESULT.json", help="the result file")
+    options = parser.parse_args(arguments)
+    if options.out:
+        check_writable(options.out)
+    known = [
+        name
+        for name, one in frameworks.FRAMEWORKS.items()
+        if modules.has(name, options.model) and not one.gpu
+    ]
+    for name in options.names:
+        modules.find(name, options.model)
+    options.names = list(OrderedDict.fromkeys(options.names or known))
+    if len(options.names) < 2:
+        raise InputError("an exchange takes two environments or more")
+    return options
+
+
+def send(what, name, folder, options):
+    """Have a worker do its part; InputError if it fails, which it has told."""
+    print("%-9s%s" % (what, name), flush=True)
+    givers = options.names if what == "take" else []
+    command = environments.inside(name, "-m", "common.exchange.worker", what, name, folder)
+    command += givers + ["--model", options.model, "--threads", str(options.threads)]
+    if commands.call(command):
+        raise InputError("%s: %s failed (see above)" % (name, what))
+
+
+def compared(folder, options):
+    """What came of it: how far all scores are from the giver's own, and from the reference's."""
+    description = models.find(options.model)
+    references = [Reference(description, one, options.threads) for one in (EXACT, ROUNDED)]
+    images = worker.observations(description)[2]
+    rows = OrderedDict((name, OrderedDict()) for name in options.names)
+    tolerances, passed = OrderedDict(), True
+    for giver in options.names:
+        weights = canonical.load(description, os.path.join(folder, giver, "restored.npz"))
+        exact, rounded = (one.scores(description.hp, weights, images) for one in references)
+        tolerances[giver] = MULTIPLE * unit(exact, rounded)
+        scores = {}
+        for taker in options.names:
+            with np.load(os.path.join(folder, taker, giver + "-scores.npz")) as archive:
+                scores[taker] = archive["scores"]
+        for taker in options.names:
+            largest = float(np.abs(np.float64(scores[taker]) - scores[giver]).max())
+            error = distance(exact, scores[taker])
+            rows[taker][giver] = OrderedDict(largest_difference=largest, error=error)
+            passed = passed and error <= tolerances[giver]
+    return rows, tolerances, passed
+
+
+def result(folder, options):
+    """The result, a dict of JSON values."""
+    rows, tolerances, passed = compared(folder, options)
+    givers = OrderedDict()
+    for name in options.names:
+        with open(os.path.join(folder, name, "versions.json")) as file:
+            versions = json.load(file)
+        endings = frameworks.FRAMEWORKS[name].endings or (".npz",)
+        givers[name] = OrderedDict(
+            versions=versions, files=list(endings), tolerance=tolerances[name]
+        )
+    return OrderedDict(
+        model=options.model,
+        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        machine=machine.facts(),
+        steps=worker.STEPS,
+        observations=worker.IMAGES,
+        passed=passed,
+        frameworks=givers,
+        takers=rows,
+    )
+
+
+def told(found):
+    """Yield the matrix as lines of text: a row for each taker, a column for each giver."""
+    names = list(found["frameworks"])
+    yield "largest difference from the giver's own scores; a column for each giver"
+    yield " " * 13 + " ".join("%-8s" % name[:8] for name in names)
+    for taker, row in found["takers"].items():
+        cells = ("%-8.1e" % row[giver]["largest_difference"] for giver in names)
+        yield "%-13s%s" % (taker, " ".join(cells))
+    off = [
+        "%s's weights in %s: %.2e, where %.2e is allowed"
+        % (giver, taker, cell["error"], found["frameworks"][giver]["tolerance"])
+        for taker, row in found["takers"].items()
+        for giver, cell in row.items()
+        if cell["error"] > found["frameworks"][giver]["tolerance"]
+    ]
+    for line in off or ["all within the tolerance of the certificate, all files bit for bit"]:
+        yield line
+
+
+def command(arguments):
+    """Exit code 0 if all scores are the reference's and all weights came back bit for bit."""
+    options = parse(arguments)
+    environments.make(options.names)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.names:
+            os.mkdir(os.path.join(folder, name))
+        for what in ("give", "restore", "take"):
+            for name in options.names:
+                send(what, name, folder, options)
+        found = result(folder, options)
+    for line in told(found):
+        print(line)
+    if options.out:
+        with atomic_write(options.out) as file:
+            file.write((json.dumps(found, indent=1) + "\n").encode())
+    return 0 if found["passed"] else FAILED

@@ -1,0 +1,21 @@
+"""The frameworks' environments as another command enters them: tox makes them, and runs in them."""
+
+import os
+import sys
+
+from common.host import commands
+from common.host.errors import InputError
+
+TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the one that started this
+
+
+def make(names):
+    """Have tox make the environments that are not there; InputError if one cannot be made."""
+    for name in names:
+        if commands.call([*TOX, "run", "-e", name, "--notest"]):
+            raise InputError("%s: its environment could not be made (see above)" % name)
+
+
+def inside(name, *arguments):
+    """The command that runs Python with these arguments in an environment."""
+    return [*TOX, "exec", "-qq", "-e", name, "--", "python", *arguments]

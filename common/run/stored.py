@@ -1,0 +1,138 @@
+"""Weights in a file: the canonical ones, which all frameworks share, or one framework's own.
+
+A framework's own file is saved and restored by ``frameworks/NAME/native.py``. It may come from a
+stranger: what is large only when it is unpacked, or points elsewhere, is refused before it is read.
+"""
+
+import io
+import os
+import tempfile
+import zipfile
+
+import numpy as np
+
+import frameworks
+from common.given import weights as canonical
+from common.host import array_files, modules
+from common.host.errors import InputError
+
+STATES = 4  # times the weights' size: a file may hold an optimiser's state as well
+ROOM = 2**26  # bytes: and a graph, and names
+
+
+def check_name(name, path):
+    """InputError if ``path`` is no file of a kind that the environment ``name`` knows."""
+    endings = array_files.ENDINGS + frameworks.FRAMEWORKS[name].endings
+    if not path.endswith(endings):
+        told = (path, name, ", ".join(endings))
+        raise InputError("%s: for %s the name must end in one of %s" % told)
+    if not native(name, path):
+        array_files.ending(path)  # whether this environment can read it
+
+
+def native(name, path):
+    """Whether it is the framework's own file; the canonical ones may end in ``.npz``, too."""
+    return path.endswith(frameworks.FRAMEWORKS[name].endings)
+
+
+def read(description, name, path, build):
+    """Canonical weights of a file.
+
+    ``build(weights)`` makes a model; a framework's own file is restored into one. InputError names
+    the file and the fault.
+    """
+    if not native(name, path):
+        return canonical.load(description, path)
+    files = parts(path)
+    if not files:
+        raise InputError("%s: No such file or directory" % path)
+    limit = ROOM + STATES * 4 * sum(int(np.prod(shape)) for shape in description.shapes.values())
+    for file in files:
+        _refuse(file, limit)
+    # What is not in the file stays as it was, and so is seen.
+    nothing = {name: np.full(w, np.nan, np.float32) for name, w in description.shapes.items()}
+    module, model = build(nothing)
+    try:
+        modules.load(name, "native").restore(model, path)
+    except Exception as error:  # a framework may raise almost anything
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise InputError("%s: not weights of this network: %s" % (path, words[:200]))
+    found = module.weights(model)
+    for name, w in found.items():
+        if np.isnan(w).all():
+            raise InputError("%s: tensor %r is missing" % (path, name))
+    return canonical.check(description, found, path)
+
+
+def write(description, name, path, model, weights):
+    """Write a model's weights to a file, whole or not at all; ``weights`` has them canonical."""
+    if not native(name, path):
+        canonical.save(description, path, weights)
+        return
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
+        modules.load(name, "native").save(model, os.path.join(part, os.path.basename(path)))
+        try:
+            for file in os.listdir(part):  # some formats are several
+                os.replace(os.path.join(part, file), os.path.join(folder, file))
+        except OSError as error:
+            raise InputError("%s: cannot be written: %s" % (path, error.strerror))
+
+
+def parts(path):
+    """The files that weights under this name lie in: one, those of a folder, or of a checkpoint."""
+    if os.path.isdir(path):
+        inside = os.walk(path)
+        return [os.path.join(folder, file) for folder, _, files in inside for file in files]
+    folder, name = os.path.split(os.path.abspath(path))
+    if os.path.isfile(path):
+        return [path]
+    beside = os.listdir(folder) if os.path.isdir(folder) else []
+    return [os.path.join(folder, file) for file in beside if file.startswith(name + ".")]
+
+
+def _refuse(path, limit):
+    """InputError for a file that is too large, packed or unpacked, or that points elsewhere."""
+    size = os.path.getsize(path)
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                size = sum(entry.file_size for entry in archive.infolist())
+                if size <= limit:
+                    for entry in archive.infolist():
+                        if entry.filename.endswith(".h5"):
+                            size += _hdf5_size(archive.open(entry).read())
+        elif path.endswith(".h5"):
+            with open(path, "rb") as file:
+                size += _hdf5_size(file.read()) if size <= limit else 0
+    except InputError as error:
+        raise InputError("%s: %s" % (path, error))
+    except Exception as error:  # bytes that are no honest file can raise almost anything
+        raise InputError("%s: not a file of weights: %s" % (path, " ".join(str(error).split())))
+    if size > limit:
+        told = (path, size, limit)
+        raise InputError("%s: it holds %d bytes; weights of this network are not %d" % told)
+
+
+def _hdf5_size(content):
+    """The bytes of all datasets of an HDF5 file; InputError for what lies outside of it."""
+    import h5py  # where a framework takes such files, it has brought it
+
+    sizes = []
+
+    def walk(group):
+        for name in group:
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                raise InputError("%s/%s is a link" % (group.name, name))
+            one = group[name]
+            if isinstance(one, h5py.Group):
+                walk(one)
+            else:
+                if one.external or one.is_virtual:
+                    raise InputError("%s lies in another file" % one.name)
+                sizes.append(one.size * one.dtype.itemsize)
+
+    with h5py.File(io.BytesIO(content), "r") as file:
+        walk(file)
+    return sum(sizes)

@@ -1,0 +1,20 @@
+"""Chainer's own files of weights: ``.npz``, and ``.h5`` where h5py is installed.
+
+Idiom: ``serializers``; a parameter's name in the file is its path in the chain, ``conv1/W``.
+Surprise: ``load_npz`` unpickles what the file holds as an object, and so runs whatever a stranger
+    put there. ``NpzDeserializer`` takes a file that was opened without pickles.
+"""
+
+import numpy as np
+from chainer import serializers
+
+
+def save(model, path):
+    """Write the model's weights."""
+    serializers.save_npz(path, model[0])
+
+
+def restore(model, path):
+    """Read weights into the model."""
+    with np.load(path, allow_pickle=False) as archive:
+        serializers.NpzDeserializer(archive).load(model[0])

@@ -1,0 +1,1 @@
+"""Tests of the frameworks' own files of weights."""

@@ -1,0 +1,148 @@
+"""A framework's own file gives back the weights bit for bit; a spoilt or hostile one is refused."""
+
+import os
+
+import numpy as np
+import pytest
+
+import frameworks
+from common.given import models
+from common.host import modules
+from common.host.errors import InputError
+from common.proof import tasks
+from common.run import stored
+from tests.native import hostile
+
+MODEL = models.find("cnn")
+ROWS = 4
+
+
+@pytest.fixture(scope="module")
+def builder(name, threads):
+    """Makes the function that ``stored.read`` calls for a model."""
+
+    def of(model):
+        def build(weights):
+            module = modules.load(name, model.name)
+            settings = module.configure("same", threads, 0)
+            network = module.symbol(settings, model.hp._replace(batch_size=ROWS))
+            return module, module.loss(network, settings, model.hp, weights)
+
+        return build
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def endings(name):
+    """The framework's; NumPy has no file of its own, and nothing to be tested here."""
+    return frameworks.FRAMEWORKS[name].endings
+
+
+def drawn(model, seed=0):
+    """Weights no two of which are equal, state and biases as well."""
+    random = np.random.RandomState(seed)
+    return {
+        name: random.uniform(0.1, 1, shape).astype(np.float32)
+        for name, shape in model.shapes.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def cnn(builder):
+    """(model, weights) of the CNN."""
+    weights = drawn(MODEL)
+    return builder(MODEL)(weights)[1], weights
+
+
+@pytest.fixture(scope="module")
+def empty(builder):
+    """Builds one CNN for all files that are refused: none may come to be used."""
+    nothing = {name: np.full(shape, np.nan, np.float32) for name, shape in MODEL.shapes.items()}
+    built = builder(MODEL)(nothing)
+    return lambda weights: built
+
+
+def saved(name, cnn, folder, ending):
+    """The path of the CNN's weights in a file."""
+    path = os.path.join(str(folder), "weights" + ending)
+    stored.write(MODEL, name, path, *cnn)
+    return path
+
+
+@pytest.mark.parametrize("model", ["cnn", "lstm", "resnet"])
+def test_weights_come_back_bit_for_bit_and_give_the_same_scores(
+    name, threads, builder, endings, tmp_path, model
+):
+    if not modules.has(name, model):
+        return
+    description = models.find(model)
+    for ending in endings:
+        weights = drawn(description)
+        module, built = builder(description)(weights)
+        path = str(tmp_path / ("weights" + ending))
+        stored.write(description, name, path, built, weights)
+        found = stored.read(description, name, path, builder(description))
+        assert [n for n, w in weights.items() if not np.array_equal(w, found[n])] == []
+        module, other = builder(description)(found)
+        images = tasks.of(description).observations(ROWS, 0)[0]
+        settings = module.configure("same", threads, 0)
+        x, _ = module.load(images, tasks.of(description).none(ROWS), settings)
+        assert np.array_equal(module.predict(built, x), module.predict(other, x))
+
+
+def refused(name, build, path, words):
+    """The one line that a file is refused with."""
+    with pytest.raises(InputError, match=words) as error:
+        stored.read(MODEL, name, path, build)
+    line = str(error.value)
+    assert line.startswith(path) and "\n" not in line and len(line) < len(path) + 300
+    return line
+
+
+def parts(path):
+    """The files of a checkpoint or a folder, or the one file."""
+    return stored._parts(path)
+
+
+def test_spoilt_files_are_refused_in_a_line(name, cnn, empty, endings, tmp_path):
+    for ending in endings:
+        refused(name, empty, str(tmp_path / ("none" + ending)), "No such file")
+        path = saved(name, cnn, tmp_path, ending)
+        largest = max(stored.parts(path), key=os.path.getsize)
+        with open(largest, "rb") as file:
+            whole = file.read()
+        for content in (whole[: len(whole) // 2], b"not weights at all", b""):
+            with open(largest, "wb") as file:
+                file.write(content)
+            refused(name, empty, path, "not weights|not a file of weights")
+
+
+def test_weights_of_another_network_are_refused(name, builder, endings, tmp_path):
+    others = [one for one in ("lenet5", "mlp") if modules.has(name, one)]
+    for ending in endings if others else ():
+        other = models.find(others[0])
+        path, weights = str(tmp_path / ("weights" + ending)), drawn(other)
+        stored.write(other, name, path, builder(other)(weights)[1], weights)
+        refused(name, builder(MODEL), path, "not weights of this network|is missing|has shape")
+
+
+def test_hostile_files_are_refused_and_run_nothing(name, cnn, empty, endings, tmp_path):
+    marker = tmp_path / "marker"
+    for ending in endings:
+        for kind, spoil in hostile.KINDS.get(ending, {}).items():
+            path = saved(name, cnn, tmp_path, ending)
+            words = spoil(path, str(marker))
+            refused(name, empty, path, words)
+            assert not marker.exists(), kind
+            os.remove(path)
+
+
+def test_a_file_that_cannot_be_written_leaves_what_was_there(name, cnn, endings, tmp_path):
+    for ending in endings:
+        path = saved(name, cnn, tmp_path, ending)
+        before = {part: os.path.getsize(part) for part in stored.parts(path)}
+        with pytest.raises(Exception):  # noqa: B017  each framework has its own
+            stored.write(MODEL, name, path, (), cnn[1])
+        assert {part: os.path.getsize(part) for part in stored.parts(path)} == before
+        assert not [one for one in os.listdir(str(tmp_path)) if one.startswith(".part-")]
