@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -72,13 +71,9 @@ class Remote:
         """The last line that it printed, but for tox's own, and how it ended."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
-        self.log.seek(0)
-        text = self.log.read().decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        lines = [line for line in lines if not re.match(r"\S+: exit -?\d+ \(", line)]
         code = self.process.poll()
         ended = "it has not ended" if code is None else "exit code %d" % code
-        return "%s (%s)" % (lines[-1] if lines else "it said nothing", ended)
+        return "%s (%s)" % (environments.last_line(self.log), ended)
 
     def hear(self):
         """Its next answer; InputError if it has none, or gives up."""

@@ -52,13 +52,14 @@ def parse(arguments):
 
 
 def send(what, name, folder, options):
-    """Have a worker do its part; InputError if it fails, which it has told."""
+    """Have a worker do its part; InputError with its last line if it fails."""
     print("%-9s%s" % (what, name), flush=True)
     givers = options.names if what == "take" else []
     command = environments.inside(name, "-m", "common.exchange.worker", what, name, folder)
     command += givers + ["--model", options.model, "--threads", str(options.threads)]
-    if commands.call(command):
-        raise InputError("%s: %s failed (see above)" % (name, what))
+    with tempfile.TemporaryFile() as log:
+        if commands.call(command, log):
+            raise InputError("%s, %s: %s" % (name, what, environments.last_line(log)))
 
 
 def compared(folder, options):

@@ -98,9 +98,12 @@ def guarded(command, arguments):
             os.environ[SPEAKER] = speaker
 
 
-def call(command):
-    """The exit code of a child process. It is stopped with this one, and given time to clear up."""
-    child = subprocess.Popen(command)
+def call(command, log=None):
+    """The exit code of a child process. It is stopped with this one, and given time to clear up.
+
+    log: an open file that takes what it prints.
+    """
+    child = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         return child.wait()
     except BaseException:

@@ -1,6 +1,7 @@
 """The frameworks' environments as another command enters them: tox makes them, and runs in them."""
 
 import os
+import re
 import sys
 
 from common.host import commands
@@ -19,3 +20,11 @@ def make(names):
 def inside(name, *arguments):
     """The command that runs Python with these arguments in an environment."""
     return [*TOX, "exec", "-qq", "-e", name, "--", "python", *arguments]
+
+
+def last_line(log):
+    """The last line in a file of what was printed in an environment, but for tox's own."""
+    log.seek(0)
+    lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
+    lines = [line for line in lines if line and not re.match(r"\S+: exit -?\d+ \(", line)]
+    return lines[-1] if lines else "it said nothing"

@@ -9,7 +9,6 @@ import frameworks
 from common.given import models
 from common.host import modules
 from common.host.errors import InputError
-from common.proof import tasks
 from common.run import stored
 from tests.native import hostile
 
@@ -71,24 +70,14 @@ def saved(name, cnn, folder, ending):
 
 
 @pytest.mark.parametrize("model", ["cnn", "lstm", "resnet"])
-def test_weights_come_back_bit_for_bit_and_give_the_same_scores(
-    name, threads, builder, endings, tmp_path, model
-):
-    if not modules.has(name, model):
-        return
+def test_weights_come_back_bit_for_bit(name, builder, endings, tmp_path, model):
     description = models.find(model)
-    for ending in endings:
+    for ending in endings if modules.has(name, model) else ():
         weights = drawn(description)
-        module, built = builder(description)(weights)
         path = str(tmp_path / ("weights" + ending))
-        stored.write(description, name, path, built, weights)
+        stored.write(description, name, path, builder(description)(weights)[1], weights)
         found = stored.read(description, name, path, builder(description))
         assert [n for n, w in weights.items() if not np.array_equal(w, found[n])] == []
-        module, other = builder(description)(found)
-        images = tasks.of(description).observations(ROWS, 0)[0]
-        settings = module.configure("same", threads, 0)
-        x, _ = module.load(images, tasks.of(description).none(ROWS), settings)
-        assert np.array_equal(module.predict(built, x), module.predict(other, x))
 
 
 def refused(name, build, path, words):
