@@ -52,6 +52,12 @@ CONCEPTS = [
         r"|T\.maximum\(T",
     ),
     _concept(
+        "activation",
+        "symbol",
+        r'ReLU\(|relu\(|"relu"|act_type|activation=|C\.relu|brew\.relu',
+    ),
+    _concept("precision", "configure", r'"precision":|precision='),
+    _concept(
         "flatten order", "symbol", r"latten|FromStrip|reshape\(x, \(-1, 6400\)\)|all three axes"
     ),
     _concept(

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from common.challenge import compare, instructions, observed, script
+from common.challenge import compare, instructions, mending, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
@@ -174,10 +174,11 @@ def check(options):
 
 
 def plain(finding):
-    """A finding as JSON values, which know no infinity."""
+    """A finding as JSON values, which know no infinity, and the concept that it is mended by."""
+    values = dict(finding._asdict(), concept=mending.concept(finding.says))
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value
-        for key, value in finding._asdict().items()
+        for key, value in values.items()
     }
 
 

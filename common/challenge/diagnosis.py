@@ -11,7 +11,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 from tqdm import tqdm
 
-from common.challenge import causes, hypotheses, script, updates
+from common.challenge import causes, hypotheses, mending, script, updates
 from common.given import models
 from common.proof.contract import replaced
 from common.proof.reference import MULTIPLE, unit
@@ -339,4 +339,8 @@ def told(findings):
                     one.after,
                 )
             lines.append(line)
+            concept = mending.concept(one.says)
+            if concept:
+                told = "the line for it in each framework: %s, in the phrase book (%s)"
+                lines.append(told % (concept, mending.BOOK))
     return lines

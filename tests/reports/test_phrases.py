@@ -2,6 +2,9 @@
 
 import pytest
 
+from common.challenge import causes, hypotheses, mending
+from common.given.models import MODELS
+from common.host import modules as loader
 from common.host.errors import InputError
 from reports import phrases, sources
 
@@ -26,3 +29,16 @@ def test_a_line_that_was_not_expected_is_told():
     concept = phrases._concept("everything", "head", ".", absent="numpy")
     with pytest.raises(LookupError, match="line 1 says it; take 'numpy' out of its absent"):
         phrases.find(concept, sources.modules()[0])
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_every_cause_that_a_diagnosis_knows_has_its_line_in_the_book(name):
+    description = MODELS[name]
+    if description.task.name == "joints":  # too large for a challenge
+        return
+    module = causes.plain(description, loader.load("numpy", name))
+    known = hypotheses.scores(description, module)
+    known += hypotheses.steps(description, None, description.hp)
+    book = {concept.name for concept in phrases.CONCEPTS}
+    lost = [cause.says for cause in known if mending.concept(cause.says) not in book]
+    assert known and not lost
