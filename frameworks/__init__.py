@@ -9,7 +9,7 @@ import shutil
 from collections import OrderedDict, namedtuple
 
 Framework = namedtuple(
-    "Framework", "name title folder variant package python system environ endings gpu"
+    "Framework", "name title folder variant package python system environ endings onnx gpu"
 )
 Framework.__doc__ = """What is known of a framework before it is imported.
 
@@ -22,6 +22,7 @@ python: the interpreter that it is run on, as ``tox.ini`` has it.
 system: what it needs beyond pip: Debian packages, each with the program or library it is for.
 environ: environment variables that must be set before it is imported.
 endings: of the framework's own files of weights, which ``frameworks/FOLDER/native.py`` reads.
+onnx: whether ``frameworks/FOLDER/export.py`` writes its networks as ONNX.
 gpu: whether it is asked for by name on a machine with a GPU, and left out everywhere else.
 """
 
@@ -40,6 +41,8 @@ ENDINGS = {
     "theano": (".pkl",),
 }
 
+ONNX = ("pytorch", "keras-torch", "mxnet", "mxnet-module", "cntk", "caffe2", "chainer")
+
 
 def _framework(
     name,
@@ -55,8 +58,9 @@ def _framework(
     folder = folder or name
     system, environ = system or {}, environ or {}
     endings = ENDINGS.get(folder, ())
+    onnx = name in ONNX
     return name, Framework(
-        name, title, folder, variant, package, python, system, environ, endings, gpu
+        name, title, folder, variant, package, python, system, environ, endings, onnx, gpu
     )
 
 

@@ -198,6 +198,13 @@ CONCEPTS = [
         absent="numpy",
         model="native",
     ),
+    _concept(
+        "ONNX",
+        "export",
+        r"torch\.onnx\.export|model\.export\(|onnx_chainer\.export|export_model\(|ModelFormat"
+        r"|caffe2_net_to_onnx_model",
+        model="export",
+    ),
 ]
 
 

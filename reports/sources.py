@@ -14,8 +14,8 @@ import frameworks
 from common.host.files import ROOT
 from common.proof import contract
 
-BESIDE = ("native", "record")  # files in a framework's folder that are not of one model
-FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "record"}
+BESIDE = ("native", "export", "record")  # files in a framework's folder that are not of one model
+FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record"}
 
 Module = namedtuple("Module", "key title path lines parts")
 Module.__doc__ = """A module of the Rosetta Stone, as text.

@@ -388,15 +388,19 @@ def exchanged(model):
     for taker, row in found["takers"].items():
         cells = []
         for giver in names:
+            if giver not in row:
+                cells.append("-")
+                continue
             off = row[giver]["error"] > found["frameworks"][giver]["tolerance"]
             cells.append("%s%.1e" % ("OFF " if off else "", row[giver]["largest_difference"]))
-        rows.append([taker, ", ".join(found["frameworks"][taker]["files"])] + cells)
+        own = found["frameworks"].get(taker, {"files": [".onnx"]})["files"]
+        rows.append([taker, ", ".join(own)] + cells)
     note = (
         "Each framework trained {} steps and saved its weights in its own files; in another "
         "process it read them again, bit for bit; each other one took them over, and predicted "
         "{:,} {}. A row for each that took, a column for each that gave: the largest difference "
         "from the giver's own {}. All are the float64 reference's within the certificate's "
-        "tolerance, unless OFF is said."
+        "tolerance, unless OFF is said. -: it is not written as ONNX here."
     ).format(found["steps"], found["observations"], model.task.observations, model.task.outputs)
     columns = ["taken by", "own files"] + [name + " " for name in names]
     return Table(_titled("Exchange", model), note, columns, rows)

@@ -1,8 +1,9 @@
 """Carry weights from every framework to every other, in their own files, and compare the scores.
 
 Each trains some steps from a seed of its own and saves. In another process each reads its own files
-again, and says what the weights are in the canonical form. From that each takes all others'
-weights over, predicts the same images, saves what it took, and reads it again.
+again, and says what the weights are in the canonical form. From that each takes all others' weights
+over, predicts the same images, saves what it took, and reads it again. ONNX Runtime runs what can
+be written as ONNX.
 """
 
 import json
@@ -22,6 +23,7 @@ from common.host.errors import InputError
 from common.host.files import atomic_write, check_writable
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
 
+ONNX_RUNTIME = "ONNX Runtime"
 FAILED = 1  # the exit code where scores differ
 
 
@@ -62,12 +64,25 @@ def send(what, name, folder, options):
             raise InputError("%s, %s: %s" % (name, what, environments.last_line(log)))
 
 
+def onnx_scores(path, images):
+    """Scores of ``images`` as ONNX Runtime computes them, one by one: some files take no more."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    rows = [session.run(None, {name: images[n : n + 1]})[0] for n in range(len(images))]
+    return np.reshape(rows, (len(images), -1))
+
+
 def compared(folder, options):
-    """What came of it: how far all scores are from the giver's own, and from the reference's."""
+    """(rows, tolerances, whether all passed): how far scores are from the giver's and reference's.
+
+    rows: {taker: {giver: figures}}; ONNX Runtime is a taker of those that can be written for it.
+    """
     description = models.find(options.model)
     references = [Reference(description, one, options.threads) for one in (EXACT, ROUNDED)]
     images = worker.observations(description)[2]
-    rows = OrderedDict((name, OrderedDict()) for name in options.names)
+    rows = OrderedDict((name, OrderedDict()) for name in options.names + [ONNX_RUNTIME])
     tolerances, passed = OrderedDict(), True
     for giver in options.names:
         weights = canonical.load(description, os.path.join(folder, giver, "restored.npz"))
@@ -77,7 +92,10 @@ def compared(folder, options):
         for taker in options.names:
             with np.load(os.path.join(folder, taker, giver + "-scores.npz")) as archive:
                 scores[taker] = archive["scores"]
-        for taker in options.names:
+        path = os.path.join(folder, giver, "network.onnx")
+        if os.path.isfile(path):
+            scores[ONNX_RUNTIME] = onnx_scores(path, images)
+        for taker in scores:
             largest = float(np.abs(np.float64(scores[taker]) - scores[giver]).max())
             error = distance(exact, scores[taker])
             rows[taker][giver] = OrderedDict(largest_difference=largest, error=error)
@@ -114,7 +132,10 @@ def told(found):
     yield "largest difference from the giver's own scores; a column for each giver"
     yield " " * 13 + " ".join("%-8s" % name[:8] for name in names)
     for taker, row in found["takers"].items():
-        cells = ("%-8.1e" % row[giver]["largest_difference"] for giver in names)
+        cells = (
+            "%-8.1e" % row[giver]["largest_difference"] if giver in row else "-       "
+            for giver in names
+        )
         yield "%-13s%s" % (taker, " ".join(cells))
     off = [
         "%s's weights in %s: %.2e, where %.2e is allowed"

@@ -1,7 +1,7 @@
 """What an exchange does in a framework's own environment: give weights, read them, take others'.
 
 give     train some steps; save the weights in each of the framework's own files
-restore  in another process: read each of these files, and compare with what was saved
+restore  in another process: read each of these files, and compare with what was saved; write ONNX
 take     put in the weights that each of the others gave; save, read them again, and predict
 """
 
@@ -35,7 +35,8 @@ class Worker:
     """One framework's module, and the folder in which all of an exchange lies.
 
     In the folder: ``NAME/trained.npz``, the canonical weights after training; NAME's own files;
-    ``NAME/restored.npz``, what was read from them; ``TAKER/NAME.npz``, scores.
+    ``NAME/restored.npz``, what was read from them; ``NAME/network.onnx``;
+    ``TAKER/NAME-scores.npz``.
     """
 
     def __init__(self, options):
@@ -87,6 +88,11 @@ class Worker:
             found = self.read(self.own(ending))
             self.compare(trained, found, "weights%s came back changed" % ending)
         canonical.save(self.description, self.path(self.name, "restored.npz"), found)
+        if frameworks.FRAMEWORKS[self.name].onnx:
+            _, model = self.build(found)
+            one = observations(self.description)[2][:1]
+            x, _ = self.module.load(one, tasks.of(self.description).none(1), self.settings)
+            stored.export(self.name, self.path(self.name, "network.onnx"), model, x)
 
     def take(self, givers):
         """Take each giver's weights over; save, read again, predict."""

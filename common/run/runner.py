@@ -50,6 +50,7 @@ def parse(arguments):
     own = "; .npz, .safetensors or the framework's own file"
     parser.add_argument("--weights", metavar="IN", help="initial weights, not Xavier's" + own)
     parser.add_argument("--save-weights", metavar="OUT", help="trained weights" + own)
+    parser.add_argument("--save-onnx", metavar="OUT.onnx", help="the trained network")
     parser.add_argument("--save-scores", metavar="OUT.npz", help="test scores, one array")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
@@ -97,7 +98,7 @@ def result_path(options, dataset, facts):
 
 def run(options):
     """The whole run; its result, which is also written."""
-    for path in (options.out, options.save_weights, options.save_scores):
+    for path in (options.out, options.save_weights, options.save_onnx, options.save_scores):
         if path:
             files.check_writable(path)
     description = models.find(options.model)
@@ -105,6 +106,8 @@ def run(options):
     for path in (options.weights, options.save_weights):
         if path:
             stored.check_name(options.name, path)
+    if options.save_onnx:
+        stored.check_onnx(options.name)
     machine.limit_threads(options.threads)
     hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
 
@@ -176,6 +179,9 @@ def run(options):
             raise clocks.Stop(why)
         if options.save_weights:  # here, because what follows trains the model on
             stored.write(description, options.name, options.save_weights, model, trained)
+        if options.save_onnx:
+            x, _ = module.load(observations[:1], dataset.test_labels[:1], settings)
+            stored.export(options.name, options.save_onnx, model, x)
         # Masks hide the gradient, and a deep network always stands on some edge.
         followed = "momentum" in description.traits and "batchnorm" not in description.traits
         if losses and followed and not any(hp.dropout):

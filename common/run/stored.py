@@ -71,12 +71,32 @@ def write(description, name, path, model, weights):
         return
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
-        modules.load(name, "native").save(model, os.path.join(part, os.path.basename(path)))
         try:
+            modules.load(name, "native").save(model, os.path.join(part, os.path.basename(path)))
             for file in os.listdir(part):  # some formats are several
                 os.replace(os.path.join(part, file), os.path.join(folder, file))
         except OSError as error:
             raise InputError("%s: cannot be written: %s" % (path, error.strerror))
+
+
+def check_onnx(name):
+    """InputError if the environment ``name`` does not write ONNX."""
+    if not frameworks.FRAMEWORKS[name].onnx:
+        told = (name, ", ".join(frameworks.ONNX))
+        raise InputError("--save-onnx: %s writes none here; these do: %s" % told)
+
+
+def export(name, path, model, x):
+    """Write a model as ONNX, whole or not at all. x: an observation, as ``load`` gives it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
+        written = os.path.join(part, "network.onnx")
+        try:
+            modules.load(name, "export").export(model, x, written)
+        except Exception as error:  # an exporter may raise almost anything
+            words = " ".join(str(error).split())[:200] or type(error).__name__
+            raise InputError("%s: %s cannot write this network as ONNX: %s" % (path, name, words))
+        os.replace(written, path)
 
 
 def parts(path):

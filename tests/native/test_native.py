@@ -9,6 +9,7 @@ import frameworks
 from common.given import models
 from common.host import modules
 from common.host.errors import InputError
+from common.proof import tasks
 from common.run import stored
 from tests.native import hostile
 
@@ -135,3 +136,22 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(name, cnn, endings,
             stored.write(MODEL, name, path, (), cnn[1])
         assert {part: os.path.getsize(part) for part in stored.parts(path)} == before
         assert not [one for one in os.listdir(str(tmp_path)) if one.startswith(".part-")]
+
+
+def test_a_network_is_written_as_onnx_or_not_at_all(name, threads, builder, cnn, tmp_path):
+    if not frameworks.FRAMEWORKS[name].onnx:
+        with pytest.raises(InputError, match="--save-onnx: %s writes none here" % name):
+            stored.check_onnx(name)
+        return
+    stored.check_onnx(name)
+    module = modules.load(name)
+    settings = module.configure("same", threads, 0)
+    x, _ = module.load(*tasks.of(MODEL).observations(1, 0), settings=settings)
+    path = tmp_path / "network.onnx"
+    stored.export(name, str(path), cnn[0], x)
+    with open(str(path), "rb") as file:
+        assert b"Conv" in file.read()
+    path.unlink()
+    with pytest.raises(InputError, match="cannot write this network as ONNX"):
+        stored.export(name, str(path), (), x)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,44 @@
+"""Caffe2's network as ONNX.
+
+Idiom: the frontend takes a net, the net that fills its weights in, and its inputs' shapes.
+Surprise: it runs the net, to learn the shapes of what lies between, and knows no copies between
+    devices. So those to IDEEP and back, around the pools, are left out.
+"""
+
+from caffe2.proto import caffe2_pb2
+from caffe2.python import workspace
+from caffe2.python.onnx import frontend
+from caffe2.python.predictor import mobile_exporter
+
+
+def without_copies(net):
+    """The net with all of its operators on the CPU, where none is copied to another device."""
+    plain, same = caffe2_pb2.NetDef(), {}
+    plain.CopyFrom(net)
+    del plain.op[:]
+    for operator in net.op:
+        inputs = [same.get(name, name) for name in operator.input]
+        if operator.type.startswith("Copy"):
+            same[operator.output[0]] = inputs[0]
+            continue
+        kept = plain.op.add()
+        kept.CopyFrom(operator)
+        kept.ClearField("device_option")
+        del kept.input[:]
+        kept.input.extend(inputs)
+    return plain
+
+
+def export(model, x, path):
+    """Write the network as ``.onnx``, for as many images as ``x`` has."""
+    train_net, predict_net, _ = model
+    workspace.SwitchWorkspace(train_net.Name())
+    net = without_copies(predict_net.Proto())
+    weights = [name for name in net.external_input if name != "x"]
+    init_net, _ = mobile_exporter.Export(workspace, net, weights)
+    filled = [operator for operator in init_net.op if operator.output[0] in weights]
+    del init_net.op[:]
+    init_net.op.extend(filled)
+    written = frontend.caffe2_net_to_onnx_model(net, init_net, {"x": (1, x.shape)})
+    with open(path, "wb") as file:
+        file.write(written.SerializeToString())

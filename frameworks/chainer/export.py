@@ -1,0 +1,14 @@
+"""Chainer's network as ONNX.
+
+Idiom: ``onnx_chainer``, a part of Chainer, follows one pass through the network.
+Surprise: the file takes batches of the example's size alone.
+"""
+
+import chainer
+import onnx_chainer
+
+
+def export(model, x, path):
+    """Write the network as ``.onnx``, for as many images as ``x`` has."""
+    with chainer.using_config("train", False):  # no dropout
+        onnx_chainer.export(model[0], x, filename=path)

@@ -1,0 +1,12 @@
+"""CNTK's network as ONNX.
+
+Idiom: ``save``, told the format.
+Surprise: the batch is no axis of a function, and so the file has one of size 1.
+"""
+
+import cntk as C
+
+
+def export(model, x, path):
+    """Write the network as ``.onnx``, for one image at a time."""
+    model[0].save(path, format=C.ModelFormat.ONNX)
