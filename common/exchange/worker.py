@@ -90,8 +90,8 @@ class Worker:
         canonical.save(self.description, self.path(self.name, "restored.npz"), found)
         if frameworks.FRAMEWORKS[self.name].onnx:
             _, model = self.build(found)
-            one = observations(self.description)[2][:1]
-            x, _ = self.module.load(one, tasks.of(self.description).none(1), self.settings)
+            two = observations(self.description)[2][:2]
+            x, _ = self.module.load(two, tasks.of(self.description).none(2), self.settings)
             stored.export(self.name, self.path(self.name, "network.onnx"), model, x)
 
     def take(self, givers):

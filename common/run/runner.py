@@ -180,7 +180,7 @@ def run(options):
         if options.save_weights:  # here, because what follows trains the model on
             stored.write(description, options.name, options.save_weights, model, trained)
         if options.save_onnx:
-            x, _ = module.load(observations[:1], dataset.test_labels[:1], settings)
+            x, _ = module.load(observations[:2], dataset.test_labels[:2], settings)
             stored.export(options.name, options.save_onnx, model, x)
         # Masks hide the gradient, and a deep network always stands on some edge.
         followed = "momentum" in description.traits and "batchnorm" not in description.traits

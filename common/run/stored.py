@@ -87,7 +87,7 @@ def check_onnx(name):
 
 
 def export(name, path, model, x):
-    """Write a model as ONNX, whole or not at all. x: an observation, as ``load`` gives it."""
+    """Write a model as ONNX, whole or not at all. x: two observations, as ``load`` gives them."""
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
         written = os.path.join(part, "network.onnx")

@@ -2,7 +2,7 @@
 
 Idiom: the frontend takes a net, the net that fills its weights in, and its inputs' shapes.
 Surprise: it runs the net, to learn the shapes of what lies between, and knows no copies between
-    devices. So those to IDEEP and back, around the pools, are left out.
+    devices, nor what is said for training. So both are left out.
 """
 
 from caffe2.proto import caffe2_pb2
@@ -11,8 +11,8 @@ from caffe2.python.onnx import frontend
 from caffe2.python.predictor import mobile_exporter
 
 
-def without_copies(net):
-    """The net with all of its operators on the CPU, where none is copied to another device."""
+def plain_net(net):
+    """The net with all of its operators on the CPU, without copies to IDEEP and back."""
     plain, same = caffe2_pb2.NetDef(), {}
     plain.CopyFrom(net)
     del plain.op[:]
@@ -24,21 +24,23 @@ def without_copies(net):
         kept = plain.op.add()
         kept.CopyFrom(operator)
         kept.ClearField("device_option")
-        del kept.input[:]
+        del kept.input[:], kept.arg[:]
         kept.input.extend(inputs)
+        kept.arg.extend(arg for arg in operator.arg if arg.name != "no_gradient_to_input")
+    plain.external_output.append(plain.op[-1].output[0])
     return plain
 
 
 def export(model, x, path):
-    """Write the network as ``.onnx``, for as many images as ``x`` has."""
+    """Write the network as ``.onnx``, for one image at a time. x: some images."""
     train_net, predict_net, _ = model
     workspace.SwitchWorkspace(train_net.Name())
-    net = without_copies(predict_net.Proto())
+    net = plain_net(predict_net.Proto())
     weights = [name for name in net.external_input if name != "x"]
     init_net, _ = mobile_exporter.Export(workspace, net, weights)
     filled = [operator for operator in init_net.op if operator.output[0] in weights]
     del init_net.op[:]
     init_net.op.extend(filled)
-    written = frontend.caffe2_net_to_onnx_model(net, init_net, {"x": (1, x.shape)})
+    written = frontend.caffe2_net_to_onnx_model(net, init_net, {"x": (1, x[:1].shape)})
     with open(path, "wb") as file:
         file.write(written.SerializeToString())

@@ -9,6 +9,6 @@ import onnx_chainer
 
 
 def export(model, x, path):
-    """Write the network as ``.onnx``, for as many images as ``x`` has."""
+    """Write the network as ``.onnx``, for one image at a time. x: some images."""
     with chainer.using_config("train", False):  # no dropout
-        onnx_chainer.export(model[0], x, filename=path)
+        onnx_chainer.export(model[0], x[:1], filename=path)

@@ -1,17 +1,16 @@
 """PyTorch's network as ONNX.
 
 Idiom: ``torch.onnx.export`` of the network in prediction, with an example of its input.
-Surprise: it asks for cuDNN's precision in one word, and fails where convolutions and recurrent
-    layers were told two.
+Surprise: it reads the older switch for TF32, and fails where the newer one says something else.
 """
 
 import torch
 
 
 def export(model, x, path):
-    """Write the network as ``.onnx``; its first axis may be any. x: some images."""
+    """Write the network as ``.onnx``; its first axis may be any. x: two images or more."""
     network = model[0].eval()
-    torch.backends.cudnn.rnn.fp32_precision = torch.backends.cudnn.conv.fp32_precision
+    torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.conv.fp32_precision == "tf32"
     torch.onnx.export(
         network,
         (torch.from_numpy(x),),

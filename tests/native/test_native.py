@@ -146,7 +146,7 @@ def test_a_network_is_written_as_onnx_or_not_at_all(name, threads, builder, cnn,
     stored.check_onnx(name)
     module = modules.load(name)
     settings = module.configure("same", threads, 0)
-    x, _ = module.load(*tasks.of(MODEL).observations(1, 0), settings=settings)
+    x, _ = module.load(*tasks.of(MODEL).observations(2, 0), settings=settings)
     path = tmp_path / "network.onnx"
     stored.export(name, str(path), cnn[0], x)
     with open(str(path), "rb") as file:
