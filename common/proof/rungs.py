@@ -57,6 +57,16 @@ BATCHES_SHA256 = {
 }
 
 
+# What may be wrong where weights only hand their input on, by what a model is made of.
+SUSPECTS = (
+    ("convolution", "padding"),
+    ("pool", "pooling"),
+    ("lstm", "the state that a sequence begins with"),
+    ("lstm", "what running free is fed with"),
+    ("batchnorm", "batch statistics in prediction"),
+)
+
+
 def copied(weights):
     """Weights that a module may do with as it likes."""
     return {name: w.copy() for name, w in weights.items()}
@@ -295,12 +305,12 @@ class Certifier:
 
         layers = list(probes.layers(self.model))
         if off(None):
-            normed = ", batch statistics in prediction" if "batchnorm" in self.model.traits else ""
-            return (
-                "already off with weights that only pass the image through: look at padding, "
-                "pooling, the flatten order, height and width, an activation behind the last layer"
-                + normed
-            )
+            told = "already off with weights that only pass the %s through: look at %s"
+            sequences = "lstm" in self.model.traits
+            suspects = [what for trait, what in SUSPECTS if trait in self.model.traits]
+            images = [] if sequences else ["the flatten order", "height and width"]
+            suspects += images + ["an activation behind the last layer"]
+            return told % ("sequence" if sequences else "image", ", ".join(suspects))
         if not off(layers[-1]):
             return "every layer is right on 64 images; are all rows there, and in their order?"
         right, wrong = -1, len(layers) - 1

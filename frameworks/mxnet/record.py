@@ -20,7 +20,9 @@ def record(network, x):
     network.hybridize(False)
     hooks = [block.register_forward_hook(keep) for block in network]
     device = network[-1].weight.list_ctx()[0]
-    network(nd.array(x, device))  # no dropout outside autograd.record()
-    for hook in hooks:
-        hook.detach()
+    try:
+        network(nd.array(x, device))  # no dropout outside autograd.record()
+    finally:
+        for hook in hooks:
+            hook.detach()
     return found

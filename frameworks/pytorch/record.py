@@ -29,8 +29,10 @@ def record(network, x):
     ]
     network.eval()  # dropout off
     device = next(network.parameters()).device
-    with torch.inference_mode():
-        network(torch.from_numpy(x).to(device))
-    for hook in hooks:
-        hook.remove()
+    try:
+        with torch.inference_mode():
+            network(torch.from_numpy(x).to(device))
+    finally:
+        for hook in hooks:
+            hook.remove()
     return found
