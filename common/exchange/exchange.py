@@ -68,7 +68,9 @@ def onnx_scores(path, images):
     """Scores of ``images`` as ONNX Runtime computes them, one by one: some files take no more."""
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors; old exporters' habits are warnings
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     rows = [session.run(None, {name: images[n : n + 1]})[0] for n in range(len(images))]
     return np.reshape(rows, (len(images), -1))
