@@ -55,8 +55,8 @@ def read(description, name, path, build):
     try:
         modules.load(name, "native").restore(model, path)
     except Exception as error:  # a framework may raise almost anything
-        words = " ".join(str(error).split()) or type(error).__name__
-        raise InputError("%s: not weights of this network: %s" % (path, words[:200]))
+        words = "%s: %s" % (type(error).__name__, " ".join(str(error).split())[:200])
+        raise InputError("%s: not weights of this network (%s)" % (path, words))
     found = module.weights(model)
     for name, w in found.items():
         if np.isnan(w).all():
