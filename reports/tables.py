@@ -391,7 +391,7 @@ def exchanged(model):
             if giver not in row:
                 cells.append("-")
                 continue
-            off = row[giver]["error"] > found["frameworks"][giver]["tolerance"]
+            off = not row[giver]["error"] <= found["frameworks"][giver]["tolerance"]  # or NaN
             cells.append("%s%.1e" % ("OFF " if off else "", row[giver]["largest_difference"]))
         own = found["frameworks"].get(taker, {"files": [".onnx"]})["files"]
         rows.append([taker, ", ".join(own)] + cells)

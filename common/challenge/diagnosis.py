@@ -341,6 +341,6 @@ def told(findings):
             lines.append(line)
             concept = mending.concept(one.says)
             if concept:
-                told = "the line for it in each framework: %s, in the phrase book (%s)"
-                lines.append(told % (concept, mending.BOOK))
+                line = "the line for it in each framework: %s, in the phrase book (%s)"
+                lines.append(line % (concept, mending.BOOK))
     return lines

@@ -12,7 +12,7 @@ from common.challenge import script as scripts
 from common.challenge.examiner import NotAnswered
 from common.challenge.script import Stale
 
-# Answers.
+# Answers that are judged without others; one begins with any of these.
 JUDGED_ALONE = ("gradient/", "bright/", "uneven/", "momentum/", "recipe/losses", "evaluate")
 
 

@@ -40,17 +40,17 @@ class Worker:
     """
 
     def __init__(self, options):
-        self.name, self.folder, self.threads = options.name, options.folder, options.threads
+        self.name, self.folder = options.name, options.folder
         self.description = models.find(options.model)
         self.endings = frameworks.FRAMEWORKS[self.name].endings or (".npz",)
-        machine.limit_threads(self.threads)
+        machine.limit_threads(options.threads)
         self.module = modules.load(self.name, self.description.name)
+        # The number of the environment: no two give the same weights.
+        self.seed = list(frameworks.FRAMEWORKS).index(self.name)
+        self.settings = self.module.configure("same", options.threads, self.seed)
 
     def build(self, weights):
         """(module, model) with these weights."""
-        # The number of the environment as the seed: no two give the same weights.
-        seed = list(frameworks.FRAMEWORKS).index(self.name)
-        self.settings = self.module.configure("same", self.threads, seed)
         hp = self.description.hp
         network = self.module.symbol(self.settings, hp)
         return self.module, self.module.loss(network, self.settings, hp, weights)
@@ -69,12 +69,11 @@ class Worker:
 
     def give(self):
         """Train, and save."""
-        seed = list(frameworks.FRAMEWORKS).index(self.name)
-        _, model = self.build(self.description.initialize(self.description.shapes, seed))
+        _, model = self.build(self.description.initialize(self.description.shapes, self.seed))
         images, targets, _ = observations(self.description)
         x, y = self.module.load(images, targets, self.settings)
         size = self.description.hp.batch_size
-        for _ in self.module.train(model, batches.batches(x, y, size, seed, 0)):
+        for _ in self.module.train(model, batches.batches(x, y, size, self.seed, 0)):
             pass
         trained = self.module.weights(model)
         canonical.save(self.description, self.path(self.name, "trained.npz"), trained)
@@ -98,10 +97,10 @@ class Worker:
         """Take each giver's weights over; save, read again, predict."""
         images = observations(self.description)[2]
         none = tasks.of(self.description).none(len(images))
+        x, _ = self.module.load(images, none, self.settings)
         for giver in givers:
             given = canonical.load(self.description, self.path(giver, "restored.npz"))
             _, model = self.build(given)
-            x, _ = self.module.load(images, none, self.settings)
             scores = np.asarray(self.module.predict(model, x))
             path = self.path(self.name, "of-%s%s" % (giver, self.endings[0]))
             stored.write(self.description, self.name, path, model, given)

@@ -62,7 +62,7 @@ class Oracle:
         self.biased = probes.biased(model, SEED)
         self.task = tasks.of(model)
         self.certain = self.task.certain(self.biased)
-        self.uneven = probes.uneven(model, SEED)
+        self.uneven = probes.uneven(model, SEED) if "batchnorm" in model.traits else None
         # For Adam whatever begins late shows in a step that has many without gradient before it.
         adam = "adam" in model.traits
         self.bright_hp = self.gradient_hp._replace(beta2=1 - 2.0**-7) if adam else self.gradient_hp

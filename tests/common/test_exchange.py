@@ -103,3 +103,9 @@ def test_bad_input_is_one_line(arguments, words, capsys):
     assert commands.guarded(exchange.command, arguments) == 2
     line = capsys.readouterr().err
     assert words in line and line.count("\n") == 1
+
+
+def test_a_score_that_is_no_number_is_off():
+    rows = {"pytorch": {"numpy": {"error": float("nan")}, "pytorch": {"error": 0.0}}}
+    (found,) = exchange.off(rows, {"numpy": 1.0, "pytorch": 1.0})
+    assert found[:2] == ("pytorch", "numpy")
