@@ -137,6 +137,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             ],
             networks=tables.networks(),
             files=tables.files(),
+            diagnosed=[one for one in map(tables.diagnosed, MODELS.values()) if one],
             exchanges=[one for one in map(tables.exchanged, MODELS.values()) if one],
             original=tables.original(),
             differs=tables.differs(),

@@ -5,7 +5,7 @@ that causes can be stacked.
 """
 
 import importlib
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 
 import numpy as np
 
@@ -192,7 +192,60 @@ def weights(description, module):
             found.append(Cause("%s is left out, or not put in" % name, _without_bias(_is(name))))
     every_bias = [name for name in shapes if name.endswith(".bias")]
     found.append(Cause("no layer has a bias", _without_bias(lambda name, w: name in every_bias)))
+    if "batchnorm" not in description.traits:  # which has a hundred tensors of a few shapes
+        found += _exchanged(shapes)
     return found + _flattened(description, module)
+
+
+def _exchanged(shapes):
+    """Causes in which two tensors of one shape have changed places."""
+
+    def make(one, other):
+        def change(weights):
+            return dict(weights, **{one: weights[other], other: weights[one]})
+
+        def swapped(module):
+            def loss(network, settings, hp, weights):
+                return module.loss(network, settings, hp, change(weights))
+
+            return replaced(module, loss=loss, weights=lambda model: change(module.weights(model)))
+
+        return swapped
+
+    before = {}
+    for name, shape in shapes.items():
+        if shape in before:
+            one = before[shape]
+            yield Cause("%s and %s are exchanged" % (one, name), make(one, name))
+        before[shape] = name
+
+
+def came_back(given, back):
+    """Causes that the weights show which came back before any step: {tensor: array} each."""
+    changed = OrderedDict()
+    for name, w in given.items():
+        if name in back and not np.array_equal(w, back[name]):
+            changed[name] = np.float64(back[name]) - w
+    if not changed:
+        return []
+    added = {name: float(difference.mean()) for name, difference in changed.items()}
+    constants = set("%.3g" % value for value in added.values())
+    even = all(np.ptp(changed[n]) <= 1e-3 * abs(value) for n, value in added.items())
+    if even and len(constants) == 1:
+        told = "%s begin%s %s too high" % (_listed(changed), "s" * (len(changed) == 1), *constants)
+        put = only(lambda n, w: n in changed, lambda w: w + np.float32(next(iter(added.values()))))
+        return [Cause(told, with_weights(put, lambda name, w: w))]
+
+    def put_back(name, w):
+        return back[name] if name in changed and np.array_equal(w, given[name]) else w
+
+    told = "other weights than those given are in %s" % _listed(changed)
+    return [Cause(told, with_weights(put_back, lambda name, w: w))]
+
+
+def _listed(names):
+    names = list(names)
+    return ", ".join(names[:3]) + (" and %d more" % (len(names) - 3) if len(names) > 3 else "")
 
 
 def _is(name):

@@ -161,16 +161,22 @@ def check(options):
         print("not answered, or not whole: %s" % ", ".join(missing))
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
-        diagnosis = Diagnosis(asked, arrays, answers, description, options.threads)
-        findings = diagnosis.findings()
-        findings += observed.findings(asked, arrays, answers, description, judged, not findings)
-        print("\n".join(told(findings) or diagnosis.nothing()))
+        findings, lines = explained(asked, arrays, answers, description, judged, options.threads)
+        print("\n".join(lines))
     if options.json:
         judged["findings"] = [plain(finding) for finding in findings]
         results.write(options.json, judged)
     proven = sum(1 for rung in judged["rungs"] if rung["passed"])
     print("%d of %d rungs proven" % (proven, len(judged["rungs"])))
     return 0 if judged["passed"] else FAILED
+
+
+def explained(asked, arrays, answers, description, judged, threads):
+    """(findings, the same as lines of text) on an answer that failed a rung."""
+    diagnosis = Diagnosis(asked, arrays, answers, description, threads)
+    findings = diagnosis.findings()
+    findings += observed.findings(asked, arrays, answers, description, judged, not findings)
+    return findings, told(findings) or diagnosis.nothing()
 
 
 def plain(finding):

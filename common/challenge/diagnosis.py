@@ -17,9 +17,11 @@ from common.proof.contract import replaced
 from common.proof.reference import MULTIPLE, unit
 
 ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by
+FEW = 2  # of them, that most hypotheses fail at
 BRANCHES = 4  # causes of the same numbers that are followed further
 SLACK = 4  # tolerances that a cause may leave: it is computed in another order than the port's
-NEAR = 0.01  # part of its effect on a step that may be left of a cause that changes scores
+NEAR = 0.01  # part of its effect that a cause may leave in a step whose images stand on edges
+BRIGHT, SILENT = "bright/", "bright/after1/"  # of such images; of a step that should move nothing
 
 CAUSE, UNKNOWN, EDGES = "cause", "unknown", "edges"
 
@@ -52,7 +54,8 @@ class Diagnosis:
         self.description, self.threads = description, threads
         self.module = causes.plain(description, script.reference(asked, description))
         self.models = {entry["name"]: entry for entry in asked["models"]}
-        self.units, self.sizes = {}, {}
+        self.state = models.state(description.shapes)
+        self.units, self.sizes, self.every_row = {}, {}, None
         self.predictions = {
             action["answer"]: action["predict"]
             for action in self.models["gradient"]["do"]
@@ -106,19 +109,24 @@ class Diagnosis:
             if name.startswith(starts) and "/after0/" not in name
         }
 
-    def off(self, module, stage, enough=np.inf, precision="float64"):
-        """How far the answer is from what ``module`` gives, in tolerances; the worst array's.
+    def off(self, module, stage):
+        """How far the answer is from what ``module`` gives, in tolerances; the worst array's."""
+        return max(self._errors(module, stage).values(), default=0.0)
 
-        More than ``enough`` need not be exact.
+    def _errors(self, module, stage, enough=np.inf, precision="float64", spare=None):
+        """{name: how far the answer is from what ``module`` gives, in tolerances}.
+
+        Beyond ``enough`` the rest is not computed. spare: {name: how much does not count}.
         """
-        answered, worst = self.answered(stage), 0.0
+        answered, errors, spare = self.answered(stage), {}, spare or {}
         for given in self.given(module, stage, precision):
             for name in answered:
                 if name in given:
-                    worst = max(worst, self._error(name, answered[name], given[name]))
-            if worst > enough:
+                    error = self._error(name, answered[name], given[name])
+                    errors[name] = error if error > spare.get(name, 0) else 0.0
+            if max(errors.values(), default=0) > enough:
                 break
-        return worst
+        return errors
 
     def _apart(self, module, other, stage):
         """How far apart two modules are at a stage, in tolerances; the worst array's."""
@@ -133,7 +141,10 @@ class Diagnosis:
         return max(errors, default=0.0)
 
     def _error(self, name, ours, exact):
-        allowed = MULTIPLE * self.units[name] * max(1, _size(exact) / self.sizes[name])
+        # Where nothing should move, what does shows before it amounts to 16 units.
+        still = name.startswith(SILENT) and name[len(SILENT) :] not in self.state
+        multiple = 0.5 if still else MULTIPLE
+        allowed = multiple * self.units[name] * max(1, _size(exact) / self.sizes[name])
         difference = float(np.sqrt(np.mean((np.float64(ours) - exact) ** 2)))
         return difference / allowed if np.isfinite(difference) else np.inf
 
@@ -148,8 +159,8 @@ class Diagnosis:
 
     def _evidence(self, module):
         """What the gradient model's step shows beside ``module``'s; None if it was not answered."""
-        entry, state = self.models["gradient"], models.state(self.description.shapes)
-        shapes = [name for name in self.description.shapes if name not in state]
+        entry = self.models["gradient"]
+        shapes = [name for name in self.description.shapes if name not in self.state]
         if not all("gradient/after1/" + name in self.answers for name in shapes):
             return None
         right = next(self.given(module, "one step"))
@@ -165,15 +176,43 @@ class Diagnosis:
         silent = silent if len(silent) == len(moved) else {}
         return updates.Evidence(start, moved, step, silent, begun)
 
+    def _second(self, module):
+        """What the momentum model's second step shows; None if it is not there, or has none."""
+        entry = self.models["momentum"]
+        hp, answers = entry["hyperparameters"], self.answers
+        names = [name for name in self.description.shapes if name not in self.state]
+        after = ["momentum/after%d/" % step for step in (1, 2)]
+        if "momentum" not in hp or not all(
+            one + name in answers for one in after for name in names
+        ):
+            return None
+        right = next(self.given(module, "three steps"))
+        first, moved, second = {}, {}, {}
+        for name in names:
+            start = np.float64(self.arrays[entry["weights"][name]])
+            one, two = (np.float64(answers[step + name]) for step in after)
+            first[name], moved[name] = one - start, two - one
+            second[name] = right[after[1] + name] - right[after[0] + name]
+        return updates.Second(hp, first, moved, second)
+
     def _hypotheses(self, module, stage):
         if stage == "scores":
-            return hypotheses.scores(self.description, self.module)
+            return hypotheses.scores(self.description, self.module) + self._came_back()
         evidence = self._evidence(module) if stage == "one step" else None
         hp = self.models["gradient"]["hyperparameters"]
         rule = getattr(module, "rule", None)
         if rule is None and self.asked["named"]["adam_epsilon"] == "uncorrected":
             rule = updates.epsilon_uncorrected
-        return hypotheses.steps(self.description, evidence, hp, rule)
+        second = self._second(module) if stage == "three steps" else None
+        return hypotheses.steps(self.description, evidence, hp, rule, second)
+
+    def _came_back(self):
+        """Causes that the weights show which came back as they were put in, or not so."""
+        asked = self.models["gradient"]["weights"]
+        given = {tensor: self.arrays[name] for tensor, name in asked.items()}
+        start = "gradient/after0/"
+        back = {n[len(start) :]: w for n, w in self.answers.items() if n.startswith(start)}
+        return causes.came_back(given, back)
 
     def findings(self):
         """``Finding`` after finding, until all is explained or something is not."""
@@ -199,7 +238,8 @@ class Diagnosis:
         if not stages:
             return []
         stage, later = stages[0], stages[1:]
-        before, enough = self.off(module, stage), self._enough(stage, effects)
+        errors = self._errors(module, stage)
+        before, enough = max(errors.values(), default=0.0), self._enough(stage, effects)
         if not np.isfinite(before):
             says = "the answer has NaN or infinity, first in %s" % self._first_not_finite(stage)
             return [Finding(CAUSE, stage, says, [], before, before)]
@@ -210,22 +250,28 @@ class Diagnosis:
             if stage == "scores" and self._rows():
                 found.append(Finding(CAUSE, stage, self._rows(), [], before, before))
             return found + self._explain(module, later, effects)
-        explaining = self._explaining(module, stage, before, enough)
+        explaining = self._explaining(module, stage, errors, enough)
         if not explaining:
             rows = self._rows() if stage == "scores" else None
             return [Finding(CAUSE if rows else UNKNOWN, stage, rows or "", [], before, before)]
         # Several may explain this stage; the right one leaves the fewest to be found in later ones.
-        explaining = sorted(explaining, key=lambda one: one[1])[:BRANCHES]
-        chains = []
-        for cause, after in explaining:
+        branches = []
+        for cause, after in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
             wrong, more = cause.make(module), dict(effects)
             if stage == "scores":
                 part = max(NEAR, cause.leaves)
                 more = {one: part * self._apart(module, wrong, one) for one in later}
-            if chains and not _left(chains[0][1]) and not self._right(wrong, later, more):
-                continue  # another leaves nothing, and this one something
-            found = Finding(CAUSE, stage, cause.says, [], before, after)
-            chains.append((found, self._explain(wrong, later, more)))
+            branches.append((self._right(wrong, later, more), cause, after, wrong, more))
+        # Where one leaves nothing, what others leave need not be explained.
+        whole = any(right for right, *_ in branches)
+        chains = [
+            (
+                Finding(CAUSE, stage, cause.says, [], before, after),
+                self._explain(wrong, later, more),
+            )
+            for right, cause, after, wrong, more in branches
+            if right or not whole
+        ]
         found, rest = min(chains, key=_rank)
         others = [
             one.says
@@ -247,19 +293,71 @@ class Diagnosis:
         """How far off an answer may be to count as explained."""
         return max(SLACK, effects.get(stage, 0))
 
-    def _explaining(self, module, stage, before, enough):
-        """[(cause, how far off it leaves the answer)] of those that explain a stage."""
+    def _explaining(self, module, stage, errors, enough):
+        """[(cause, how far off it leaves the answer)] of those that explain a stage.
+
+        errors: {name: how far off the answer is without it}.
+        """
         found = []
         known = self._hypotheses(module, stage)
+        before = max(errors.values())
+        # Those of bright images do not stand clear, because without a gradient they need not.
+        spare = {name: NEAR * e for name, e in errors.items() if name.startswith(BRIGHT)}
+        first_step = self._first_step(module, stage) if stage != "scores" else None
         for cause in tqdm(known, desc="causes, " + stage, unit="cause", leave=False):
             with np.errstate(all="ignore"):
                 wrong, allowed = cause.make(module), max(enough, cause.leaves * before)
+                rule = getattr(cause.make, "rule", None)
+                if rule and not self._first_step_fits(rule, first_step, allowed):
+                    continue
+                if stage == "scores" and not self._first_rows_fit(wrong, allowed):
+                    continue
                 # Half the work tells most of them from the answer.
-                if self.off(wrong, stage, 2 * allowed, "float32") <= 2 * allowed:
-                    after = self.off(wrong, stage, allowed)
-                    if after <= allowed:
-                        found.append((cause, after))
+                for precision, times in (("float32", 2), ("float64", 1)):
+                    left = self._errors(wrong, stage, times * allowed, precision, spare)
+                    after = max(left.values())
+                    if not after <= times * allowed:
+                        break
+                else:
+                    found.append((cause, after))
         return found
+
+    def _first_rows_fit(self, module, allowed):
+        """Whether the first scores of all are nearly what ``module`` gives in float32."""
+        given = self._scores(self._configured(module, "float32"), lambda n: np.arange(FEW))
+        answered = self.answered("scores")
+        return all(
+            self._error(name, answered[name][:FEW], given[name]) <= 4 * allowed for name in answered
+        )
+
+    def _first_step(self, module, stage):
+        """(model's name, module, model, weights) of a stage's first model, with its gradients."""
+        entry = self.models[STAGES[stage][0]]
+        wrapped = self._configured(updates.with_rule(updates.taken_down)(module), "float64")
+        model, settings = script.build(
+            entry, self.arrays, self.description, wrapped, "same", self.threads
+        )
+        x, y = next(action["train"][0] for action in entry["do"] if "train" in action)
+        for _ in wrapped.train(model, [wrapped.load(self.arrays[x], self.arrays[y], settings)]):
+            pass
+        _, _, optimizer = model
+        weights = {name: w.copy() for name, (w, _) in optimizer.tensors.items()}
+        return entry["name"], wrapped, model, weights
+
+    def _first_step_fits(self, rule, first_step, allowed):
+        """Whether the answer's first step is what a rule makes of the gradients."""
+        name, module, model, weights = first_step
+        _, _, optimizer = model
+        gradients = {tensor: g.copy() for tensor, g in optimizer.state.items()}
+        moved = rule(optimizer.hp, 1, weights, gradients, {})
+        for tensor, (w, _) in optimizer.tensors.items():
+            w[:] = weights[tensor] + moved.get(tensor, 0)
+        for tensor, w in module.weights(model).items():
+            answer = "%s/after1/%s" % (name, tensor)
+            if answer in self.answers:
+                if self._error(answer, self.answers[answer], w) > 2 * allowed:
+                    return False
+        return True
 
     def _rows(self):
         """What is wrong with a prediction, if it is not the network; None if nothing shows."""
@@ -267,7 +365,9 @@ class Diagnosis:
         ours = self.answers.get(name)
         if ours is None or not np.isfinite(ours).all():
             return None
-        right = self._scores(self._configured(self.module, "float64"), np.arange)[name]
+        if self.every_row is None:
+            self.every_row = self._scores(self._configured(self.module, "float32"), np.arange)
+        right = self.every_row[name]
         allowed = SLACK * MULTIPLE * self.units[name]
         near = [np.sqrt(((right - row) ** 2).mean(1)) for row in ours]
         wrong = [n for n, distances in enumerate(near) if not distances[n] <= allowed]

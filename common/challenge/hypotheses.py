@@ -11,13 +11,14 @@ def scores(description, module):
     return causes.images(description) + found + networks.network(description, module)
 
 
-def steps(description, evidence, hp, rule=None):
+def steps(description, evidence, hp, rule=None, second=None):
     """What may change the weights after a step.
 
     evidence: of the model whose hyperparameters ``hp`` are; None where there is none. rule: what
-    the optimiser does by the causes that were found before.
+    the optimiser does by the causes that were found before. second: ``updates.Second``, or None.
     """
-    found = losses.found(description) + updates.found(description, evidence, hp, rule)
+    found = losses.found(description, evidence)
+    found += updates.found(description, evidence, hp, rule, second)
     if "lstm" in description.traits:
         found += recurrent.training(rule)
     if "batchnorm" in description.traits:

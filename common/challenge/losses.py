@@ -5,6 +5,7 @@ import numpy as np
 from common.challenge.causes import Cause, with_targets
 from common.challenge.networks import back_through_softmax
 from common.challenge.relations import softmax
+from common.challenge.updates import rounded
 from common.given import models
 from common.proof.contract import replaced
 
@@ -85,8 +86,40 @@ def of_probabilities(criterion):
     return loss
 
 
-def found(description):
-    """Causes of other gradients in what the outputs are compared with, and how."""
+def clipped(limit):
+    """A probability below ``limit`` is taken for that, which has no gradient."""
+
+    def change(criterion):
+        def loss(scores, labels):
+            _, g = criterion(scores, labels)
+            p = softmax(scores, 1)[np.arange(len(labels)), labels]
+            return -np.log(np.maximum(p, limit)).mean(), g * (p >= limit)[:, None]
+
+        return loss
+
+    return change
+
+
+def ignoring(label, divisor):
+    """Rows of one class have no loss; the others' sum is divided by ``divisor(n, others)``."""
+
+    def change(criterion):
+        def loss(scores, labels):
+            value, g = criterion(scores, labels)
+            kept = labels != label
+            g = g * kept[:, None] * len(labels) / divisor(len(labels), max(kept.sum(), 1))
+            return value, g
+
+        return loss
+
+    return change
+
+
+def found(description, evidence=None):
+    """Causes of other gradients in what the outputs are compared with, and how.
+
+    evidence: ``updates.Evidence`` of a step, or None.
+    """
     size = description.hp.batch_size
     weights = [
         ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
@@ -94,7 +127,7 @@ def found(description):
     ]
     if description.task is models.CLASSES:
         weights.append(("the loss is the sum over the batch, not its mean", lambda n: n))
-        every = _of_classes()
+        every = _of_classes(evidence if "momentum" in description.traits else None)
     else:
         steps = description.observation[0]
         weights += [
@@ -107,17 +140,45 @@ def found(description):
     return every + [Cause(says, with_criterion(weighed(weight))) for says, weight in weights]
 
 
-def _of_classes():
-    return [
-        Cause("the labels are off by one", with_targets(lambda y: (y + 1) % 10)),
-        Cause(
-            "softmax is applied twice: the loss is given probabilities",
-            with_criterion(of_probabilities),
-        ),
-    ] + [
-        Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
-        for share in (0.05, 0.1, 0.2)
-    ]
+def _of_classes(evidence):
+    shares = [0.05, 0.1, 0.2]
+    if evidence and evidence.silent:
+        # Where nothing should move, each other class's bias does, by what a label gives to it.
+        moved = list(evidence.silent.values())[-1]
+        shares = [rounded(float(moved[1:].mean() * len(moved)))]
+    return (
+        [
+            Cause("the labels are off by one", with_targets(lambda y: (y + 1) % 10)),
+            Cause(
+                "softmax is applied twice: the loss is given probabilities",
+                with_criterion(of_probabilities),
+            ),
+        ]
+        + [
+            Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
+            for share in shares
+            if 1e-6 < share < 1
+        ]
+        + [
+            Cause(
+                "probabilities below %g are taken for that: %s" % (limit, whose),
+                with_criterion(clipped(limit)),
+            )
+            for limit, whose in (
+                (1e-7, "Keras's loss of probabilities"),
+                (1e-8, "MXNet's softmax_cross_entropy"),
+                (1e-10, "a constant put into the logarithm"),
+                (1e-20, "Caffe2's CrossEntropy"),
+            )
+        ]
+        + [
+            Cause("rows of class 0 have no loss, %s" % says, with_criterion(ignoring(0, divisor)))
+            for says, divisor in (
+                ("and the others' mean is taken", lambda n, others: others),
+                ("and are counted in the mean", lambda n, others: n),
+            )
+        ]
+    )
 
 
 def _of_values():

@@ -20,17 +20,20 @@ CONCEPTS = (
     (r"batch normalisation's epsilon|gamma|beta|variance that normalises", "batch normalisation"),
     (r"decay", "weight decay"),
     (r"padded|stride of a block", "padding"),
-    (r"pools", "pooling"),
+    (r"pools?\b", "pooling"),
     (r"bfloat16|float16|TF32", "precision"),
     (r"kernels|in and out|transposed", "weight layout"),
-    (r"not put in|has a bias", "initial weights put in"),
+    (r"not put in|has a bias|are exchanged|too high|other weights", "initial weights put in"),
     (r"labels are off|targets are", "label type"),
     (r"[mM]omentum|dampening|state is lost", "momentum"),
-    (r"softmax|labels are smoothed|loss|squared error|counts|divided", "loss and its reduction"),
+    (
+        r"softmax|labels are smoothed|probabilit|loss|squared error|counts|divided",
+        "loss and its reduction",
+    ),
     (r"activation", "activation"),
     (r"never reset", "gradients reset"),
     (r"step before", "backward"),
-    (r"not trained|clipped", "optimiser"),
+    (r"not trained|nothing is trained|clipped", "optimiser"),
 )
 
 

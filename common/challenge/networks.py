@@ -287,17 +287,17 @@ def _inside(layer, settings, kind, new):
     return [] if layer is None else [layer]
 
 
-def _without(kind, number):
-    """``with_network`` of all but one of a kind: the ``number``-th of them."""
+def _at(number, kind, new):
+    """``with_network`` of ``new(layer, settings)`` in place of the ``number``-th of a kind."""
 
     def make(module):
         def symbol(settings, hp):
             counted = iter(range(10**6))
 
-            def new(layer, settings):
-                return None if next(counted) == number else layer
+            def changed(layer, settings):
+                return new(layer, settings) if next(counted) == number else layer
 
-            return each(kind, new)(module).symbol(settings, hp)
+            return each(kind, changed)(module).symbol(settings, hp)
 
         return replaced(module, symbol=symbol)
 
@@ -309,20 +309,35 @@ def network(description, module):
     built = module.symbol(module.configure("same", 1, 0), description.hp)
     activation = layers.Sigmoid if "sigmoid" in description.traits else layers.ReLU
     own = activation.__name__.lower()
-    found, behind, number = [], "", 0
+
+    def mean(layer, settings):
+        return MeanPool(settings)
+
+    others = {
+        name: lambda _, settings, f=function, d=slope: Pointwise(settings, f, d)
+        for name, (function, slope) in ACTIVATIONS.items()
+        if name.lower() != own
+    }
+    one_by_one = "batchnorm" not in description.traits  # which has thirty of them
+    found, behind, number, pool = [], "", 0, 0
     for layer in _in_order(built):
         if isinstance(layer, activation):
             says = "there is no activation behind %s" % behind
-            found.append(Cause(says, _without(activation, number)))
+            found.append(Cause(says, _at(number, activation, lambda layer, settings: None)))
+            for name, new in others.items() if one_by_one else ():
+                says = "the activation behind %s is %s" % (behind, name)
+                found.append(Cause(says, _at(number, activation, new)))
             number += 1
+        elif isinstance(layer, layers.MaxPool):
+            says = "the pool behind %s takes the mean, not the maximum" % behind
+            found.append(Cause(says, _at(pool, layers.MaxPool, mean)))
+            pool += 1
         elif layer.name:
             behind = layer.name
         elif isinstance(layer, layers.Residual):
             behind = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
-    for name, (function, slope) in ACTIVATIONS.items():
-        if name.lower() != own:
-            make = each(activation, lambda _, s, f=function, d=slope: Pointwise(s, f, d))
-            found.append(Cause("the activation is %s" % name, make))
+    for name, new in others.items():
+        found.append(Cause("the activation is %s" % name, each(activation, new)))
     for what, kind in (("an activation", activation), ("a softmax", Softmax)):
         make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
         found.append(Cause("there is %s behind the last layer" % what, make))
@@ -330,7 +345,7 @@ def network(description, module):
         found += [
             Cause(
                 "pools take the mean, not the maximum",
-                each(layers.MaxPool, lambda _, settings: MeanPool(settings)),
+                each(layers.MaxPool, mean),
             ),
             Cause(
                 "pools overlap: windows of 3 with a stride of 2",

@@ -5,11 +5,14 @@ Each is named where what it gives is what was answered; nothing has to be traine
 
 import numpy as np
 
+from common.challenge import script
 from common.challenge.diagnosis import CAUSE, Finding
 from common.given import models
-from common.proof import masks
+from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS
+from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE
+from common.proof.rungs import COUNTS
 
 EXACT = 1e-6  # of a figure; of a loss, as a part of it
 SCALE = 2e-3  # of what a mask multiplies by
@@ -21,7 +24,7 @@ def findings(asked, arrays, answers, description, judged, alone):
     judged: the examiner's verdict. alone: whether nothing else is wrong, of which masks and losses
     would show the effect.
     """
-    found, readers = [], {"accuracy": _figure}
+    found, readers = [], {"data": _order, "gradient": _clipped, "accuracy": _figure}
     if alone:
         readers.update(dropout=_dropout, trajectory=_losses)
     for rung in judged["rungs"]:
@@ -31,6 +34,46 @@ def findings(asked, arrays, answers, description, judged, alone):
             off = rung["error"] / rung["tolerance"] if known else np.inf
             found += [Finding(CAUSE, rung["rung"], one, [], off, off) for one in says]
     return found
+
+
+def _counted(answers):
+    """(the probe model's losses, what the right ones are proportional to); (None, None) without."""
+    losses, counts = answers.get("probe/losses1"), np.array(2 * (masks.SEEN,) + COUNTS, float)
+    if losses is None or losses.shape != counts.shape or not np.isfinite(losses).all():
+        return None, None
+    return losses, counts
+
+
+def _order(asked, arrays, answers, description, judged):
+    """In which order the batches are trained on: each of the probe's has a loss of its own."""
+    losses, counts = _counted(answers)
+    if losses is None:
+        return []
+    order = np.argsort(counts, kind="stable")[np.argsort(np.argsort(losses))]
+    part = losses / counts[order]
+    if np.array_equal(counts[order], counts) or np.ptp(part) > 0.1 * part.mean():
+        return []
+    told = ", ".join(str(number + 1) for number in order)
+    return ["the batches of a pass are trained on in another order: %s" % told]
+
+
+def _clipped(asked, arrays, answers, description, judged):
+    """Which loss is the largest, where labels that are all but impossible have less than theirs."""
+    losses, counts = _counted(answers)
+    if losses is None or description.task is not models.CLASSES:
+        return []
+    certain = tasks.of(description).CERTAIN
+    right = certain * counts / PROBE_BATCH
+    part = losses / right
+    if part.max() > 0.9 or np.ptp(part) > 0.1 * part.mean():
+        largest = losses.max()
+        ceiling = np.minimum(right, largest)
+        if largest > 0.9 * right.max() or (abs(losses / ceiling - 1) > 0.1).any():
+            return []
+        return ["no loss is above %.4g: a probability is clipped" % largest]
+    largest = float(part.mean() * certain)
+    told = "no image's loss is above %.4g: a probability below %.2g is taken for that"
+    return [told % (largest, np.exp(-largest))]
 
 
 def _dropout(asked, arrays, answers, description, judged):
@@ -104,6 +147,7 @@ def _losses(asked, arrays, answers, description, judged):
         ("the losses are those of the next step", np.append(exact[1:], np.nan)),
         ("the losses are those of the step before", np.append(np.nan, exact[:-1])),
         ("the losses are in bits, not in nats", exact / np.log(2)),
+        ("the loss of a step is read after its update", _after_update(asked, arrays, description)),
     ):
         factor = max(1, np.nanmax(abs(wrong)) / abs(exact).max())
         known = ~np.isnan(wrong)
@@ -116,6 +160,24 @@ def _losses(asked, arrays, answers, description, judged):
         if np.array_equal(ours, np.float16(ours)):
             return ["the losses have the digits of float16 only"]
     return []
+
+
+def _after_update(asked, arrays, description):
+    """The losses of the recipe model's batches, each with the weights that its step has left."""
+    entry = next(one for one in asked["models"] if one["name"] == "recipe")
+    module = script.reference(asked, description)
+    model, settings = script.build(entry, arrays, description, module, "same", 1)
+    network, criterion, _ = model
+    losses = []
+    for action in entry["do"]:
+        for x, y in action.get("train", ()):
+            x, y = module.load(arrays[x], arrays[y], settings)
+            for _ in module.train(model, [(x, y)]):
+                pass
+            for layer in network:
+                x = layer.forward(x, training=True)
+            losses.append(float(criterion(x, y)[0]))
+    return np.array(losses)
 
 
 def _figure(asked, arrays, answers, description, judged):

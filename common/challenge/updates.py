@@ -21,6 +21,14 @@ silent: {tensor: update} of a step that should move none, from the weights ``sil
 """
 
 
+Second = namedtuple("Second", "hp first moved right")
+Second.__doc__ = """What an answer says of a second step with momentum.
+
+hp: the hyperparameters. first: {tensor: update} of the step before it, which was right. moved,
+right: {tensor: update} of the answer and of the reference.
+"""
+
+
 class Ruled:
     """An optimiser that does what a rule says."""
 
@@ -50,6 +58,7 @@ def with_rule(rule):
 
         return replaced(module, loss=loss, rule=rule)
 
+    make.rule = rule
     return make
 
 
@@ -64,7 +73,14 @@ def forgetful(rule):
 
         return replaced(with_rule(rule)(module), train=train)
 
+    make.rule = rule
     return make
+
+
+def taken_down(hp, step, weights, gradients, state):
+    """No optimiser: nothing moves, and the gradients stay to be read."""
+    state.update(gradients)
+    return {}
 
 
 # Rules. The first two are right.
@@ -118,11 +134,18 @@ def nesterov(hp, step, weights, gradients, state):
     return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in found.items()}
 
 
-def dampened(hp, step, weights, gradients, state):
-    """The gradient counts 1 - m from the second step on, as PyTorch's dampening has it."""
-    share = 1 if step == 1 else 1 - hp.momentum
-    gradients = with_decay(hp, weights, gradients)
-    return velocity(hp, {n: share * g for n, g in gradients.items()}, state)
+def dampened(part):
+    """A rule in which the gradient counts 1 - part from the second step on, PyTorch's dampening.
+
+    part: None for the momentum.
+    """
+
+    def rule(hp, step, weights, gradients, state):
+        share = 1 if step == 1 else 1 - (hp.momentum if part is None else part)
+        gradients = with_decay(hp, weights, gradients)
+        return velocity(hp, {n: share * g for n, g in gradients.items()}, state)
+
+    return rule
 
 
 def unit_gain(hp, step, weights, gradients, state):
@@ -279,6 +302,15 @@ def clipped(limit):
     return change
 
 
+def clipped_each(limit):
+    """The norm of each tensor's gradient is at most ``limit``."""
+
+    def change(hp, weights, gradients, own):
+        return {n: clipped(limit)(hp, weights, {n: g}, own)[n] for n, g in gradients.items()}
+
+    return change
+
+
 def clipped_by_value(limit):
     """Each number of the gradient is at most ``limit``."""
     return lambda hp, weights, gradients, own: {
@@ -367,6 +399,28 @@ def _rates(rule, evidence, hp, has_momentum):
         )
 
 
+def _clips(evidence):
+    """(in words, change) of gradients that are clipped; where, is read from a step of rate 1."""
+    norms = {"all": 1.0, "each": 1.0, "values": 1.0}
+    if evidence:
+        each = [float(np.sqrt(np.square(u).sum())) for u in evidence.moved.values()]
+        norms["all"], norms["each"] = float(np.sqrt(np.square(each).sum())), max(each)
+        norms["values"] = max(float(abs(u).max()) for u in evidence.moved.values())
+    for key, says, change in (
+        ("all", "the gradient is clipped at a norm of %g", clipped),
+        ("each", "each tensor's gradient is clipped at a norm of %g", clipped_each),
+        ("values", "the gradient is clipped at values of %g", clipped_by_value),
+    ):
+        for limit in (rounded(norms[key]),) if evidence else (0.1, 0.5, 1, 5, 10):
+            yield says % limit, change(limit)
+
+
+def rounded(measured):
+    """The number of few digits that somebody wrote, where the one measured is nearly that."""
+    written = float("%.3g" % measured)
+    return written if abs(written - measured) <= 1e-4 * abs(measured) else measured
+
+
 def _constants(rule, has_momentum):
     """The usual values, written in."""
     if has_momentum:
@@ -382,6 +436,24 @@ def _constants(rule, has_momentum):
         return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
 
     yield Cause("Adam's betas are exchanged", with_rule(exchanged))
+
+
+def _of_second_step(rule, second):
+    """Constants that show in the second step with momentum."""
+    more = {n: second.moved[n] - second.right[n] for n in second.right}
+    was, rate = second.hp["momentum"], second.hp["learning_rate"]
+    asked = rounded(was + dot(more, second.first) / max(dot(second.first, second.first), 1e-300))
+    gradients = {n: (was * second.first[n] - u) / rate for n, u in second.right.items()}
+    part = dot(more, gradients) / max(rate * dot(gradients, gradients), 1e-300)
+    told = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
+    yield Cause(told, with_rule(rebased(rule, dampened(rounded(part)))))
+
+    def other(hp, step, weights, gradients, state):
+        return rule(
+            hp._replace(momentum=asked / was * hp.momentum), step, weights, gradients, state
+        )
+
+    yield Cause("the momentum is %.4g, not %.4g" % (asked, was), with_rule(other))
 
 
 def _other_decays(rule, usual):
@@ -401,11 +473,11 @@ def _other_decays(rule, usual):
     yield Cause(told, with_rule(beside))
 
 
-def found(description, evidence, hp, rule=None):
+def found(description, evidence, hp, rule=None, second=None):
     """Causes of a step's weights being off.
 
     evidence: of the model whose hyperparameters ``hp`` are; None where there is none. rule: what
-    the optimiser does by the causes that were found before.
+    the optimiser does by the causes that were found before. second: ``Second``, or None.
     """
     has_momentum = "momentum" in description.traits
     rule = rule or (momentum if has_momentum else adam)
@@ -418,11 +490,14 @@ def found(description, evidence, hp, rule=None):
         every += list(_scales(rule, evidence)) if has_momentum else []
         every += list(_rates(rule, evidence, hp, has_momentum)) + list(_decays(rule, evidence))
     every += list(_constants(rule, has_momentum))
+    if second:
+        every += list(_of_second_step(rule, second))
     if hasattr(description.hp, "weight_decay"):
         every += list(_other_decays(rule, description.hp.weight_decay))
     changes = [
         ("gradients are never reset: each step adds to the last one's", accumulated),
         ("each step uses the gradient of the step before", stale),
+        ("nothing is trained", frozen(lambda name: True)),
         ("biases are not trained", frozen(lambda name: name.endswith(".bias"))),
     ]
     changes += [
@@ -432,20 +507,13 @@ def found(description, evidence, hp, rule=None):
     changes += [
         ("%s is not trained" % name, frozen(lambda n, name=name: n == name)) for name in names
     ]
-    changes += [
-        ("the gradient is clipped at a norm of %g" % norm, clipped(norm))
-        for norm in (0.1, 0.25, 0.5, 1, 2, 5, 10, 40)
-    ]
-    changes += [
-        ("the gradient is clipped at values of %g" % value, clipped_by_value(value))
-        for value in (0.1, 0.5, 1, 5)
-    ]
+    changes += list(_clips(evidence if has_momentum else None))
     every += [Cause(says, with_rule(changed(rule, change))) for says, change in changes]
     if has_momentum:
         rules = [
             ("Nesterov momentum (Caffe2's and others' default)", nesterov),
             ("the gradient counts 1 - momentum (unit gain, CNTK's default)", unit_gain),
-            ("the gradient counts 1 - momentum but in the first step (dampening)", dampened),
+            ("the gradient counts 1 - momentum but in the first step (dampening)", dampened(None)),
             ("no momentum", without_momentum),
         ]
     else:

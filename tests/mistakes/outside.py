@@ -72,6 +72,7 @@ def with_updates(module, change):
         predict=lambda wrapped, x: module.predict(wrapped.model, x),
         weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.told.items()},
         wait=lambda wrapped: module.wait(wrapped.model),
+        told=True,  # the module itself goes on with the updates that it made
     )
 
 

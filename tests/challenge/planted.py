@@ -1,0 +1,147 @@
+"""python -m tests.challenge.planted NAME FOLDER [--write]: are planted mistakes named?
+
+In a framework's own environment: each mistake of tests/mistakes that an answer can show is put into
+its module, which answers the challenge in FOLDER, and the answer is checked as anyone's would be.
+Those that are put in from outside are the same in every framework: NumPy has them. Pairs are one of
+the scores and one of the update. What is said is held against ``expected.RIGHT``.
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import OrderedDict
+
+import numpy as np
+from tqdm import tqdm
+
+from common.challenge import challenge, script
+from common.challenge.diagnosis import CAUSE, UNKNOWN
+from common.challenge.examiner import Examiner
+from common.challenge.replay import Replay
+from common.host import commands, machine, modules
+from common.host.files import ROOT, atomic_write
+from common.proof.kept import Kept
+from tests.challenge.expected import NOT_ASKED, RIGHT
+from tests.mistakes import outside, planted
+
+VERDICTS = ("named", "one of several", "located", "wrong", "not seen")
+
+
+class Patient:
+    """One framework's module, which answers with mistakes in it."""
+
+    def __init__(self, name, folder, threads):
+        self.asked, self.arrays, self.description = challenge.read(folder)
+        modules.find(name, self.description.name)
+        machine.limit_threads(threads)
+        self.module, self.threads = modules.load(name, self.description.name), threads
+        self.kept = Kept(self.description, threads)
+        self.examiner = Examiner(self.description, threads, self.kept)
+        self.examiner.choose(self.asked["chosen"])
+
+    def examined(self, mistakes):
+        """(rungs that failed, what is said) of an answer with these mistakes; None for no answer.
+
+        There is none where the framework refuses a mistake, or where it cannot be in a port.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = self.module
+            for mistake in mistakes:
+                wrong = mistake.make(wrong, folder)
+            if getattr(wrong, "told", False):
+                return None
+            try:
+                with np.errstate(all="ignore"):
+                    answers = script.carry_out(
+                        self.asked, self.arrays, self.description, wrong, "same", self.threads
+                    )
+            except Exception:
+                if len(mistakes) == 1 and not mistakes[0].raises:
+                    raise
+                return None
+        replay = Replay(self.asked, self.arrays, answers, self.description, self.threads)
+        judged = self.examiner.examine(replay)
+        failed = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is False]
+        if not failed:
+            return [], [], []
+        findings, lines = challenge.explained(
+            self.asked, self.arrays, answers, self.description, judged, self.threads
+        )
+        said = [
+            [] if one.kind == UNKNOWN else [one.says] + one.others
+            for one in findings
+            if one.kind in (CAUSE, UNKNOWN)
+        ]
+        return failed, said, lines
+
+
+def verdict(mistakes, failed, said):
+    """One of ``VERDICTS``."""
+    if not failed:
+        return "not seen"
+    right = [RIGHT.get(mistake.name) for mistake in mistakes]
+    patterns = [pattern for pattern in right if pattern]
+    for some in said:
+        if some and not any(re.search(p, one) for one in some for p in patterns):
+            return "wrong"
+    told = [
+        pattern and any(re.search(pattern, one) for some in said for one in some)
+        for pattern in right
+    ]
+    if not all(told) or [] in said:
+        return "located"
+    return "named" if max(len(some) for some in said) == 1 else "one of several"
+
+
+def command(arguments):
+    """Exit code 1 if anything was blamed wrongly."""
+    parser = commands.OneLineParser(prog="python -m tests.challenge.planted")
+    parser.add_argument("name", help="the framework")
+    parser.add_argument("folder")
+    parser.add_argument("--mistakes", nargs="+", metavar="NAME", help="by default all")
+    cores = machine.usable_cores()
+    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    parser.add_argument("--write", action="store_true", help="into reports/diagnosis")
+    options = parser.parse_args(arguments)
+    patient = Patient(options.name, options.folder, options.threads)
+    description = patient.description
+    known = planted.own(options.name, description.name)
+    if options.name == "numpy":
+        known = outside.mistakes(description) + known
+    if options.mistakes:
+        known = [one for one in known if one.name in options.mistakes]
+    found = OrderedDict()
+    for mistake in tqdm(known, unit="mistake", leave=False):
+        if mistake.name in NOT_ASKED:
+            continue
+        what = patient.examined([mistake])
+        if what is None:
+            print("%-40s not in an answer" % mistake.name, flush=True)
+            continue
+        failed, said, lines = what
+        result = verdict([mistake], failed, said)
+        found[mistake.name] = OrderedDict(
+            rung=mistake.rung, failed=failed, said=said, verdict=result
+        )
+        told = "; ".join(" or ".join(some) or "unknown" for some in said)
+        print("%-40s %-14s %s" % (mistake.name, result, told or ",".join(failed)), flush=True)
+        for line in lines:
+            print("      " + line[:200], flush=True)
+    patient.kept.save()
+    counts = OrderedDict((one, 0) for one in VERDICTS)
+    for one in found.values():
+        counts[one["verdict"]] += 1
+    print(", ".join("%s %d" % item for item in counts.items()))
+    if options.write:
+        result = OrderedDict(framework=options.name, model=description.name)
+        result.update(singles=OrderedDict(counts), mistakes=found)
+        file = "%s-%s.json" % (options.name, description.name)
+        with atomic_write(os.path.join(ROOT, "reports", "diagnosis", file)) as file:
+            file.write((json.dumps(result, indent=1) + "\n").encode())
+    return 1 if counts["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(commands.guarded(command, sys.argv[1:]))
