@@ -205,6 +205,13 @@ CONCEPTS = [
         r"|caffe2_net_to_onnx_model",
         model="export",
     ),
+    _concept(
+        "record a pass",
+        "record",
+        r"register_forward_hook\(|probe = |RunOperatorOnce|with Recorder|C\.combine\(|session\.run"
+        r"|theano\.function|layer\.forward\(",
+        model="record",
+    ),
 ]
 
 
