@@ -81,18 +81,15 @@ def verdict(mistakes, failed, said):
     """One of ``VERDICTS``."""
     if not failed:
         return "not seen"
-    right = [RIGHT.get(mistake.name) for mistake in mistakes]
-    patterns = [pattern for pattern in right if pattern]
-    for some in said:
-        if some and not any(re.search(p, one) for one in some for p in patterns):
+    patterns = [RIGHT.get(mistake.name, "(?!)") for mistake in mistakes]  # or one that never fits
+    fits = [[[bool(re.search(p, one)) for one in some] for some in said] for p in patterns]
+    for number, some in enumerate(said):
+        if some and not any(any(fit[number]) for fit in fits):
             return "wrong"
-    told = [
-        pattern and any(re.search(pattern, one) for some in said for one in some)
-        for pattern in right
-    ]
-    if not all(told) or [] in said:
+    if [] in said or not all(any(any(some) for some in fit) for fit in fits):
         return "located"
-    return "named" if max(len(some) for some in said) == 1 else "one of several"
+    alone = all(all(any(alike) for alike in zip(*some)) for some in zip(*fits))
+    return "named" if alone else "one of several"
 
 
 def command(arguments):
