@@ -105,10 +105,11 @@ def ignoring(label, divisor):
 
     def change(criterion):
         def loss(scores, labels):
-            value, g = criterion(scores, labels)
+            _, g = criterion(scores, labels)
             kept = labels != label
-            g = g * kept[:, None] * len(labels) / divisor(len(labels), max(kept.sum(), 1))
-            return value, g
+            number = divisor(len(labels), max(kept.sum(), 1))
+            p = softmax(scores, 1)[np.arange(len(labels)), labels]
+            return -np.log(p[kept]).sum() / number, g * kept[:, None] * len(labels) / number
 
         return loss
 

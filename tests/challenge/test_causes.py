@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
-from common.challenge import networks, recurrent, updates
+from common.challenge import causes, losses, networks, observed, recurrent, updates
 from common.challenge.causes import layers
+from common.given import models
 from common.given.hyperparameters import Decay
+from common.proof.oracle import PROBE_BATCH
+from common.proof.rungs import COUNTS
 
 SETTINGS = {"precision": "float64", "ties": "one"}
 NORM = {"running_variance": "unbiased", "variance": "differences"}
@@ -69,8 +72,16 @@ def test_a_changed_layers_gradient_is_its_own(name):
             assert gradient[at] == pytest.approx(numerical, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("rule", ["nesterov", "dampened", "unit_gain", "without_momentum"])
-def test_rules_decay_as_the_right_one_does(rule):
+RULES = {
+    "nesterov": updates.nesterov,
+    "dampened": updates.dampened(None),
+    "unit gain": updates.unit_gain,
+    "without momentum": updates.without_momentum,
+}
+
+
+@pytest.mark.parametrize("name", list(RULES))
+def test_rules_decay_as_the_right_one_does(name):
     """With the decay in the gradient, a rule of decayed weights is that of a larger gradient."""
     hp = Decay(4, 0.1, 0.9, (), weight_decay=0.01, depth=29)
     random = np.random.RandomState(0)
@@ -79,9 +90,81 @@ def test_rules_decay_as_the_right_one_does(rule):
     states = {}, {}
     for step, g in enumerate(gradients, 1):
         decayed = dict(g, **{"a.weight": g["a.weight"] + 0.01 * weights["a.weight"]})
-        ours = getattr(updates, rule)(hp, step, weights, g, states[0])
-        plain = hp._replace(weight_decay=0)
-        theirs = getattr(updates, rule)(plain, step, weights, decayed, states[1])
-        for name in weights:
-            assert np.allclose(ours[name], theirs[name], rtol=1e-12)
-            weights[name] = weights[name] + ours[name]
+        ours = RULES[name](hp, step, weights, g, states[0])
+        theirs = RULES[name](hp._replace(weight_decay=0), step, weights, decayed, states[1])
+        for tensor in weights:
+            assert np.allclose(ours[tensor], theirs[tensor], rtol=1e-12)
+            weights[tensor] = weights[tensor] + ours[tensor]
+
+
+CRITERIA = {
+    "smoothed": losses.smoothed(0.1),
+    "clipped": losses.clipped(0.2),
+    "ignoring, of all": losses.ignoring(0, lambda n, others: n),
+    "ignoring, of the others": losses.ignoring(0, lambda n, others: others),
+}
+
+
+@pytest.mark.parametrize("name", list(CRITERIA))
+def test_a_changed_losss_gradient_is_its_own(name):
+    loss = CRITERIA[name](layers.cross_entropy)
+    scores, labels = np.random.RandomState(1).normal(size=(6, 4)), np.array([0, 1, 2, 3, 0, 1])
+    _, gradient = loss(scores.copy(), labels)
+    for at in np.ndindex(*scores.shape):
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = scores.copy()
+            moved[at] += step
+            ends.append(loss(moved, labels)[0])
+        assert gradient[at] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8)
+
+
+def one_step_on(rule, momentum):
+    """A ``Second`` of a port that does what ``rule`` says, where a momentum of 0.9 is asked for."""
+    random = np.random.RandomState(0)
+    hp = Decay(4, 0.5, momentum, (), weight_decay=0.0, depth=29)
+    one, two = ({"w": random.normal(size=50)} for _ in range(2))
+    asked, state, right = hp._replace(momentum=0.9), {}, {}
+    first = rule(hp, 1, one, one, state)
+    moved = rule(hp, 2, one, two, state)
+    updates.momentum(asked, 1, one, one, right)
+    return updates.Second(
+        asked._asdict(), first, moved, updates.momentum(asked, 2, one, two, right)
+    )
+
+
+def test_what_a_second_step_shows_is_read_from_it():
+    def told(second):
+        return [cause.says for cause in updates._of_second_step(updates.momentum, second)]
+
+    assert "the gradient counts 0.8 but in" in told(one_step_on(updates.dampened(0.2), 0.9))[0]
+    assert told(one_step_on(updates.momentum, 0.75))[1] == "the momentum is 0.75, not 0.9"
+
+
+def test_weights_that_came_back_say_what_was_put_in():
+    given = {"a.bias": np.zeros(3, np.float32), "b.bias": np.ones(3, np.float32)}
+    assert causes.came_back(given, given) == []
+    (cause,) = causes.came_back(given, {"a.bias": given["a.bias"] + np.float32(0.01)})
+    assert cause.says == "a.bias begins 0.01 too high"
+    back = dict(given, **{"b.bias": np.arange(3, dtype=np.float32)})
+    (cause,) = causes.came_back(given, back)
+    assert cause.says == "other weights than those given are in b.bias"
+
+
+def probed(order=slice(None), limit=None):
+    """The probe model's losses of the CNN, in an order of the batches, with a largest loss."""
+    counts = np.array(2 * (9,) + COUNTS, float)[order]
+    largest = 4096.0 if limit is None else limit
+    return {"probe/losses1": np.float32(counts * largest / PROBE_BATCH)}
+
+
+def test_the_order_of_the_batches_is_read_from_their_losses():
+    assert observed._order(None, None, probed(), models.CNN, None) == []
+    (said,) = observed._order(None, None, probed([0, 1, 3, 2, 4, 5, 6]), models.CNN, None)
+    assert said.endswith("another order: 1, 2, 4, 3, 5, 6, 7")
+
+
+def test_a_clipped_probability_is_read_from_the_largest_loss():
+    assert observed._clipped(None, None, probed(), models.CNN, None) == []
+    (said,) = observed._clipped(None, None, probed(limit=16.118), models.CNN, None)
+    assert "16.12" in said and "1e-07" in said
