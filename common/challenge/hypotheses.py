@@ -21,6 +21,8 @@ def steps(description, evidence, hp, rule=None, second=None):
     found += updates.found(description, evidence, hp, rule, second)
     if "lstm" in description.traits:
         found += recurrent.training(rule)
+    else:
+        found += networks.precision(prediction=False)
     if "batchnorm" in description.traits:
         found += networks.following()
     return found

@@ -217,8 +217,11 @@ def following():
 # lower precision
 
 
-def _rounding(layer, rounded, outputs):
-    """``layer`` multiplies numbers that were rounded; if ``outputs``, all that it gives is, too."""
+def _rounding(layer, rounded, outputs, prediction):
+    """``layer`` multiplies numbers that were rounded; if ``outputs``, all that it gives is, too.
+
+    prediction: whether it does so in prediction, and not in training alone.
+    """
     forward, backward = layer.forward, layer.backward
 
     def at(x):
@@ -239,17 +242,21 @@ def _rounding(layer, rounded, outputs):
             gradient[:] = at(gradient)
         return found
 
-    layer.forward = lambda x, training: through(forward, x, training)
+    def ahead(x, training):
+        return through(forward, x, training) if training or prediction else forward(x, training)
+
+    layer.forward = ahead
     layer.backward = back
     return layer
 
 
-def precision():
-    """Causes that compute in fewer digits than float32 has.
+def precision(prediction=True):
+    """Causes that compute in fewer digits than float32 has; in training alone, if asked so.
 
     A number that lies near the middle of two may be rounded to the other one, so a fiftieth of the
     error may be left.
     """
+    where = "" if prediction else "in training alone, "
     kinds = (layers.Dense, layers.Convolution)
     found = []
     for name, rounded in (("bfloat16", bfloat16), ("TF32", tf32), ("float16", float16)):
@@ -259,8 +266,10 @@ def precision():
         ):
             if name == "TF32" and outputs:
                 continue  # a format of products alone
-            make = each(kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o))
-            found.append(Cause(what, make, 0.02))
+            make = each(
+                kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o, prediction)
+            )
+            found.append(Cause(where + what, make, 0.02))
     return found
 
 

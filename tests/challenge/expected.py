@@ -111,6 +111,7 @@ RIGHT = {
     "updates_not_handed_over": "nothing is trained",
     "no_backprop_in_training": "nothing is trained",
     # losses
+    "float64_in_disguise": "those of float64",
     "losses_rounded": "digits of bfloat16",
     "loss_read_after_the_update": "after its update",
     "loss_overwritten_by_the_next_step": "those of the next step",
