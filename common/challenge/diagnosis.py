@@ -165,16 +165,19 @@ class Diagnosis:
             return None
         right = next(self.given(module, "one step"))
         start = {name: np.float64(self.arrays[entry["weights"][name]]) for name in shapes}
-        moved, silent, begun = OrderedDict(), OrderedDict(), OrderedDict()
+        moved, silent, begun, loud = (OrderedDict() for _ in range(4))
         for name in shapes:
             moved[name] = self.answers["gradient/after1/" + name] - start[name]
             certain = "bright/after1/" + name
             if certain in self.answers:
                 begun[name] = self.arrays[self.models["bright"]["weights"][name]]
                 silent[name] = np.float64(self.answers[certain]) - begun[name]
+                bright = self.answers.get("bright/after2/" + name)
+                if bright is not None:
+                    loud[name] = np.float64(bright) - self.answers[certain]
         step = {name: right["gradient/after1/" + name] - start[name] for name in shapes}
-        silent = silent if len(silent) == len(moved) else {}
-        return updates.Evidence(start, moved, step, silent, begun)
+        silent, loud = (one if len(one) == len(moved) else {} for one in (silent, loud))
+        return updates.Evidence(start, moved, step, silent, begun, loud)
 
     def _second(self, module):
         """What the momentum model's second step shows; None if it is not there, or has none."""

@@ -12,14 +12,13 @@ from common.challenge.causes import Cause, layers
 from common.given import models
 from common.proof.contract import replaced
 
-Evidence = namedtuple("Evidence", "start moved right silent silent_start")
+Evidence = namedtuple("Evidence", "start moved right silent silent_start loud")
 Evidence.__doc__ = """What an answer says of one step, from which constants are read.
 
 start: the weights before it; moved, right: {tensor: update} of the answer and of the reference.
 silent: {tensor: update} of a step that should move none, from the weights ``silent_start``;
-    empty where it was not answered.
+    empty where it was not answered. loud: {tensor: update} of a step whose gradient is large.
 """
-
 
 Second = namedtuple("Second", "hp first moved right")
 Second.__doc__ = """What an answer says of a second step with momentum.
@@ -401,18 +400,20 @@ def _rates(rule, evidence, hp, has_momentum):
 
 def _clips(evidence):
     """(in words, change) of gradients that are clipped; where, is read from a step of rate 1."""
-    norms = {"all": 1.0, "each": 1.0, "values": 1.0}
+    limits = [[limit] * 3 for limit in (0.1, 0.5, 1, 5, 10)]
     if evidence:
-        each = [float(np.sqrt(np.square(u).sum())) for u in evidence.moved.values()]
-        norms["all"], norms["each"] = float(np.sqrt(np.square(each).sum())), max(each)
-        norms["values"] = max(float(abs(u).max()) for u in evidence.moved.values())
-    for key, says, change in (
-        ("all", "the gradient is clipped at a norm of %g", clipped),
-        ("each", "each tensor's gradient is clipped at a norm of %g", clipped_each),
-        ("values", "the gradient is clipped at values of %g", clipped_by_value),
-    ):
-        for limit in (rounded(norms[key]),) if evidence else (0.1, 0.5, 1, 5, 10):
-            yield says % limit, change(limit)
+        limits = []
+        for moved in filter(None, (evidence.moved, evidence.loud)):
+            each = [float(np.sqrt(np.square(u).sum())) for u in moved.values()]
+            highest = max(float(abs(u).max()) for u in moved.values())
+            limits.append([float(np.sqrt(np.square(each).sum())), max(each), highest])
+    for norm, largest, value in limits:
+        for limit, says, change in (
+            (norm, "the gradient is clipped at a norm of %g", clipped),
+            (largest, "each tensor's gradient is clipped at a norm of %g", clipped_each),
+            (value, "the gradient is clipped at values of %g", clipped_by_value),
+        ):
+            yield says % rounded(limit), change(rounded(limit))
 
 
 def rounded(measured):
@@ -445,15 +446,17 @@ def _of_second_step(rule, second):
     asked = rounded(was + dot(more, second.first) / max(dot(second.first, second.first), 1e-300))
     gradients = {n: (was * second.first[n] - u) / rate for n, u in second.right.items()}
     part = dot(more, gradients) / max(rate * dot(gradients, gradients), 1e-300)
-    told = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
-    yield Cause(told, with_rule(rebased(rule, dampened(rounded(part)))))
+    if abs(part) > 1e-3:
+        told = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
+        yield Cause(told, with_rule(rebased(rule, dampened(rounded(part)))))
 
     def other(hp, step, weights, gradients, state):
         return rule(
             hp._replace(momentum=asked / was * hp.momentum), step, weights, gradients, state
         )
 
-    yield Cause("the momentum is %.4g, not %.4g" % (asked, was), with_rule(other))
+    if abs(asked) > 1e-3 and abs(asked - was) > 1e-3:
+        yield Cause("the momentum is %.4g, not %.4g" % (asked, was), with_rule(other))
 
 
 def _other_decays(rule, usual):
