@@ -4,6 +4,7 @@ import numpy as np
 
 from common.challenge.causes import Cause, layers, only, with_network, with_weights
 from common.challenge.relations import bfloat16, float16, softmax, tf32
+from common.given import models
 from common.proof.contract import replaced
 
 
@@ -350,6 +351,9 @@ def network(description, module):
     for what, kind in (("an activation", activation), ("a softmax", Softmax)):
         make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
         found.append(Cause("there is %s behind the last layer" % what, make))
+    if description.task is models.CLASSES:
+        says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
+        found.append(Cause(says, _probabilities))
     if "pool" in description.traits:
         found += [
             Cause(
@@ -375,6 +379,11 @@ def network(description, module):
         found += batchnorm(description)
         found.append(Cause("the stride of a block is in its first convolution", strided_first()))
     return found + precision()
+
+
+def _probabilities(module):
+    """A cause's ``make``: ``predict`` gives the softmax of the scores."""
+    return replaced(module, predict=lambda model, x: softmax(module.predict(model, x), 1))
 
 
 def _in_order(network):
