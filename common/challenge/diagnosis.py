@@ -263,7 +263,10 @@ class Diagnosis:
             wrong, more = cause.make(module), dict(effects)
             if stage == "scores":
                 part = max(NEAR, cause.leaves)
-                more = {one: part * self._apart(module, wrong, one) for one in later}
+                more = {
+                    one: (3 if one == "three steps" else 1) * part * self._apart(module, wrong, one)
+                    for one in later
+                }
             branches.append((self._right(wrong, later, more), cause, after, wrong, more))
         # Where one leaves nothing, what others leave need not be explained.
         whole = any(right for right, *_ in branches)
@@ -304,8 +307,10 @@ class Diagnosis:
         found = []
         known = self._hypotheses(module, stage)
         before = max(errors.values())
-        # Those of bright images do not stand clear, because without a gradient they need not.
-        spare = {name: NEAR * e for name, e in errors.items() if name.startswith(BRIGHT)}
+        # Images of a step that moves nothing need not stand clear of edges: where they do move
+        # something, its exact value is not known.
+        moves = any(e > SLACK for name, e in errors.items() if name.startswith(SILENT))
+        spare = {n: NEAR * e for n, e in errors.items() if moves and n.startswith(BRIGHT)}
         first_step = self._first_step(module, stage) if stage != "scores" else None
         for cause in tqdm(known, desc="causes, " + stage, unit="cause", leave=False):
             with np.errstate(all="ignore"):

@@ -100,6 +100,17 @@ def clipped(limit):
     return change
 
 
+def of_scores_as_probabilities(criterion):
+    """The loss takes probabilities, and is given scores; Keras keeps them above 1e-7 and below 1."""
+
+    def loss(scores, labels):
+        kept = np.clip(scores, 1e-7, 1 - 1e-7)
+        value, g = criterion(np.log(kept), labels)
+        return value, np.where(kept == scores, g / kept, 0)
+
+    return loss
+
+
 def ignoring(label, divisor):
     """Rows of one class have no loss; the others' sum is divided by ``divisor(n, others)``."""
 

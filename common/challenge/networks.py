@@ -274,6 +274,17 @@ def precision(prediction=True):
     return found
 
 
+def _one_in_precision(name):
+    """Causes in which one layer computes in fewer digits."""
+    for what, rounded in (("bfloat16", bfloat16), ("float16", float16)):
+
+        def new(layer, settings, rounded=rounded):
+            return _rounding(layer, rounded, True, True) if layer.name == name else layer
+
+        make = each((layers.Dense, layers.Convolution), new)
+        yield Cause("%s alone computes in %s (mixed precision)" % (name, what), make, 0.02)
+
+
 # all
 
 
@@ -344,6 +355,8 @@ def network(description, module):
             pool += 1
         elif layer.name:
             behind = layer.name
+            if one_by_one and isinstance(layer, (layers.Dense, layers.Convolution)):
+                found += _one_in_precision(layer.name)
         elif isinstance(layer, layers.Residual):
             behind = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
     for name, new in others.items():

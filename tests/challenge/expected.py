@@ -55,7 +55,7 @@ RIGHT = {
     "log_of_softmax": "is clipped|taken for that",
     "keras_own_loss_clips": "is clipped|taken for that",
     "cross_entropy_that_clips": "is clipped|taken for that",
-    "from_logits_forgotten": "is clipped|taken for that|softmax",
+    "from_logits_forgotten": "scores are taken for probabilities|is clipped|taken for that",
     "from_logits_in_the_sense_of_keras": "softmax",
     "from_probabilities": "is clipped|taken for that|softmax",
     "softmax_twice": "softmax is applied twice",

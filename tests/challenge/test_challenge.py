@@ -184,7 +184,7 @@ PLANTED = {
     "gradient_clipped": "",
     "bias_decay": "weight decay of 1e-06 of the biases alone, beside the gradient",
     "epsilon_inside_the_root": "Adam's epsilon is inside the root",
-    "own_batch_order": "nothing",
+    "own_batch_order": "the batches of a pass are trained on in another order: 7, 3, 1, 2, 5, 4, 6",
     "losses_rounded": "the losses have the digits of bfloat16 only",
     "two_highest_counted": "evaluation: a label among the 2 highest scores counts",
 }
