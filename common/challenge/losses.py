@@ -157,40 +157,40 @@ def _of_classes(evidence):
     if evidence and evidence.silent:
         # Where nothing should move, each other class's bias does, by what a label gives to it.
         moved = list(evidence.silent.values())[-1]
-        shares = [rounded(float(moved[1:].mean() * len(moved)))]
-    return (
-        [
-            Cause("the labels are off by one", with_targets(lambda y: (y + 1) % 10)),
-            Cause(
-                "softmax is applied twice: the loss is given probabilities",
-                with_criterion(of_probabilities),
-            ),
-        ]
-        + [
-            Cause("labels are smoothed by %g" % share, with_criterion(smoothed(share)))
-            for share in shares
-            if 1e-6 < share < 1
-        ]
-        + [
-            Cause(
-                "probabilities below %g are taken for that: %s" % (limit, whose),
-                with_criterion(clipped(limit)),
-            )
-            for limit, whose in (
-                (1e-7, "Keras's loss of probabilities"),
-                (1e-8, "MXNet's softmax_cross_entropy"),
-                (1e-10, "a constant put into the logarithm"),
-                (1e-20, "Caffe2's CrossEntropy"),
-            )
-        ]
-        + [
-            Cause("rows of class 0 have no loss, %s" % says, with_criterion(ignoring(0, divisor)))
-            for says, divisor in (
-                ("and the others' mean is taken", lambda n, others: others),
-                ("and are counted in the mean", lambda n, others: n),
-            )
-        ]
-    )
+        shares = [min(rounded(float(moved[1:].mean() * len(moved))), 1)]
+    criteria = [
+        ("softmax is applied twice: the loss is given probabilities", of_probabilities),
+        (
+            "scores are taken for probabilities (Keras without from_logits=True)",
+            of_scores_as_probabilities,
+        ),
+    ]
+    criteria += [
+        ("labels are smoothed by %g" % share, smoothed(share)) for share in shares if share > 1e-6
+    ]
+    criteria += [
+        ("probabilities below %g are taken for that: %s" % (limit, whose), clipped(limit))
+        for limit, whose in (
+            (1e-7, "Keras's loss of probabilities"),
+            (1e-8, "MXNet's softmax_cross_entropy"),
+            (1e-10, "a constant put into the logarithm"),
+            (1e-20, "Caffe2's CrossEntropy"),
+        )
+    ]
+    criteria += [
+        ("rows of class 0 have no loss, and the others' mean is taken", ignoring(0, _others)),
+        ("rows of class 0 have no loss, and are counted in the mean", ignoring(0, _every)),
+    ]
+    labels = Cause("the labels are off by one", with_targets(lambda y: (y + 1) % 10))
+    return [labels] + [Cause(says, with_criterion(change)) for says, change in criteria]
+
+
+def _others(n, others):
+    return others
+
+
+def _every(n, others):
+    return n
 
 
 def _of_values():

@@ -275,14 +275,17 @@ def precision(prediction=True):
 
 
 def _one_in_precision(name):
-    """Causes in which one layer computes in fewer digits."""
+    """Causes in which one layer computes in fewer digits.
+
+    A bias that is added behind another rounding leaves a tenth of the error.
+    """
     for what, rounded in (("bfloat16", bfloat16), ("float16", float16)):
 
         def new(layer, settings, rounded=rounded):
             return _rounding(layer, rounded, True, True) if layer.name == name else layer
 
         make = each((layers.Dense, layers.Convolution), new)
-        yield Cause("%s alone computes in %s (mixed precision)" % (name, what), make, 0.02)
+        yield Cause("%s alone computes in %s (mixed precision)" % (name, what), make, 0.2)
 
 
 # all
