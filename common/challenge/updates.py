@@ -419,7 +419,7 @@ def _clips(evidence):
 def rounded(measured):
     """The number of few digits that somebody wrote, where the one measured is nearly that."""
     written = float("%.3g" % measured)
-    return written if abs(written - measured) <= 1e-4 * abs(measured) else measured
+    return written if abs(written - measured) <= 2e-5 * abs(measured) else measured
 
 
 def _constants(rule, has_momentum):
