@@ -118,13 +118,12 @@ class Diagnosis:
 
         Beyond ``enough`` the rest is not computed. spare: {name: how much does not count}.
         """
-        answered, errors, spare = self.answered(stage), {}, spare or {}
+        answered, errors = self.answered(stage), {}
         for given in self.given(module, stage, precision):
             for name in answered:
                 if name in given:
-                    error = self._error(name, answered[name], given[name])
-                    errors[name] = error if error > spare.get(name, 0) else 0.0
-            if max(errors.values(), default=0) > enough:
+                    errors[name] = self._error(name, answered[name], given[name])
+            if _worst(errors, spare or {}) > enough:
                 break
         return errors
 
@@ -259,7 +258,7 @@ class Diagnosis:
             return [Finding(CAUSE if rows else UNKNOWN, stage, rows or "", [], before, before)]
         # Several may explain this stage; the right one leaves the fewest to be found in later ones.
         branches = []
-        for cause, after in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
+        for cause, after, left in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
             wrong, more = cause.make(module), dict(effects)
             if stage == "scores":
                 part = max(NEAR, cause.leaves)
@@ -267,17 +266,16 @@ class Diagnosis:
                     one: (3 if one == "three steps" else 1) * part * self._apart(module, wrong, one)
                     for one in later
                 }
-            branches.append((self._right(wrong, later, more), cause, after, wrong, more))
+            found = [Finding(CAUSE, stage, cause.says, [], before, after)]
+            if left > max(SLACK, after):
+                found.append(Finding(EDGES, stage, "", [], left, left))
+            branches.append((self._right(wrong, later, more), found, wrong, more))
         # Where one leaves nothing, what others leave need not be explained.
         whole = any(right for right, *_ in branches)
-        chains = [
-            (
-                Finding(CAUSE, stage, cause.says, [], before, after),
-                self._explain(wrong, later, more),
-            )
-            for right, cause, after, wrong, more in branches
-            if right or not whole
-        ]
+        chains = []
+        for right, (found, *edges), wrong, more in branches:
+            if right or not whole:
+                chains.append((found, edges + self._explain(wrong, later, more)))
         found, rest = min(chains, key=_rank)
         others = [
             one.says
@@ -300,7 +298,7 @@ class Diagnosis:
         return max(SLACK, effects.get(stage, 0))
 
     def _explaining(self, module, stage, errors, enough):
-        """[(cause, how far off it leaves the answer)] of those that explain a stage.
+        """[(cause, how far off it leaves the answer, with what edges may leave)] of all that fit.
 
         errors: {name: how far off the answer is without it}.
         """
@@ -323,11 +321,11 @@ class Diagnosis:
                 # Half the work tells most of them from the answer.
                 for precision, times in (("float32", 2), ("float64", 1)):
                     left = self._errors(wrong, stage, times * allowed, precision, spare)
-                    after = max(left.values())
+                    after = _worst(left, spare)
                     if not after <= times * allowed:
                         break
                 else:
-                    found.append((cause, after))
+                    found.append((cause, after, max(left.values())))
         return found
 
     def _first_rows_fit(self, module, allowed):
@@ -395,6 +393,11 @@ class Diagnosis:
         if not (ours.view(np.int32) & 0xFFFF).any():
             return "scores have the digits of bfloat16 only"
         return None
+
+
+def _worst(errors, spare):
+    """The largest of {name: error} that is more than what is spared of it."""
+    return max((e for name, e in errors.items() if e > spare.get(name, 0)), default=0.0)
 
 
 def _left(findings):
