@@ -212,6 +212,14 @@ CONCEPTS = [
         r"|theano\.function|layer\.forward\(",
         model="record",
     ),
+    _concept(
+        "profile",
+        "profile head",
+        r"torch\.profiler\.profile\(|TimerHook\(|BenchmarkNet\(|theano\.config\.profile = True"
+        r"|start_profiler\(|set_state\(\"run\"|FULL_TRACE\)|experimental\.Profile\(|runcall\("
+        r"|^Idiom: (Keras has|Module is)",
+        model="profile",
+    ),
 ]
 
 

@@ -14,8 +14,13 @@ import frameworks
 from common.host.files import ROOT
 from common.proof import contract
 
-BESIDE = ("native", "export", "record")  # files in a framework's folder that are not of one model
-FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record"}
+BESIDE = (
+    "native",
+    "export",
+    "record",
+    "profile",
+)  # files in a framework's folder that are not of one model
+FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record", "profile"}
 
 Module = namedtuple("Module", "key title path lines parts")
 Module.__doc__ = """A module of the Rosetta Stone, as text.
@@ -57,6 +62,7 @@ def parts(text, lines):
         if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
             found[node.name] = (first, node.end_lineno)
             first = node.end_lineno + 1
+    found.setdefault("head", (1, len(lines)))
     return {name: _trimmed(lines, *span) for name, span in found.items()}
 
 

@@ -1,0 +1,30 @@
+"""Profiling Keras 2: what each operation of its backend takes.
+
+Idiom: Keras has no profiler of its own; the backend's goes around ``train_on_batch``.
+Surprise: Keras compiles when the first batch comes, and not in ``compile``, so Theano must be told
+    before that.
+"""
+
+from collections import OrderedDict
+
+from keras import backend as K
+
+if K.backend() == "cntk":
+    from frameworks.cntk.profile import profile
+else:
+    import theano
+
+    def profile(build, train, batches):
+        """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+        model = build()
+        theano.config.profile, theano.config.profiling__ignore_first_call = True, True
+        list(train(model, batches[:1]))  # compiles
+        theano.config.profile = False
+        list(train(model, batches))
+        times = {}
+        for node, seconds in model.train_function.function.profile.apply_time.items():
+            times[str(node.op)] = times.get(str(node.op), 0) + seconds
+        return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))
+
+
+__all__ = ["profile"]

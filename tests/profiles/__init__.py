@@ -1,0 +1,1 @@
+"""What ``frameworks/NAME/profile.py`` tells, beside how long the same pass takes."""

@@ -1,0 +1,54 @@
+"""A framework's own profiler says where a pass spends its time."""
+
+import time
+from collections import OrderedDict
+
+import pytest
+
+from common.given import models
+from common.host import modules
+from common.proof import tasks
+
+MODEL = models.find("cnn")
+ROWS, BATCHES = 16, 3
+
+
+@pytest.fixture(scope="module")
+def passed(name, threads):
+    """(what the profiler tells of a pass, seconds of one without it, seconds with it)."""
+    module = modules.load(name)
+    settings = module.configure("same", threads, 0)
+    hp = MODEL.hp._replace(batch_size=ROWS)
+    observations = [tasks.of(MODEL).observations(ROWS, seed) for seed in range(BATCHES)]
+    batches = [module.load(*pair, settings=settings) for pair in observations]
+
+    def build():
+        weights = MODEL.initialize(MODEL.shapes, 0)
+        return module.loss(module.symbol(settings, hp), settings, hp, weights)
+
+    model = build()
+    list(module.train(model, batches[:1]))  # compiles
+    start = time.perf_counter()
+    assert len([float(loss) for loss in module.train(model, batches)]) == BATCHES
+    plain = time.perf_counter() - start
+    start = time.perf_counter()
+    found = modules.load(name, "profile").profile(build, module.train, batches)
+    return found, plain, time.perf_counter() - start
+
+
+def test_a_profile_has_the_pass_in_it(passed, threads):
+    found, plain, profiled = passed
+    assert isinstance(found, OrderedDict) and list(found.values()) == sorted(found.values())[::-1]
+    assert all(type(name) is str and 0 <= seconds for name, seconds in found.items())
+    assert sum(found.values()) > plain / 10  # another run, on a machine that may be busy
+    assert max(found.values()) < threads * profiled
+
+
+def test_most_of_it_is_convolution(name, passed):
+    found, _, _ = passed
+    if name in ("cntk", "keras-cntk"):  # whose profiler knows the parts of a step
+        expected = "Forward + Backward"
+    else:
+        expected = {"numpy": "strips.py", "theano": "CorrMM", "keras-theano": "CorrMM"}.get(name)
+    spoken = expected or ("fusion" if name == "keras-jax" else "onv")
+    assert any(spoken in operation for operation in list(found)[:3]), list(found)[:3]
