@@ -255,7 +255,7 @@ def precision(prediction=True):
     """Causes that compute in fewer digits than float32 has; in training alone, if asked so.
 
     A number that lies near the middle of two may be rounded to the other one, so a fiftieth of the
-    error may be left.
+    error may be left; a tenth, where what follows is rounded again.
     """
     where = "" if prediction else "in training alone, "
     kinds = (layers.Dense, layers.Convolution)
@@ -270,7 +270,7 @@ def precision(prediction=True):
             make = each(
                 kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o, prediction)
             )
-            found.append(Cause(where + what, make, 0.02))
+            found.append(Cause(where + what, make, 0.1 if outputs else 0.02))
     return found
 
 

@@ -3,7 +3,7 @@
 Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER; so
 are pairs, a cause of other scores and one of another update. A mistake is named if the diagnosis
 says what it is, and one of several if others give the same numbers; it is located if it says where
-it was seen, and blamed wrongly if it says another one.
+it was seen, or what is seen of it, and blamed wrongly if it says another one.
 """
 
 import json
@@ -42,9 +42,12 @@ def told(asked, arrays, description, module, threads):
     ]
 
 
-def judged(made, said):
-    """ "named", "one of several", "located" or "wrong": what was said of the causes made."""
-    if [one for one in said if one and not set(one) & set(made)]:
+def judged(made, said, every):
+    """ "named", "one of several", "located" or "wrong": what was said of the causes made.
+
+    every: the sentences of all known causes; others tell what an answer shows, and blame nothing.
+    """
+    if [one for one in said if set(one) & every and not set(one) & set(made)]:
         return "wrong"
     if len(said) != len(made) or not all(one in some for one, some in zip(made, said)):
         return "located"
@@ -71,6 +74,7 @@ def command(arguments):
         [scores[random.randint(len(scores))], steps[random.randint(len(steps))]]
         for _ in range(options.pairs)
     ]
+    every = {cause.says for cause in scores + steps}
     result = OrderedDict(model=description.name)
     for kind, sets in (("singles", [[one] for one in scores + steps]), ("pairs", pairs)):
         counts, off = OrderedDict((verdict, 0) for verdict in VERDICTS), []
@@ -79,7 +83,7 @@ def command(arguments):
             for cause in made:
                 wrong = cause.make(wrong)
             said = told(asked, arrays, description, wrong, threads)
-            verdict = judged(says, said)
+            verdict = judged(says, said, every)
             counts[verdict] += 1
             if verdict != "named":
                 off.append(OrderedDict(made=says, said=said, verdict=verdict))
