@@ -111,6 +111,16 @@ def of_scores_as_probabilities(criterion):
     return loss
 
 
+def without_softmax(criterion):
+    """Scores are taken for logarithms of probabilities."""
+
+    def loss(scores, labels):
+        one_hot = np.eye(scores.shape[1], dtype=scores.dtype)[labels]
+        return -(scores * one_hot).sum(1).mean(), -one_hot / len(labels)
+
+    return loss
+
+
 def ignoring(label, divisor):
     """Rows of one class have no loss; the others' sum is divided by ``divisor(n, others)``."""
 
@@ -163,6 +173,10 @@ def _of_classes(evidence):
         (
             "scores are taken for probabilities (Keras without from_logits=True)",
             of_scores_as_probabilities,
+        ),
+        (
+            "there is no softmax in the loss: it takes logarithms (Gluon's from_logits=True)",
+            without_softmax,
         ),
     ]
     criteria += [

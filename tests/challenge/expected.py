@@ -56,7 +56,7 @@ RIGHT = {
     "keras_own_loss_clips": "is clipped|taken for that",
     "cross_entropy_that_clips": "is clipped|taken for that",
     "from_logits_forgotten": "scores are taken for probabilities|is clipped|taken for that",
-    "from_logits_in_the_sense_of_keras": "softmax",
+    "from_logits_in_the_sense_of_keras": "no softmax in the loss",
     "from_probabilities": "is clipped|taken for that|softmax",
     "softmax_twice": "softmax is applied twice",
     "label_0_ignored": "class 0 have no loss",

@@ -100,6 +100,7 @@ def test_rules_decay_as_the_right_one_does(name):
 CRITERIA = {
     "smoothed": losses.smoothed(0.1),
     "clipped": losses.clipped(0.2),
+    "without softmax": losses.without_softmax,
     "of scores as probabilities": losses.of_scores_as_probabilities,
     "ignoring, of all": losses.ignoring(0, lambda n, others: n),
     "ignoring, of the others": losses.ignoring(0, lambda n, others: others),
