@@ -221,10 +221,13 @@ def _exchanged(shapes):
 
 
 def came_back(given, back):
-    """Causes that the weights show which came back before any step: {tensor: array} each."""
+    """Causes that the weights show which came back before any step: {tensor: array} each.
+
+    Those that came back as zeros are left out, which is a known cause.
+    """
     changed = OrderedDict()
     for name, w in given.items():
-        if name in back and not np.array_equal(w, back[name]):
+        if name in back and back[name].any() and not np.array_equal(w, back[name]):
             changed[name] = np.float64(back[name]) - w
     if not changed:
         return []

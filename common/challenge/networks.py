@@ -343,6 +343,7 @@ def network(description, module):
         if name.lower() != own
     }
     one_by_one = "batchnorm" not in description.traits  # which has thirty of them
+    pools = sum(isinstance(layer, layers.MaxPool) for layer in layers.every(built))
     found, behind, number, pool = [], "", 0, 0
     for layer in _in_order(built):
         if isinstance(layer, activation):
@@ -352,7 +353,7 @@ def network(description, module):
                 says = "the activation behind %s is %s" % (behind, name)
                 found.append(Cause(says, _at(number, activation, new)))
             number += 1
-        elif isinstance(layer, layers.MaxPool):
+        elif isinstance(layer, layers.MaxPool) and pools > 1:
             says = "the pool behind %s takes the mean, not the maximum" % behind
             found.append(Cause(says, _at(pool, layers.MaxPool, mean)))
             pool += 1

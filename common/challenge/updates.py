@@ -413,7 +413,8 @@ def _clips(evidence):
             (largest, "each tensor's gradient is clipped at a norm of %g", clipped_each),
             (value, "the gradient is clipped at values of %g", clipped_by_value),
         ):
-            yield says % rounded(limit), change(rounded(limit))
+            if limit:
+                yield says % rounded(limit), change(rounded(limit))
 
 
 def rounded(measured):
@@ -489,9 +490,11 @@ def found(description, evidence, hp, rule=None, second=None):
     layers_of = [name.rsplit(".", 1)[0] for name in names]
     layer_names = [one for one in dict.fromkeys(layers_of) if layers_of.count(one) > 1]
     every = []
-    if evidence:
+    if evidence and abs(_factor(evidence)) > 1e-6:  # which is no training at all
         every += list(_scales(rule, evidence)) if has_momentum else []
-        every += list(_rates(rule, evidence, hp, has_momentum)) + list(_decays(rule, evidence))
+        every += list(_rates(rule, evidence, hp, has_momentum))
+    if evidence:
+        every += list(_decays(rule, evidence))
     every += list(_constants(rule, has_momentum))
     if second:
         every += list(_of_second_step(rule, second))
