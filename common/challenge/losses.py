@@ -4,7 +4,7 @@ import numpy as np
 
 from common.challenge.causes import Cause, with_targets
 from common.challenge.networks import back_through_softmax
-from common.challenge.relations import softmax
+from common.challenge.relations import log_softmax, softmax
 from common.challenge.updates import rounded
 from common.given import models
 from common.proof.contract import replaced
@@ -29,11 +29,9 @@ def smoothed(share):
     def change(criterion):
         def loss(scores, labels):
             value, g = criterion(scores, labels)
-            logs = scores - scores.max(1, keepdims=True)
-            logs = logs - np.log(np.exp(logs).sum(1, keepdims=True))
             one_hot = np.eye(scores.shape[1])[labels]
             g = g + share * (one_hot - 1 / scores.shape[1]) / len(labels)
-            return (1 - share) * value - share * logs.mean(), g
+            return (1 - share) * value - share * log_softmax(scores, 1).mean(), g
 
         return loss
 
@@ -129,8 +127,8 @@ def ignoring(label, divisor):
             _, g = criterion(scores, labels)
             kept = labels != label
             number = divisor(len(labels), max(kept.sum(), 1))
-            p = softmax(scores, 1)[np.arange(len(labels)), labels]
-            return -np.log(p[kept]).sum() / number, g * kept[:, None] * len(labels) / number
+            value = -log_softmax(scores, 1)[kept, labels[kept]].sum() / number
+            return value, g * kept[:, None] * len(labels) / number
 
         return loss
 

@@ -2,8 +2,8 @@
 
 In a framework's own environment: each mistake of tests/mistakes that an answer can show is put into
 its module, which answers the challenge in FOLDER, and the answer is checked as anyone's would be.
-Those that are put in from outside are the same in every framework: NumPy has them. Pairs are one of
-the scores and one of the update. What is said is held against ``expected.RIGHT``.
+Those that are put in from outside are the same in every framework: NumPy has them. What is said is
+held against ``expected.RIGHT``.
 """
 
 import json
@@ -17,20 +17,20 @@ import numpy as np
 from tqdm import tqdm
 
 from common.challenge import challenge, script
-from common.challenge.diagnosis import CAUSE, UNKNOWN
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.host import commands, machine, modules
 from common.host.files import ROOT, atomic_write
 from common.proof.kept import Kept
 from tests.challenge.expected import NOT_ASKED, RIGHT
+from tests.challenge.recall import VERDICTS, sentences
 from tests.mistakes import outside, planted
 
-VERDICTS = ("named", "one of several", "located", "wrong", "not seen")
+NOT_SEEN = "not seen"  # the verdict where the answer passes
 
 
 class Patient:
-    """One framework's module, which answers with mistakes in it."""
+    """One framework's module, which answers with a mistake in it."""
 
     def __init__(self, name, folder, threads):
         self.asked, self.arrays, self.description = challenge.read(folder)
@@ -41,15 +41,13 @@ class Patient:
         self.examiner = Examiner(self.description, threads, self.kept)
         self.examiner.choose(self.asked["chosen"])
 
-    def examined(self, mistakes):
-        """(rungs that failed, what is said) of an answer with these mistakes; None for no answer.
+    def examined(self, mistake):
+        """(rungs that failed, causes said, the same as lines) of its answer; None for no answer.
 
         There is none where the framework refuses a mistake, or where it cannot be in a port.
         """
         with tempfile.TemporaryDirectory() as folder:
-            wrong = self.module
-            for mistake in mistakes:
-                wrong = mistake.make(wrong, folder)
+            wrong = mistake.make(self.module, folder)
             if getattr(wrong, "told", False):
                 return None
             try:
@@ -58,7 +56,7 @@ class Patient:
                         self.asked, self.arrays, self.description, wrong, "same", self.threads
                     )
             except Exception:
-                if len(mistakes) == 1 and not mistakes[0].raises:
+                if not mistake.raises:
                     raise
                 return None
         replay = Replay(self.asked, self.arrays, answers, self.description, self.threads)
@@ -69,27 +67,20 @@ class Patient:
         findings, lines = challenge.explained(
             self.asked, self.arrays, answers, self.description, judged, self.threads
         )
-        said = [
-            [] if one.kind == UNKNOWN else [one.says] + one.others
-            for one in findings
-            if one.kind in (CAUSE, UNKNOWN)
-        ]
-        return failed, said, lines
+        return failed, sentences(findings), lines
 
 
-def verdict(mistakes, failed, said):
-    """One of ``VERDICTS``."""
+def verdict(mistake, failed, told):
+    """One of ``VERDICTS``, or ``NOT_SEEN``, for the causes that were told of a mistake."""
     if not failed:
-        return "not seen"
-    patterns = [RIGHT.get(mistake.name, "(?!)") for mistake in mistakes]  # or one that never fits
-    fits = [[[bool(re.search(p, one)) for one in some] for some in said] for p in patterns]
-    for number, some in enumerate(said):
-        if some and not any(any(fit[number]) for fit in fits):
-            return "wrong"
-    if [] in said or not all(any(any(some) for some in fit) for fit in fits):
+        return NOT_SEEN
+    right = RIGHT.get(mistake.name, "(?!)")  # or what never fits
+    fits = [[bool(re.search(right, one)) for one in some] for some in told]
+    if any(fit and not any(fit) for fit in fits):
+        return "wrong"
+    if not fits or [] in fits:
         return "located"
-    alone = all(all(any(alike) for alike in zip(*some)) for some in zip(*fits))
-    return "named" if alone else "one of several"
+    return "named" if all(map(all, fits)) else "one of several"
 
 
 def command(arguments):
@@ -113,21 +104,21 @@ def command(arguments):
     for mistake in tqdm(known, unit="mistake", leave=False):
         if mistake.name in NOT_ASKED:
             continue
-        what = patient.examined([mistake])
+        what = patient.examined(mistake)
         if what is None:
             print("%-40s not in an answer" % mistake.name, flush=True)
             continue
-        failed, said, lines = what
-        result = verdict([mistake], failed, said)
+        failed, told, lines = what
+        result = verdict(mistake, failed, told)
         found[mistake.name] = OrderedDict(
-            rung=mistake.rung, failed=failed, said=said, verdict=result
+            rung=mistake.rung, failed=failed, said=told, verdict=result
         )
-        told = "; ".join(" or ".join(some) or "unknown" for some in said)
-        print("%-40s %-14s %s" % (mistake.name, result, told or ",".join(failed)), flush=True)
+        causes = "; ".join(" or ".join(some) or "unknown" for some in told)
+        print("%-40s %-14s %s" % (mistake.name, result, causes or ",".join(failed)), flush=True)
         for line in lines:
             print("      " + line[:200], flush=True)
     patient.kept.save()
-    counts = OrderedDict((one, 0) for one in VERDICTS)
+    counts = OrderedDict((one, 0) for one in VERDICTS + (NOT_SEEN,))
     for one in found.values():
         counts[one["verdict"]] += 1
     print(", ".join("%s %d" % item for item in counts.items()))

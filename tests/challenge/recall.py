@@ -34,10 +34,14 @@ def told(asked, arrays, description, module, threads):
     part = dict(asked, models=models)
     with np.errstate(all="ignore"):
         answers = script.carry_out(part, arrays, description, module, "same", threads)
-        found = Diagnosis(asked, arrays, answers, description, threads).findings()
+        return sentences(Diagnosis(asked, arrays, answers, description, threads).findings())
+
+
+def sentences(findings):
+    """For each of these the causes that it names; none for what is unknown."""
     return [
         [] if one.kind == UNKNOWN else [one.says] + one.others
-        for one in found
+        for one in findings
         if one.kind in (CAUSE, UNKNOWN)
     ]
 
