@@ -162,21 +162,23 @@ class Diagnosis:
         shapes = [name for name in self.description.shapes if name not in self.state]
         if not all("gradient/after1/" + name in self.answers for name in shapes):
             return None
-        right = next(self.given(module, "one step"))
+        right = {}
+        for given in self.given(module, "one step"):
+            right.update(given)
         start = {name: np.float64(self.arrays[entry["weights"][name]]) for name in shapes}
-        moved, silent, begun, loud = (OrderedDict() for _ in range(4))
+        moved, silent, begun, loud, loud_right = (OrderedDict() for _ in range(5))
         for name in shapes:
             moved[name] = self.answers["gradient/after1/" + name] - start[name]
-            certain = "bright/after1/" + name
+            certain, after = "bright/after1/" + name, "bright/after2/" + name
             if certain in self.answers:
                 begun[name] = self.arrays[self.models["bright"]["weights"][name]]
                 silent[name] = np.float64(self.answers[certain]) - begun[name]
-                bright = self.answers.get("bright/after2/" + name)
-                if bright is not None:
-                    loud[name] = np.float64(bright) - self.answers[certain]
+                if after in self.answers:
+                    loud[name] = np.float64(self.answers[after]) - self.answers[certain]
+                    loud_right[name] = right[after] - right[certain]
         step = {name: right["gradient/after1/" + name] - start[name] for name in shapes}
         silent, loud = (one if len(one) == len(moved) else {} for one in (silent, loud))
-        return updates.Evidence(start, moved, step, silent, begun, loud)
+        return updates.Evidence(start, moved, step, silent, begun, loud, loud_right)
 
     def _second(self, module):
         """What the momentum model's second step shows; None if it is not there, or has none."""

@@ -6,6 +6,7 @@ BOOK = "reports/README.md#phrase-book"
 
 # The first pattern that a cause's words match.
 CONCEPTS = (
+    (r"^evaluation", None),  # which no framework is asked for
     (r"the images", "layout of images"),
     (r"features in the order", "flatten order"),
     (r"gates stand", "order of the gates"),
@@ -18,6 +19,7 @@ CONCEPTS = (
     (r"Adam", "Adam"),
     (r"running (mean|variance)", "running mean and variance"),
     (r"batch normalisation's epsilon|gamma|beta|variance that normalises", "batch normalisation"),
+    (r"learning rate", "optimiser"),
     (r"decay", "weight decay"),
     (r"padded|stride of a block", "padding"),
     (r"pools?\b", "pooling"),

@@ -9,7 +9,7 @@ from common.challenge import script
 from common.challenge.diagnosis import CAUSE, Finding
 from common.given import models
 from common.proof import masks, tasks
-from common.proof.dropout import SIGMAS
+from common.proof.dropout import SIGMAS, shared
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE
 from common.proof.rungs import COUNTS
@@ -92,7 +92,11 @@ def _dropout(asked, arrays, answers, description, judged):
         if not kept.any():
             found.append("dropout %d keeps nothing" % number)
             continue
-        says = _fraction(number, seen.rates, kept.mean(), np.median(values[kept]), kept.size)
+        share = kept.mean()
+        says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
+        if says and share < 1:  # of a mask for many values too few were drawn to tell a fraction
+            alone = seen._replace(layers={number: mask}, rates={number: 1 - share})
+            says = next((one.detail for one in shared(alone) if not one.passed), says)
         found += [says] if says else []
     first = next(rung["detail"] for rung in judged["rungs"] if rung["rung"] == "dropout")
     return found or ([first] if first else [])

@@ -12,12 +12,13 @@ from common.challenge.causes import Cause, layers
 from common.given import models
 from common.proof.contract import replaced
 
-Evidence = namedtuple("Evidence", "start moved right silent silent_start loud")
+Evidence = namedtuple("Evidence", "start moved right silent silent_start loud loud_right")
 Evidence.__doc__ = """What an answer says of one step, from which constants are read.
 
 start: the weights before it; moved, right: {tensor: update} of the answer and of the reference.
 silent: {tensor: update} of a step that should move none, from the weights ``silent_start``;
-    empty where it was not answered. loud: {tensor: update} of a step whose gradient is large.
+    empty where it was not answered. loud, loud_right: {tensor: update} of the step behind it,
+    whose gradient is large, of the answer and of the reference; empty likewise.
 """
 
 Second = namedtuple("Second", "hp first moved right")
@@ -248,6 +249,17 @@ def times(rule, factor):
 
 
 @above
+def falling(rule, part):
+    """``rule`` with a learning rate that is ``part(step)`` of what is asked for."""
+
+    def other(hp, step, weights, gradients, state):
+        hp = hp._replace(learning_rate=part(step) * hp.learning_rate)
+        return rule(hp, step, weights, gradients, state)
+
+    return other
+
+
+@above
 def changed(rule, change):
     """``rule`` with gradients that ``change(hp, weights, gradients, state)`` made of the right."""
 
@@ -370,14 +382,14 @@ def _decays(rule, evidence):
         yield Cause(told + ", beside the gradient", with_rule(decoupled(rule, strength, chosen)))
 
 
-def _factor(evidence):
-    """What the update is multiplied by."""
-    return dot(evidence.moved, evidence.right) / max(dot(evidence.right, evidence.right), 1e-300)
+def _factor(moved, right):
+    """What an update is multiplied by."""
+    return dot(moved, right) / max(dot(right, right), 1e-300)
 
 
 def _scales(rule, evidence):
     """A constant that the gradient is multiplied by."""
-    factor = _factor(evidence)
+    factor = _factor(evidence.moved, evidence.right)
     told = "the gradient is multiplied by %.6g" % factor
     if abs(factor - 0.1) < 1e-4:
         told += ": a mean over the ten classes, too"
@@ -386,7 +398,7 @@ def _scales(rule, evidence):
 
 def _rates(rule, evidence, hp, has_momentum):
     """A learning rate that is another one, by a factor or always."""
-    factor = _factor(evidence)
+    factor = _factor(evidence.moved, evidence.right)
     rate = factor * hp["learning_rate"]
     yield Cause(
         "the learning rate is always %.4g" % rate, with_rule(constant(rule, learning_rate=rate))
@@ -396,6 +408,23 @@ def _rates(rule, evidence, hp, has_momentum):
             "the learning rate is %.4g times what it should be" % factor,
             with_rule(times(rule, factor)),
         )
+
+
+def _falls(rule, evidence):
+    """A learning rate that falls from step to step, by what two steps show."""
+    first = _factor(evidence.moved, evidence.right)
+    if abs(first - 1) > 1e-6:
+        part = rounded(first)
+        told = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
+        yield Cause(told, with_rule(falling(rule, lambda step: part**step)))
+    second = _factor(evidence.loud, evidence.loud_right) / first
+    if evidence.loud and abs(second - 1) > 1e-6:
+        decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
+        told = "the learning rate is multiplied by %.6g from step to step" % part
+        yield Cause(told, with_rule(falling(rule, lambda step: part ** (step - 1))))
+        told = "the learning rate is divided by 1 + %.3g t in step t, from 0 on (Keras's decay)"
+        law = falling(rule, lambda step: 1 / (1 + decay * (step - 1)))
+        yield Cause(told % decay, with_rule(law))
 
 
 def _clips(evidence):
@@ -490,9 +519,12 @@ def found(description, evidence, hp, rule=None, second=None):
     layers_of = [name.rsplit(".", 1)[0] for name in names]
     layer_names = [one for one in dict.fromkeys(layers_of) if layers_of.count(one) > 1]
     every = []
-    if evidence and abs(_factor(evidence)) > 1e-6:  # which is no training at all
+    if (
+        evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6
+    ):  # which is no training at all
         every += list(_scales(rule, evidence)) if has_momentum else []
         every += list(_rates(rule, evidence, hp, has_momentum))
+        every += list(_falls(rule, evidence))
     if evidence:
         every += list(_decays(rule, evidence))
     every += list(_constants(rule, has_momentum))

@@ -56,9 +56,14 @@ def repeated(masks):
     for number, mask in sorted(masks[0].layers.items()):
         if mask.ndim == 2:
             kept = np.concatenate([np.abs(one.layers[number]) > 1e-2 for one in masks])
-            error = kept.shape[1] - len({column.tobytes() for column in kept.T.copy()})
+            kept = np.unique(kept, axis=0)  # steps with one mask are another check's
+            rows, units = kept.shape
+            error = units - len(np.unique(kept, axis=1).T)
+            rate = masks[0].rates[number]
+            chance = units * (units - 1) / 2 * (rate**2 + (1 - rate) ** 2) ** rows
             detail = "dropout %d has the same mask for several units" % number
-            yield Check("dropout %d: repeated units" % number, error, 2, detail)  # by chance
+            tolerance = chance + SIGMAS * np.sqrt(chance) + 2
+            yield Check("dropout %d: repeated units" % number, error, tolerance, detail)
 
 
 def alike(what, one, two):

@@ -88,8 +88,8 @@ class Classes:
     def graded(self):
         """Scores (n, classes), labels (n,), and what share of the rows is right.
 
-        Made so that half of the rows, labels off by one, and a label among the two highest each
-        give another share.
+        Made so that half of the rows, labels off by one, and a label among the two, three or five
+        highest each give another share.
         """
         random = np.random.RandomState(3)
         n, (classes,) = 301, self.outputs
@@ -97,7 +97,8 @@ class Classes:
         ranked = scores.argsort(1)
         labels = ranked[:, 0].astype(np.int64)  # the least likely class: wrong
         labels[:97] = ranked[:97, -1]  # right
-        labels[97:190] = ranked[97:190, -2]  # right only if two are counted
+        for k, first in ((2, 97), (3, 150), (5, 190)):  # right only if so many are counted
+            labels[first:230] = ranked[first:230, -k]
         return scores, labels, 97 / float(n)
 
 

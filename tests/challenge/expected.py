@@ -165,7 +165,9 @@ RIGHT = {
 NOT_ASKED = {
     "claims_bfloat16",
     "stops_early",
+    "decay_of_the_examples",
     "learning_rate_falls_late",
+    "learning_rate_policy",
     "state_lost_late",
     "models_share_state",
     "predicts_with_the_model_built_last",
