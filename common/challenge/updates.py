@@ -521,7 +521,7 @@ def found(description, evidence, hp, rule=None, second=None):
     every = []
     if (
         evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6
-    ):  # which is no training at all
+    ):  # else nothing is trained
         every += list(_scales(rule, evidence)) if has_momentum else []
         every += list(_rates(rule, evidence, hp, has_momentum))
         every += list(_falls(rule, evidence))
