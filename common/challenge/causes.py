@@ -223,13 +223,13 @@ def _exchanged(shapes):
 def came_back(given, back):
     """Causes that the weights show which came back before any step: {tensor: array} each.
 
-    Those that came back as zeros are left out, which is a known cause.
+    Where all that are other ones are zeros, they are left out, which is a known cause.
     """
     changed = OrderedDict()
     for name, w in given.items():
-        if name in back and back[name].any() and not np.array_equal(w, back[name]):
+        if name in back and not np.array_equal(w, back[name]):
             changed[name] = np.float64(back[name]) - w
-    if not changed:
+    if not any(back[name].any() for name in changed):
         return []
     added = {name: float(difference.mean()) for name, difference in changed.items()}
     constants = set("%.3g" % value for value in added.values())

@@ -175,7 +175,7 @@ def explained(asked, arrays, answers, description, judged, threads):
     """(findings, the same as lines of text) on an answer that failed a rung."""
     diagnosis = Diagnosis(asked, arrays, answers, description, threads)
     findings = diagnosis.findings()
-    findings += observed.findings(asked, arrays, answers, description, judged, not findings)
+    findings += observed.findings(asked, arrays, answers, description, judged, findings)
     return findings, told(findings) or diagnosis.nothing()
 
 

@@ -6,7 +6,7 @@ Each is named where what it gives is what was answered; nothing has to be traine
 import numpy as np
 
 from common.challenge import script
-from common.challenge.diagnosis import CAUSE, Finding
+from common.challenge.diagnosis import CAUSE, UNKNOWN, Finding
 from common.given import models
 from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS, shared
@@ -18,14 +18,16 @@ EXACT = 1e-6  # of a figure; of a loss, as a part of it
 SCALE = 2e-3  # of what a mask multiplies by
 
 
-def findings(asked, arrays, answers, description, judged, alone):
+def findings(asked, arrays, answers, description, judged, before):
     """``Finding`` of each rung that failed, of those that are read so.
 
-    judged: the examiner's verdict. alone: whether nothing else is wrong, of which masks and losses
-    would show the effect.
+    judged: the examiner's verdict. before: what was found by simulation, of which masks and losses
+    would show the effect, and an unknown network other losses.
     """
-    found, readers = [], {"data": _order, "gradient": _clipped, "accuracy": _figure}
-    if alone:
+    found, readers = [], {"data": _order, "accuracy": _figure}
+    if (UNKNOWN, "scores") not in [(one.kind, one.stage) for one in before]:
+        readers.update(gradient=_clipped)
+    if not before:
         readers.update(dropout=_dropout, trajectory=_losses)
     for rung in judged["rungs"]:
         if rung["passed"] is False and rung["rung"] in readers:

@@ -283,7 +283,7 @@ def decayed(strength, chosen):
     def change(hp, weights, gradients, own):
         decay = hp.weight_decay if strength is None else strength
         return {
-            n: g + decay * weights[n] if chosen(weights[n]) else g for n, g in gradients.items()
+            n: g + decay * weights[n] if chosen(n, weights[n]) else g for n, g in gradients.items()
         }
 
     return change
@@ -296,7 +296,7 @@ def decoupled(rule, strength, chosen):
     def other(hp, step, weights, gradients, state):
         decay = hp.weight_decay if strength is None else strength
         return {
-            n: u - hp.learning_rate * decay * weights[n] if chosen(weights[n]) else u
+            n: u - hp.learning_rate * decay * weights[n] if chosen(n, weights[n]) else u
             for n, u in rule(hp, step, weights, gradients, state).items()
         }
 
@@ -364,14 +364,19 @@ def _decays(rule, evidence):
     if not moved:
         moved = {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
         begun = evidence.start
-    for what, chosen in (
-        ("of all tensors", lambda w: True),
-        ("of all but the biases", lambda w: w.ndim > 1),
-        ("of the biases alone", lambda w: w.ndim == 1),
-        ("of the kernels alone", lambda w: w.ndim == 4),
-    ):
-        # The last bias is so large in the silent step that float32 leaves little of its decay.
-        names = [n for n in list(moved)[:-1] if chosen(begun[n])]
+    kinds = [
+        ("of all tensors", lambda n, w: True),
+        ("of all but the biases", lambda n, w: w.ndim > 1),
+        ("of the biases alone", lambda n, w: w.ndim == 1),
+        ("of the kernels alone", lambda n, w: w.ndim == 4),
+    ]
+    # The last bias is so large in the silent step that float32 leaves little of its decay.
+    *most, _ = moved
+    if evidence.silent:
+        still = [name for name in most if not moved[name].any()]
+        kinds += [("of " + n, lambda n, w, only=n: n == only) for n in most if len(still) > 1]
+    for what, chosen in kinds:
+        names = [n for n in most if chosen(n, begun[n])]
         start = {n: np.float64(begun[n]) for n in names}
         size = dot(start, start)
         strength = -dot({n: moved[n] for n in names}, start) / size if size else 0.0
@@ -413,12 +418,12 @@ def _rates(rule, evidence, hp, has_momentum):
 def _falls(rule, evidence):
     """A learning rate that falls from step to step, by what two steps show."""
     first = _factor(evidence.moved, evidence.right)
-    if abs(first - 1) > 1e-6:
+    if 0.1 < first < 1 - 1e-6:
         part = rounded(first)
         told = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
         yield Cause(told, with_rule(falling(rule, lambda step: part**step)))
     second = _factor(evidence.loud, evidence.loud_right) / first
-    if evidence.loud and abs(second - 1) > 1e-6:
+    if 0.1 < second < 1 - 1e-6:
         decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
         told = "the learning rate is multiplied by %.6g from step to step" % part
         yield Cause(told, with_rule(falling(rule, lambda step: part ** (step - 1))))
@@ -500,9 +505,9 @@ def _other_decays(rule, usual):
     always = "weight decay is always %g" % usual
     yield Cause(always, with_rule(constant(rule, weight_decay=usual)))
     told = "biases and batch normalisation decay, too"
-    yield Cause(told, with_rule(changed(rule, decayed(None, lambda w: w.ndim == 1))))
+    yield Cause(told, with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))))
     told = "weight decay is beside the gradient: the velocity does not hold it (SGDW)"
-    beside = decoupled(decaying(rule, 0), None, lambda w: w.ndim > 1)
+    beside = decoupled(decaying(rule, 0), None, lambda n, w: w.ndim > 1)
     yield Cause(told, with_rule(beside))
 
 
@@ -519,9 +524,7 @@ def found(description, evidence, hp, rule=None, second=None):
     layers_of = [name.rsplit(".", 1)[0] for name in names]
     layer_names = [one for one in dict.fromkeys(layers_of) if layers_of.count(one) > 1]
     every = []
-    if (
-        evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6
-    ):  # else nothing is trained
+    if evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6:  # else nothing is trained
         every += list(_scales(rule, evidence)) if has_momentum else []
         every += list(_rates(rule, evidence, hp, has_momentum))
         every += list(_falls(rule, evidence))

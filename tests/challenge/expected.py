@@ -135,7 +135,7 @@ RIGHT = {
     "units_share_a_mask": "same mask for several units",
     "one_mask_for_all_channels": "one mask for several values|same mask for several",
     "one_seed_for_all_layers": "draw the same random numbers",
-    "layers_seeds_relied_upon": "draw the same random numbers",
+    "layers_seeds_relied_upon": "draw the same random numbers|same seed gives other masks",
     "streams_seeded_alike": "draw the same random numbers",
     "masks_reseeded_in_each_pass": "same mask between two passes",
     "reseeded_in_each_pass": "same mask between two passes",
