@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import frameworks
 import reports
 from frameworks.cntk import mpi
+from tests import challenge
 
 # Sections of tox.ini that make a second environment of each framework's: test-NAME, mistakes-NAME.
 KINDS = ("test", "mistakes")
@@ -121,6 +122,7 @@ def tox_before_run_commands(tox_env):
     """
     needs = {name: framework.system for name, framework in frameworks.FRAMEWORKS.items()}
     needs["report-test"] = reports.SYSTEM
+    needs["challenge-test"] = challenge.SYSTEM
     system = needs.get(tox_env.conf["framework"], {})
     packages = " ".join(frameworks.missing(system))
     if packages:

@@ -65,7 +65,7 @@ def _framework(
 
 
 MPI = {"libopenmpi3": "libmpi.so.40"}
-COMPILER_AND_BLAS = {"g++": "g++", "libopenblas-dev": "libopenblas.so"}
+COMPILER = {"g++": "g++"}
 
 # On a CPU without VNNI, BF16 or AMX TensorFlow leaves oneDNN off, and has then no NCHW convolution.
 ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
@@ -140,7 +140,7 @@ FRAMEWORKS = OrderedDict(
             "keras",
             python="3.8",
             folder="keras2",
-            system=COMPILER_AND_BLAS,
+            system=COMPILER,
             environ={"KERAS_BACKEND": "theano"},
         ),
         _framework("mxnet", "MXNet, Gluon", "mxnet"),
@@ -148,9 +148,9 @@ FRAMEWORKS = OrderedDict(
         _framework("mxnet-module", "MXNet, Module", "mxnet", folder="mxnet", variant="_module"),
         _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI),
         _framework("caffe2", "Caffe2", "torch", python="3.9"),
-        _framework("chainer", "Chainer", "chainer", python="3.9"),
+        _framework("chainer", "Chainer", "chainer", python="3.7"),
         _framework("chainer-cuda", "Chainer", "chainer", python="3.9", folder="chainer", gpu=True),
-        _framework("theano", "Theano", "theano", python="3.9", system=COMPILER_AND_BLAS),
+        _framework("theano", "Theano", "theano", python="3.9", system=COMPILER),
     ]
 )
 

@@ -78,8 +78,10 @@ HELPERS = {
     "relu": "relu1",
     "pool": "pool1",
     "max_pool": "pool1",
-    "copy": "pool1",
-    "copy_back": "pool1",
+    "copy": "device-network",
+    "copy_back": "device-network",
+    "on_ideep": "device-network",
+    "fetch": "device-network",
     "dropout": "dropout1",
     "dense": "dense1",
     "flatten_order": "weights-in",
@@ -244,7 +246,7 @@ PATTERNS = [
     ("configure", r"hybridize|static_|SUBGRAPH|subgraph|linker|optimizer\"|openmp", ["switches"]),
     (
         "configure",
-        r"blas\.ldflags|net_type|engine|pool_device|chunk_images|IsMklEnabled",
+        r"blas\.ldflags|net_type|engine|ideep|mkl_dnn|XLA_FLAGS|ynn_|chunk_images|IsMklEnabled",
         ["switches"],
     ),
     ("configure", r"GlobalInit|backend_version|\"backend\"", ["switches"]),
@@ -260,7 +262,7 @@ PATTERNS = [
         ["rates"],
     ),
     ("symbol", r"shared = variables\(", ["declared"]),
-    ("symbol", r"^IDEEP = |half = \{", ["pool1"]),
+    ("symbol", r"half = \{", ["pool1"]),
     ("symbol", r"same = \{", ["conv1"]),
     (
         "symbol",
@@ -291,6 +293,7 @@ PATTERNS = [
     (
         "symbol",
         r"\b(nn\.MaxPool2[dD]|layers\.MaxPooling2D|F\.max_pooling_2d|self\.pool|Lambda|sym\.Pooling"
+        r"|brew\.max_pool"
         r"|(?<!\.)MaxPooling|(?<![.\w])max_pool)\(|pool=True",
         POOLS,
     ),
@@ -321,7 +324,8 @@ PATTERNS = [
     ("symbol", r"self\.dense\d = layer\(|^ *dense\d=\(", DENSES),
     (
         "symbol",
-        r"return place\(|\.to_device\(|initialize\(ctx|DeviceScope|kind = caffe2",
+        r"return place\(|\.to_device\(|initialize\(ctx|DeviceScope|kind = caffe2|IDEEP = "
+        r"|on_ideep\(",
         ["device-network"],
     ),
     (

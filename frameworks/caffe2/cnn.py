@@ -31,7 +31,8 @@ def configure(lane, threads, seed):
         "threads": int(first.split("=")[1]),
         "seed": seed,
         "engine": "CUDNN" if cuda else "",  # "": Caffe2's own operators
-        "pool_device": "CUDA" if cuda else "IDEEP",
+        # The CPU's own pool gives the gradient of a tie to every maximum, IDEEP's to one.
+        "ideep": "" if cuda else "Conv MaxPool Relu" if best else "MaxPool",
         "cudnn_exhaustive_search": best,  # autotune
         "net_type": "simple",
         "not_in_force": [] if cuda else ["cudnn_exhaustive_search"],
@@ -47,7 +48,7 @@ IDEEP = core.DeviceOption(caffe2_pb2.IDEEP)  # a CPU's second device: oneDNN and
 
 
 def copy(name, blob_in, blob_out):
-    """The operator that copies a blob to or from IDEEP; a net lacks a method for it."""
+    """The operator that copies a blob to or from IDEEP."""
     return core.CreateOperator(name, [blob_in], [blob_out], device_option=IDEEP)
 
 
@@ -60,6 +61,39 @@ def copy_back(op, gradients):
     return copy(name, gradients[0], blob), [blob]
 
 
+def on_ideep(net, types):
+    """Move a net's operators of these types to IDEEP, with copies where the others meet them.
+
+    Weights stay on the CPU: an update on IDEEP would mix up its own order of their numbers.
+    """
+    operators = []
+    there, gone = set(), set()  # blobs that IDEEP has, and those of them that the CPU has not
+
+    def fetch(names):
+        for name in gone.intersection(names):
+            operators.append(copy("CopyIDEEPToCPU", name + "_ideep", name))
+            gone.remove(name)
+
+    for op in net.Proto().op:
+        if op.type not in types:
+            fetch(op.input)
+            there.difference_update(op.output)
+            gone.difference_update(op.output)
+        else:
+            for name in set(op.input) - there:
+                operators.append(copy("CopyCPUToIDEEP", name, name + "_ideep"))
+            there.update(op.input, op.output)
+            gone.update(op.output)
+            op.device_option.CopyFrom(IDEEP)
+            for names in (op.input, op.output):
+                names[:] = [name + "_ideep" for name in names]
+            if op.type == "Conv":  # or it keeps the first weights that it sees
+                op.arg.add(name="training_mode", i=1)
+        operators.append(op)
+    del net.Proto().op[:]
+    net.Proto().op.extend(operators)
+
+
 def symbol(settings, hp):
     """The network, without an activation on its last layer.
 
@@ -70,16 +104,6 @@ def symbol(settings, hp):
         "use_cudnn": settings["engine"] == "CUDNN",
         "cudnn_exhaustive_search": settings["cudnn_exhaustive_search"],
     }
-
-    def max_pool(model, blob_in, blob_out):
-        if settings["pool_device"] == "CUDA":
-            brew.max_pool(model, blob_in, blob_out, kernel=2, stride=2)
-            return
-        # The CPU's own operator gives the gradient of a tie to every maximum, IDEEP's to one.
-        x, y = blob_in + "_ideep", blob_out + "_ideep"
-        model.net.Proto().op.append(copy("CopyCPUToIDEEP", blob_in, x))
-        brew.max_pool(model, x, y, kernel=2, stride=2, device_option=IDEEP)
-        model.net.Proto().op.append(copy("CopyIDEEPToCPU", y, blob_out))
 
     def dropout(model, blob_in, blob_out, rate, layer):
         # Each operator has a generator of its own, which needs a seed of its own.
@@ -95,20 +119,21 @@ def symbol(settings, hp):
             brew.conv(model, "x", "conv1", 3, 50, 3, pad=1, no_gradient_to_input=1)
             brew.relu(model, "conv1", "conv1")  # in place  (N, 50, 32, 32)
             brew.conv(model, "conv1", "conv2", 50, 50, 3, pad=1)
-            max_pool(model, "conv2", "pool1")  # (N, 50, 16, 16)
+            brew.max_pool(model, "conv2", "pool1", kernel=2, stride=2)  # (N, 50, 16, 16)
             # After the pool: a quarter of the work. Not in place: the pool's gradient reads pool1.
             brew.relu(model, "pool1", "relu1")
             dropout(model, "relu1", "drop1", hp.dropout[0], 0)
             brew.conv(model, "drop1", "conv3", 50, 100, 3, pad=1)  # (N, 100, 16, 16)
             brew.relu(model, "conv3", "conv3")
             brew.conv(model, "conv3", "conv4", 100, 100, 3, pad=1)
-            max_pool(model, "conv4", "pool2")  # (N, 100, 8, 8)
+            brew.max_pool(model, "conv4", "pool2", kernel=2, stride=2)  # (N, 100, 8, 8)
             brew.relu(model, "pool2", "relu2")
             dropout(model, "relu2", "drop2", hp.dropout[1], 1)
             brew.fc(model, "drop2", "dense1", 6400, 512)  # flattens C, H, W; (N, 512)
             brew.relu(model, "dense1", "dense1")
             dropout(model, "dense1", "drop3", hp.dropout[2], 2)
             brew.fc(model, "drop3", "dense2", 512, 10)  # (N, 10), no softmax: the loss applies it
+        on_ideep(model.net, settings["ideep"].split())
         models.append(model)
     return models
 
@@ -124,7 +149,7 @@ def reset(name):
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     train_model, predict_model = network
-    device = train_model.net.Proto().op[0].device_option
+    device = train_model.net.Proto().op[-1].device_option
     with core.DeviceScope(device):
         train_model.net.SoftmaxWithLoss(["dense2", "y"], ["softmax", "loss"])  # mean of the batch
         train_model.AddGradientOperators(["loss"])

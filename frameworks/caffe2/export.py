@@ -10,6 +10,8 @@ from caffe2.python import workspace
 from caffe2.python.onnx import frontend
 from caffe2.python.predictor import mobile_exporter
 
+FOR_TRAINING = ("no_gradient_to_input", "training_mode")
+
 
 def plain_net(net):
     """The net with all of its operators on the CPU, without copies to IDEEP and back."""
@@ -26,7 +28,7 @@ def plain_net(net):
         kept.ClearField("device_option")
         del kept.input[:], kept.arg[:]
         kept.input.extend(inputs)
-        kept.arg.extend(arg for arg in operator.arg if arg.name != "no_gradient_to_input")
+        kept.arg.extend(arg for arg in operator.arg if arg.name not in FOR_TRAINING)
     plain.external_output.append(plain.op[-1].output[0])
     return plain
 

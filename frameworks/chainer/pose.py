@@ -15,7 +15,7 @@ import chainer.links as L
 import numpy as np
 
 from frameworks.chainer import cnn
-from frameworks.chainer.cnn import configure, predict, train, wait, weights
+from frameworks.chainer.cnn import configure, dropout, predict, train, wait, weights
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
@@ -56,9 +56,9 @@ class AlexNet(chainer.Chain):
         x = F.relu(self.conv5(x))
         x = F.max_pooling_2d(x, 3, stride=2, cover_all=False)  # (N, 64, 5, 5)
         x = F.relu(self.dense1(x))  # (N, 1024); Linear flattens to 1600 first, in the order C, H, W
-        x = F.dropout(x, drop1)
+        x = dropout(x, drop1)
         x = F.relu(self.dense2(x))  # (N, 1024)
-        x = F.dropout(x, drop2)
+        x = dropout(x, drop2)
         return F.reshape(self.dense3(x), (-1, 14, 2))
 
 

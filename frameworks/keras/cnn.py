@@ -1,7 +1,7 @@
 """The CNN in Keras 3, on whichever backend KERAS_BACKEND names: tensorflow, jax or torch.
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches. ``configure``
-    alone names backends, because threads and precision are theirs.
+    and ``load`` alone name backends: threads, precision and memory formats are theirs.
 Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch, where Keras transposes
     the images before and after each layer; NHWC on a CPU, too, where TensorFlow lacks oneDNN.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
@@ -48,7 +48,9 @@ def configure(lane, threads, seed):
         import jax
 
         os.environ.setdefault("NPROC", str(threads))  # these two are read once, by the first device
-        os.environ.setdefault("XLA_FLAGS", "" if best else "--xla_gpu_autotune_level=0")
+        # XLA's newer convolutions on a CPU are slower than its older ones, in training twice.
+        flag = "cpu_experimental_ynn_fusion_type=-individual_convolution"
+        os.environ.setdefault("XLA_FLAGS", "--xla_" + (flag if best else "gpu_autotune_level=0"))
         gpu = jax.default_backend() == "gpu"
         jax.config.update("jax_default_matmul_precision", "highest")
         switches = {
@@ -56,6 +58,7 @@ def configure(lane, threads, seed):
             "threads": int(os.environ["NPROC"]),
             "tf32": jax.config.jax_default_matmul_precision != "highest",
             "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
+            "ynn_convolution": "-individual_convolution" not in os.environ["XLA_FLAGS"],
         }
     else:
         import torch
@@ -70,10 +73,12 @@ def configure(lane, threads, seed):
         )
         switches = {
             "backend_version": torch.__version__,
+            "memory_format": "channels_last" if best else "contiguous",
             "threads": torch.get_num_threads(),
             "tf32": "tf32" in precisions,
             "autotune": torch.backends.cudnn.benchmark,
         }
+    of_gpu, of_cpu = ["tf32", "autotune"], ["ynn_convolution"] if backend == "jax" else []
     keras.utils.set_random_seed(seed)
     keras.config.set_image_data_format("channels_last" if channels_last else "channels_first")
     return {
@@ -84,7 +89,7 @@ def configure(lane, threads, seed):
         "backend": backend,
         **switches,
         "jit": keras.Sequential().jit_compile,  # what "auto" means for this backend and device
-        "not_in_force": [] if gpu else ["tf32", "autotune"],
+        "not_in_force": of_cpu if gpu else of_gpu,
     }
 
 
@@ -92,6 +97,10 @@ def load(images, labels, settings):
     """Float32 images in the settings' layout, and int64 class numbers (n,) as they are."""
     if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would transpose the images, too
         images = np.ascontiguousarray(images.transpose(0, 2, 3, 1))  # (n, 32, 32, 3)
+    if settings.get("memory_format") == "channels_last":  # PyTorch's layers keep their input's
+        import torch
+
+        images = torch.from_numpy(images).to(memory_format=torch.channels_last)
     return images, labels
 
 

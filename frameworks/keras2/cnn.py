@@ -38,7 +38,7 @@ def configure(lane, threads, seed):
         "not_in_force": [],
     }
     if K.backend() == "theano":
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ[name] = str(threads)  # read when the first compiled function is loaded
         settings["backend_version"] = theano.__version__
         settings["optimizer"] = "fast_run"

@@ -2,7 +2,7 @@
 
 Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; a whole graph is built first,
     with placeholders for its inputs, and then run by a ``Session``.
-Layout: NCHW on a GPU; NHWC on a CPU in both lanes, because it has no NCHW convolution there.
+Layout: NCHW; NHWC on a CPU in the best lane, and without MKL-DNN, which alone has NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 that
     position is the fraction to drop. ``rate=`` is the fraction to drop in both.
@@ -12,6 +12,7 @@ import os
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.pywrap_tensorflow import IsMklEnabled  # it has no public name
 
 LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to TensorFlow's (y, x, in, out)
@@ -26,14 +27,16 @@ def configure(lane, threads, seed):
     # ``ConfigProto`` says; so do these variables, which are read once.
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(threads))
     os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")  # the layers are a chain
+    mkl_dnn = IsMklEnabled() and os.environ.get("TF_DISABLE_MKL") != "1"  # read by the import
     return {
         "device": "cuda" if gpus else "cpu",
-        "layout": "NCHW" if gpus else "NHWC",
+        "layout": "NCHW" if gpus or mkl_dnn and not best else "NHWC",
         "precision": "float32",
         "threads": int(os.environ["TF_NUM_INTRAOP_THREADS"]),
         "threads_between_operations": int(os.environ["TF_NUM_INTEROP_THREADS"]),
         "seed": seed,
         "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
+        "mkl_dnn": mkl_dnn,
         "graph": True,
         "jit": bool(best and gpus),  # XLA; a CPU also needs it in TF_XLA_FLAGS
         "not_in_force": [] if gpus else ["autotune"],
@@ -95,7 +98,10 @@ def symbol(settings, hp):
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     image = {"NCHW": (3, 32, 32), "NHWC": (32, 32, 3)}[settings["layout"]]
-    config = tf.ConfigProto()
+    config = tf.ConfigProto(
+        intra_op_parallelism_threads=settings["threads"],
+        inter_op_parallelism_threads=settings["threads_between_operations"],
+    )
     config.gpu_options.allow_growth = True  # not all of its memory at once
     if settings["jit"]:
         config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1

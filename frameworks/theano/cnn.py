@@ -22,7 +22,7 @@ from theano.tensor.nnet import categorical_crossentropy, conv2d, softmax
 def configure(lane, threads, seed):
     """Set Theano's flags; return those in force. What it reads on import is in THEANO_FLAGS."""
     best = lane == "best"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)  # read when the first compiled function is loaded
     pygpu = gpuarray.pygpu  # libgpuarray's; None where that is not installed
     if pygpu and not gpuarray.pygpu_activated and pygpu.gpuarray.count_devices("cuda", 0):

@@ -64,7 +64,7 @@ def test_what_a_row_is_about_is_told_from_what_stands_around_it(key, concept, ow
 @pytest.mark.parametrize(
     "concept, said",
     [
-        ("dropout1", {"pytorch": "nn.Dropout(drop1)", "chainer": "F.dropout(x, drop1)"}),
+        ("dropout1", {"pytorch": "nn.Dropout(drop1)", "chainer": "dropout(x, drop1)"}),
         ("optimiser", {"caffe2": "nesterov=False", "cntk": "unit_gain=False"}),
         ("backward", {"pytorch": "step_loss.backward()", "keras": "train_on_batch(x, y)"}),
         ("train-off", {"pytorch": "network.eval()", "theano": "predict_step("}),

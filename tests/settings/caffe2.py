@@ -24,19 +24,22 @@ def in_force(module, settings, model):
         "precision": precision,
         "threads": threads,
         "engine": engine,
-        "pool_device": _pool_device(operators),
+        "ideep": " ".join(sorted(_on_ideep(operators))),
         "cudnn_exhaustive_search": _exhaustive_search(convolutions),
         "net_type": net_type,
     }
 
 
-def _pool_device(operators):
-    """Where the pools ran, forward and backward: what they wrote is that device's own."""
-    pools = [operator for operator in operators if operator.type.startswith("MaxPool")]
-    (kind,) = {operator.device_option.device_type for operator in pools}
-    written = [workspace.C.Workspace.current.blobs[pool.output[0]] for pool in pools]
-    (plain,) = {blob.is_tensor() for blob in written}
-    return "IDEEP" if kind == caffe2_pb2.IDEEP and not plain else "CUDA"
+def _on_ideep(operators):
+    """The types whose operators all ran on IDEEP: what they wrote is that device's own."""
+    written = workspace.C.Workspace.current.blobs
+    there, elsewhere = set(), set()
+    for operator in operators:
+        kind = operator.type.replace("Gradient", "")
+        moved = operator.device_option.device_type == caffe2_pb2.IDEEP
+        own = moved and not written[operator.output[0]].is_tensor()
+        (there if own else elsewhere).add(kind)
+    return there - elsewhere - {"CopyCPUToIDEEP", "CopyIDEEPToCPU"}
 
 
 def _exhaustive_search(convolutions):

@@ -11,8 +11,8 @@ from tests.settings.effects import busy_threads, threads_called
 
 def in_force(module, settings, model):
     backend = keras.backend.backend()
-    shape = (64, 3, 32, 32) if settings["layout"] == "NCHW" else (64, 32, 32, 3)
-    images, labels = np.zeros(shape, np.float32), np.zeros(64, np.int64)
+    images, labels = np.zeros((64, 3, 32, 32), np.float32), np.zeros(64, np.int64)
+    images, labels = module.load(images, labels, settings)
     (precision,) = {variable.dtype for variable in model.trainable_variables}
     found = {
         "precision": precision,
@@ -47,8 +47,17 @@ def jax(model, images):
         "backend_version": jax.__version__,
         "tf32": jax.config.jax_default_matmul_precision != "highest",
         "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
+        "ynn_convolution": _ynn_convolution(images),
         "jit": compiled._cache_size() > 0,
     }
+
+
+def _ynn_convolution(images):
+    """Whether XLA has put a convolution into a fusion of that kind."""
+    import jax
+
+    forward = jax.jit(keras.layers.Conv2D(50, 3))
+    return "ynn_fusion" in forward.lower(images).compile().as_text()
 
 
 def torch(model, images):
@@ -58,7 +67,15 @@ def torch(model, images):
 
     return {
         "backend_version": torch.__version__,
+        "memory_format": _memory_format(model.layers[0](images)),
         "tf32": pytorch.tf32(model.trainable_variables[0].value.device),
         "autotune": torch.backends.cudnn.benchmark,
         "jit": pytorch.jit(),
     }
+
+
+def _memory_format(x):
+    """In which order a tensor's numbers lie in memory."""
+    import torch
+
+    return "channels_last" if x.is_contiguous(memory_format=torch.channels_last) else "contiguous"

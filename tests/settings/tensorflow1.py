@@ -19,9 +19,19 @@ def in_force(module, settings, model):
         "threads": busy_threads(lambda: session.run(update, batch)),
         "threads_between_operations": busy_threads(independent_operations()),
         "autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] == "1",
+        "mkl_dnn": any(
+            operation.startswith("_Mkl") for operation in operations(session, update, batch)
+        ),
         "graph": session.graph.finalized,
         "jit": jit == tf.OptimizerOptions.ON_1,
     }
+
+
+def operations(session, fetches, batch):
+    """The types of the operations that a run of a session consists of, after all rewriting."""
+    options, told = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
+    session.run(fetches, batch, options, told)
+    return {node.op for graph in told.partition_graphs for node in graph.node}
 
 
 def independent_operations():

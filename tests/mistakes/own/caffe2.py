@@ -51,16 +51,21 @@ MISTAKES = [
         "gradient",
         ('["softmax", "loss"])', '["softmax", "loss"], scale=float(hp.batch_size))'),
     ),
-    changed(
-        "ties_shared_unsaid", "gradient", ('if settings["pool_device"] == "CUDA":', "if True:")
-    ),
+    changed("ties_shared_unsaid", "gradient", ('if best else "MaxPool"', 'if best else ""')),
     changed(
         "relu_forgotten", "forward", ('            brew.relu(model, "dense1", "dense1")\n', "")
     ),
     changed(
         "pool_by_average",
         "forward",
-        ("brew.max_pool(model, x, y,", "brew.average_pool(model, x, y,"),
+        ('brew.max_pool(model, "conv2"', 'brew.average_pool(model, "conv2"'),
+    ),
+    changed(
+        "first_weights_kept",
+        "gradient",
+        ('"Conv MaxPool Relu" if best else "MaxPool"', '"Conv MaxPool Relu"'),
+        ('                op.arg.add(name="training_mode", i=1)', "                pass"),
+        raises=True,
     ),
     changed(
         "weights_not_fed",

@@ -83,6 +83,12 @@ MISTAKES = [
         ),
     ),
     changed(
+        "ideeps_dropout",
+        "dropout",
+        ("ideep = best and not gpu and", "ideep = not gpu and"),
+        ("F.dropout(x, rate, mask=mask)", "F.dropout(x, rate)"),
+    ),
+    changed(
         "float64_in_disguise",
         "trajectory",
         ('".weight"].copy())', '".weight"].astype(np.float64))'),
