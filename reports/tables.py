@@ -6,11 +6,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import frameworks
+from common.bench import compare
 from common.given.models import ALL, MODELS
 from common.host.files import ROOT
 from common.host.modules import has
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
+from frameworks.levers import LEVERS
 from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"
@@ -370,6 +372,39 @@ def compared(bench):
     return Table(title, note, columns, rows)
 
 
+def pulled(used, machine):
+    """What each lever gave, in the benches of one machine; those that lane best has, and others."""
+    rows, when = [], set()
+    for bench in used.benches:
+        if bench.machine != machine:
+            continue
+        for key, one in bench.result["contenders"].items():
+            name, _, lever = key.partition(":best+")
+            known = LEVERS.get(name, {}).get(lever)
+            if known is None or bench.result["baseline"] != name + ":best":
+                continue
+            ratio, (low, high) = one["ratio"], one["interval"]
+            if known.kept:  # the lever takes it away
+                ratio, low, high = 1 / ratio, 1 / high, 1 / low
+            rows.append(
+                [
+                    (name, bench.path),
+                    known.says,
+                    "%.3f (%.3f–%.3f)" % (ratio, low, high),
+                    compare.verdict((low, high)),
+                    "yes" if known.kept else "no",
+                ]
+            )
+            when.add(bench.result["made"][:10])
+    note = (
+        "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
+        "`tox run -e bench -- NAME --levers`. They stand in "
+        "frameworks/levers.py."
+    ).format(", ".join(sorted(when)))
+    columns = ["environment", "lever", "ratio of speed (95%) ", "", "in lane best"]
+    return Table("What was tried: %s" % machine, note, columns, rows)
+
+
 def files():
     """Which files of its own each environment reads and writes, and where that is done."""
     rows = []
@@ -467,9 +502,13 @@ def _as_certified(file):
 
 def measured(used, machine):
     """What was measured on one machine: the benches, and a table of results for each model."""
-    benches = [compared(one) for one in used.benches if one.machine == machine]
+    benches = [
+        compared(one)
+        for one in used.benches
+        if one.machine == machine and not any("+" in key for key in one.result["contenders"])
+    ]
     tables = [results(used.runs, machine, model) for model in ALL.values()]
-    return benches + [one for one in tables if one.rows]
+    return [one for one in [*benches, pulled(used, machine), *tables] if one.rows]
 
 
 def every(used):

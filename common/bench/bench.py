@@ -9,6 +9,7 @@ import argparse
 import fcntl
 import hashlib
 import os
+import re
 import secrets
 import socket
 import time
@@ -28,6 +29,7 @@ from common.host.errors import InputError
 from common.host.files import ROOT, cache_folder, check_writable
 from common.proof import contract
 from common.run import results
+from frameworks.levers import LEVERS
 
 SCHEMA_VERSION = 1
 LEAST_ROUNDS = 10  # fewer show no spread
@@ -42,7 +44,7 @@ def parse(arguments):
     parser = commands.OneLineParser(prog="python -m common.bench", description=__doc__)
     number, cores = commands.whole_number, machine.usable_cores()
     parser.add_argument(
-        "contenders", nargs="*", metavar="NAME[:LANE[@BATCH]]", help="both lanes if none"
+        "contenders", nargs="*", metavar="NAME[:LANE[+LEVER][@BATCH]]", help="both lanes if none"
     )
     parser.add_argument("--baseline", metavar="CONTENDER", help="by default the first one")
     parser.add_argument(
@@ -51,6 +53,11 @@ def parse(arguments):
         nargs="+",
         metavar="N",
         help="each contender with each of these: what a step costs, and what an image",
+    )
+    parser.add_argument(
+        "--levers",
+        action="store_true",
+        help="each framework's best lane, and beside it each lever that is known for it",
     )
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
@@ -83,6 +90,10 @@ def parse(arguments):
         options.contenders = [
             "%s@%d" % (text, size) for text in options.contenders for size in options.batch_sizes
         ]
+    if options.levers:
+        if options.model != "cnn":
+            raise InputError("levers are known of the cnn alone")
+        options.contenders = [one for name in options.contenders for one in with_levers(name)]
     contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     if len(options.contenders) < 2:
@@ -113,6 +124,7 @@ def lanes(text, model):
     @BATCH, if it is there, stays, unless it is the model's own.
     """
     whole, (text, at, size) = text, text.partition("@")
+    text, plus, lever = text.partition("+")
     name, _, lane = text.partition(":")
     if at:
         try:
@@ -126,7 +138,18 @@ def lanes(text, model):
     packages = " ".join(frameworks.missing(framework.system))
     if packages:
         raise InputError("%s: get what pip cannot bring with: apt install %s" % (name, packages))
-    return ["%s:%s%s%s" % (name, one, at, size) for one in ([lane] if lane else contract.LANES)]
+    if plus:
+        if not lane or model != "cnn":
+            raise InputError("%s: a lever is pulled in one lane of the cnn" % whole)
+        modules.find_lever(name, lever)
+    behind = "%s%s%s%s" % (plus, lever, at, size)
+    return ["%s:%s%s" % (name, one, behind) for one in ([lane] if lane else contract.LANES)]
+
+
+def with_levers(name):
+    """A framework's best lane, plain and with each lever; InputError for anything but its name."""
+    modules.find(name)
+    return [name + ":best"] + ["%s:best+%s" % (name, lever) for lever in LEVERS.get(name, {})]
 
 
 def result_path(options, facts):
@@ -134,8 +157,10 @@ def result_path(options, facts):
 
     One that was compared with an earlier one takes no file's place.
     """
-    names = [key.replace(":", "-").replace("@", "-") for key in options.contenders]
-    if len(names) > 4:
+    names = [re.sub("[:+@]", "-", key) for key in options.contenders]
+    if options.levers:
+        names = ["levers"] + [key[: -len(":best")] for key in names if key.endswith(":best")]
+    elif len(names) > 4:
         digest = hashlib.sha256(" ".join(options.contenders).encode()).hexdigest()
         names = ["%d-contenders-%s" % (len(names), digest[:6])]
     threads = ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
@@ -296,7 +321,7 @@ def result(options, records, facts):
     matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
-        name, lane = key.split("@")[0].split(":")
+        name, lane = key.split("@")[0].split("+")[0].split(":")
         per_second = 1 / float(np.median(np.concatenate(records.per_image(key))))
         value, interval = records.compared(compare.ratio, key)
         contenders[key] = OrderedDict(

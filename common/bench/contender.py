@@ -28,6 +28,7 @@ def parse(arguments):
     parser.add_argument("name")
     parser.add_argument("--model", required=True)
     parser.add_argument("--lane", required=True)
+    parser.add_argument("--lever", default="")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--port", type=int, required=True)
@@ -40,10 +41,12 @@ class Contender:
     def __init__(self, options):
         description = models.find(options.model)
         machine.limit_threads(options.threads)
-        self.module = modules.load(options.name, options.model)
+        self.module = modules.load(options.name, options.model, options.lever)
         settings = self.module.configure(options.lane, options.threads, 0)
         asked = time.perf_counter()
-        proof = certificate.obtain(description, options.name, self.module, options.lane, settings)
+        proof = certificate.obtain(
+            description, options.name, self.module, options.lane, settings, options.lever
+        )
         if not proof["passed"]:
             raise InputError("%s, lane %s, is not proven" % (options.name, options.lane))
         hp = description.hp
@@ -115,8 +118,10 @@ def serve(options, lines):
 def command(arguments):
     """Exit code 0 when the bench has ended, or has been told why it cannot go on."""
     options = parse(arguments)
-    if options.lane == "best":
-        machine.restart_with(machine.KEEP_FREED_MEMORY, "common.bench.contender", arguments)
+    environ = dict(machine.KEEP_FREED_MEMORY) if options.lane == "best" else {}
+    if options.lever:
+        environ.update(modules.find_lever(options.name, options.lever).environ)
+    machine.restart_with(environ, "common.bench.contender", arguments)
     with socket.create_connection(("127.0.0.1", options.port)) as connection:
         with connection.makefile("rw") as lines:
             serve(options, lines)

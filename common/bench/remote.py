@@ -22,9 +22,11 @@ PATIENCE = 5  # seconds in which all must have ended before they are killed
 def start(key, options):
     """The command that starts a contender in its environment."""
     key, _, size = key.partition("@")
+    key, _, lever = key.partition("+")
     name, lane = key.split(":")
     command = environments.inside(name, "-m", "common.bench.contender")
     command += [name, "--lane", lane, "--model", options.model, "--threads", str(options.threads)]
+    command += ["--lever", lever] if lever else []
     return command + (["--batch-size", size] if size else [])
 
 

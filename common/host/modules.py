@@ -1,13 +1,14 @@
 """The frameworks' modules: found by name, and imported."""
 
 import hashlib
-import importlib
+import importlib.util
 import os
 import sys
 
 import frameworks
 from common.host.errors import InputError
-from common.host.files import ROOT
+from common.host.files import ROOT, atomic_write, cache_folder
+from frameworks.levers import LEVERS
 
 
 def find(name, model="cnn"):
@@ -30,23 +31,64 @@ def has(name, model):
     return os.path.isfile(os.path.join(ROOT, path))
 
 
-def load(name, model="cnn"):
-    """Import and return the module with the six steps of ``name`` for ``model``."""
+def find_lever(name, lever):
+    """A framework's ``levers.Lever`` of this name; InputError lists the known ones."""
+    known = LEVERS.get(name, {})
+    if lever not in known:
+        told = ", ".join(known) or "none"
+        raise InputError("%s has no lever %r; known: %s" % (name, lever, told))
+    return known[lever]
+
+
+def load(name, model="cnn", lever=""):
+    """Import and return the module with the six steps of ``name`` for ``model``.
+
+    lever: one that is pulled, if any; of the CNN alone.
+    """
     framework = find(name, model)
+    environ, changes = dict(framework.environ), ()
+    if lever:
+        pulled = find_lever(name, lever)
+        environ.update(pulled.environ)
+        changes = pulled.changes
     module = frameworks.path(framework, model)[: -len(".py")].replace("/", ".")
-    if any(os.environ.get(name) != value for name, value in framework.environ.items()):
+    if any(os.environ.get(name) != value for name, value in environ.items()):
         # Read when the module is imported, so one imported for another framework will not do.
-        os.environ.update(framework.environ)
+        os.environ.update(environ)
         for known in list(sys.modules):
             if known.startswith("frameworks.%s." % framework.folder):
                 del sys.modules[known]
     try:
-        return importlib.import_module(module)
+        module = importlib.import_module(module)
     except ImportError as error:
         raise InputError(
             "%s cannot be imported here (%s); run it with: tox run -e %s"
             % (framework.title, error, name)
         )
+    folder = os.path.join(cache_folder(), "levers", name, lever)
+    return changed(module, changes, folder, lever) if changes else module
+
+
+def changed(module, changes, folder, name):
+    """A copy of a module in ``folder/NAME.py``, with each (old, new) text put in its place.
+
+    ValueError where the module does not have an old text once. It has a file of its own because
+    TensorFlow's AutoGraph reads a function's source by the file's name.
+    """
+    with open(module.__file__) as file:
+        source = file.read()
+    for old, new in changes:
+        if source.count(old) != 1:
+            told = (old, source.count(old), module.__file__)
+            raise ValueError("%r stands %d times in %s, not once" % told)
+        source = source.replace(old, new)
+    path = os.path.join(str(folder), name + ".py")
+    with atomic_write(path) as file:
+        file.write(source.encode())
+    spec = importlib.util.spec_from_file_location("changed_" + name, path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def source_sha256(module):

@@ -17,10 +17,11 @@ from common.proof.rungs import SEED, Certifier
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
 
-def identity(model, name, module, lane, settings):
+def identity(model, name, module, lane, settings, lever=""):
     """A sha256 of all that a certificate rests on: sources, versions, settings, the machine.
 
-    A certificate is valid for a run whose identity is the same, whatever the run's seed.
+    A certificate is valid for a run whose identity is the same, whatever the run's seed. lever: the
+    name of one that is pulled, whose environment variables the process has.
     """
     digest = hashlib.sha256()
     own = os.path.dirname(os.path.relpath(module.__file__, ROOT))
@@ -31,15 +32,16 @@ def identity(model, name, module, lane, settings):
     facts = machine.facts()
     switches = {key: value for key, value in settings.items() if key != "seed"}
     versions = machine.versions(modules.find(name).package)
-    rests_on = [model.name, name, lane, versions, switches, facts["cpu"], facts["gpus"]]
+    rests_on = [model.name, name, lane, lever, versions, switches, facts["cpu"], facts["gpus"]]
     digest.update(json.dumps(rests_on, sort_keys=True).encode())
     return digest.hexdigest()
 
 
-def make(model, name, module, lane, threads):
+def make(model, name, module, lane, threads, lever=""):
     """Climb the rungs, tell each as it falls, and keep what came of it: a dict of JSON values."""
     settings = module.configure(lane, threads, SEED)
-    known_as = identity(model, name, module, lane, settings)  # of the sources before the climb
+    # Of the sources before the climb.
+    known_as = identity(model, name, module, lane, settings, lever)
     kept = Kept(model, threads)
     certifier = Certifier(model, threads, kept)
     with progress.told(certifier.rungs) as report:
@@ -65,18 +67,19 @@ def _kept(model, name, lane, known_as):
     return certificate if certificate.get("identity") == known_as else None
 
 
-def obtain(model, name, module, lane, settings):
+def obtain(model, name, module, lane, settings, lever=""):
     """A certificate that is valid for a run: one kept that passed, or a new one.
 
     A new one is made in a process of its own, so that the memory and the caches that proving takes
     are not counted as the run's. InputError if that process breaks down.
     """
-    known_as = identity(model, name, module, lane, settings)
+    known_as = identity(model, name, module, lane, settings, lever)
     certificate = _kept(model, name, lane, known_as)
     if certificate is None or not certificate["passed"]:
         print("proving    once; the certificate is kept for later runs", flush=True)
         command = [sys.executable, "-m", "common.proof", name]
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
+        command += ["--lever", lever] if lever else []
         code = commands.call(command)
         certificate = _kept(model, name, lane, known_as)
         if code not in (0, FAILED) or certificate is None:
@@ -91,10 +94,11 @@ def command(arguments):
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--lane", choices=contract.LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
+    parser.add_argument("--lever", default="", help="one of frameworks/levers.py; of the CNN")
     options = parser.parse_args(arguments)
     model = models.find(options.model)
     modules.find(options.name, model.name)
     machine.limit_threads(options.threads)
-    module = modules.load(options.name, model.name)
-    certificate = make(model, options.name, module, options.lane, options.threads)
+    module = modules.load(options.name, model.name, options.lever)
+    certificate = make(model, options.name, module, options.lane, options.threads, options.lever)
     return 0 if certificate["passed"] else FAILED

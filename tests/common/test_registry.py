@@ -12,6 +12,7 @@ import frameworks
 from common.host import modules
 from common.host.errors import InputError
 from common.host.files import ROOT
+from frameworks.levers import LEVERS
 
 FRAMEWORKS = list(frameworks.FRAMEWORKS.values())
 
@@ -135,3 +136,12 @@ def test_readme_lists_every_framework_s_own_files():
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
 def test_own_files_are_read_and_written_where_they_are_named(framework):
     assert modules.has(framework.name, "native") == bool(framework.endings)
+
+
+@pytest.mark.parametrize("name", list(LEVERS))
+def test_a_lever_finds_what_it_changes(name):
+    with open(os.path.join(ROOT, frameworks.path(modules.find(name)))) as file:
+        source = file.read()
+    for lever in LEVERS[name].values():
+        assert lever.changes or lever.environ
+        assert all(source.count(old) == 1 and old != new for old, new in lever.changes), lever.says

@@ -1,8 +1,8 @@
 """What a planted mistake is, and how a module is changed to make it."""
 
-import importlib.util
-import os
 from collections import namedtuple
+
+from common.host import modules
 
 Mistake = namedtuple("Mistake", "name rung make only model raises")
 Mistake.__doc__ = """A known mistake.
@@ -23,23 +23,7 @@ def changed(name, rung, *changes, only=None, model="cnn", raises=False):
     """
 
     def make(module, folder):
-        with open(module.__file__) as file:
-            source = file.read()
-        for old, new in changes:
-            if source.count(old) != 1:
-                raise ValueError(
-                    "%s: %r stands %d times in %s, not once"
-                    % (name, old, source.count(old), module.__file__)
-                )
-            source = source.replace(old, new)
-        # A file of its own: TensorFlow's AutoGraph reads a function's source by the file's name.
-        path = os.path.join(str(folder), name + ".py")
-        with open(path, "w") as file:
-            file.write(source)
-        spec = importlib.util.spec_from_file_location("mistaken_" + name, path)
-        wrong = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(wrong)
-        return wrong
+        return modules.changed(module, changes, folder, name)
 
     make.changes = changes  # the page shows them
     return Mistake(name, rung, make, only, model, raises)
