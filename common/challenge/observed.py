@@ -6,7 +6,7 @@ Each is named where what it gives is what was answered; nothing has to be traine
 import numpy as np
 
 from common.challenge import script
-from common.challenge.diagnosis import CAUSE, UNKNOWN, Finding
+from common.challenge.diagnosis import CAUSE, Finding
 from common.given import models
 from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS, shared
@@ -22,10 +22,10 @@ def findings(asked, arrays, answers, description, judged, before):
     """``Finding`` of each rung that failed, of those that are read so.
 
     judged: the examiner's verdict. before: what was found by simulation, of which masks and losses
-    would show the effect, and an unknown network other losses.
+    would show the effect; other scores, of which any loss would.
     """
     found, readers = [], {"data": _order, "accuracy": _figure}
-    if (UNKNOWN, "scores") not in [(one.kind, one.stage) for one in before]:
+    if "scores" not in [one.stage for one in before]:
         readers.update(gradient=_clipped)
     if not before:
         readers.update(dropout=_dropout, trajectory=_losses)

@@ -15,9 +15,19 @@ import chainer.links as L
 import numpy as np
 
 from frameworks.chainer import cnn
-from frameworks.chainer.cnn import configure, dropout, predict, train, wait, weights
+from frameworks.chainer.cnn import dropout, predict, train, wait, weights
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As the CNN's, but without iDeep, which ends the process where images are so large."""
+    settings = cnn.configure(lane, threads, seed)
+    if settings["ideep"] == "auto":
+        chainer.global_config.use_ideep = settings["ideep"] = "never"
+        chainer.get_device("@numpy").use()
+        settings["chainer_device"] = "@numpy"
+    return settings
 
 
 def load(images, targets, settings):
