@@ -120,7 +120,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             first_losses=port.losses(used),
             challenge=offered,
             challenge_size=size,
-            benches=[tables.compared(one) for one in used.benches],
+            benches=[one for name in tables.machines(used) for one in tables.benched(used, name)],
             metrics=comparison.METRICS,
             models=models,
             machines=[machine(used, name) for name in tables.machines(used)],

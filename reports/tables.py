@@ -372,12 +372,10 @@ def compared(bench):
     return Table(title, note, columns, rows)
 
 
-def pulled(used, machine):
-    """What each lever gave, in the benches of one machine; those that lane best has, and others."""
+def pulled(benches, machine):
+    """What each lever gave: those that lane best has, and others that were tried."""
     rows, when = [], set()
-    for bench in used.benches:
-        if bench.machine != machine:
-            continue
+    for bench in benches:
         for key, one in bench.result["contenders"].items():
             name, _, lever = key.partition(":best+")
             known = LEVERS.get(name, {}).get(lever)
@@ -502,13 +500,16 @@ def _as_certified(file):
 
 def measured(used, machine):
     """What was measured on one machine: the benches, and a table of results for each model."""
-    benches = [
-        compared(one)
-        for one in used.benches
-        if one.machine == machine and not any("+" in key for key in one.result["contenders"])
-    ]
     tables = [results(used.runs, machine, model) for model in ALL.values()]
-    return [one for one in [*benches, pulled(used, machine), *tables] if one.rows]
+    return benched(used, machine) + [one for one in tables if one.rows]
+
+
+def benched(used, machine):
+    """The benches of one machine: a table for each, but one for all that pulled levers."""
+    benches = [one for one in used.benches if one.machine == machine]
+    plain = [one for one in benches if not any("+" in key for key in one.result["contenders"])]
+    tried = pulled([one for one in benches if one not in plain], machine)
+    return [compared(one) for one in plain] + ([tried] if tried.rows else [])
 
 
 def every(used):

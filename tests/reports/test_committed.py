@@ -86,6 +86,26 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     assert "1.010 (0.990–1.030)" in markdown.page(used)
 
 
+def test_what_levers_gave_is_one_table(tmp_path):
+    """Each as with it against without it, whichever of the two lane best has."""
+    machine = tmp_path / "bench" / "machine"
+    machine.mkdir(parents=True)
+    found = bench_result()
+    one = found["contenders"].pop("numpy:same")
+    two = found["contenders"].pop("pytorch:best")
+    keys = ["mxnet:best", "mxnet:best+not_static", "mxnet:best+bulk"]
+    slower = dict(two, ratio=0.5, interval=[0.4, 0.8], verdict="slower")
+    found["contenders"] = dict(zip(keys, (one, slower, two)))
+    (machine / "levers.json").write_text(json.dumps(dict(found, baseline=keys[0])))
+    used, left_out = committed.read(tmp_path)
+    assert not left_out
+    (table,) = tables.measured(used, "machine")
+    assert [row[2:] for row in table.rows] == [
+        ["2.000 (1.250–2.500)", "faster", "yes"],
+        ["1.010 (0.990–1.030)", "no difference shown", "no"],
+    ]
+
+
 def bench_result():
     """What a bench of two contenders writes."""
     facts = dict(cpu="one", cores=2, physical_cores=2, memory_bytes=1, gpus=[], system="")
