@@ -116,10 +116,6 @@ LEVERS = {
         "cpu": _kept(
             "convolutions and ReLUs on IDEEP", ('"Conv MaxPool Relu" if best', '"MaxPool" if best')
         ),
-        "scheduled": _tried(
-            "operators that a scheduler hands out",
-            ('"net_type": "simple"', '"net_type": "async_scheduling"'),
-        ),
     },
     "chainer": {
         "ideep": _kept("iDeep", ("ideep = best and", "ideep = False and")),
