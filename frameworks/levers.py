@@ -91,9 +91,6 @@ LEVERS = {
         "contiguous": _kept(
             "channels-last images", ('"channels_last" if best else "contiguous"', '"contiguous"')
         ),
-        "compile": _tried(
-            "`jit_compile=True`", ('jit_compile=settings["jit"]', "jit_compile=True")
-        ),
     },
     "mxnet": {
         "not_static": _kept(
