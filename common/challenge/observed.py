@@ -87,7 +87,7 @@ def _dropout(asked, arrays, answers, description, judged):
         seen = masks.observe(before, after, {"one": 1, "all": 4}[asked["named"]["ties"]])
     except (KeyError, ValueError):
         return []
-    found = []
+    found, several = [], []
     for number, mask in sorted(_own_scales(seen).items()):
         values = mask[~np.isnan(mask)]
         kept = np.abs(values) > 1e-2
@@ -95,13 +95,14 @@ def _dropout(asked, arrays, answers, description, judged):
             found.append("dropout %d keeps nothing" % number)
             continue
         share = kept.mean()
-        says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
-        if says and share < 1:  # of a mask for many values too few were drawn to tell a fraction
+        if share < 1:
             alone = seen._replace(layers={number: mask}, rates={number: 1 - share})
-            says = next((one.detail for one in shared(alone) if not one.passed), says)
+            several += [one.detail for one in shared(alone) if not one.passed][:1]
+        says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
         found += [says] if says else []
     first = next(rung["detail"] for rung in judged["rungs"] if rung["rung"] == "dropout")
-    return found or ([first] if first else [])
+    # Of one mask for many values, too few were drawn to tell a fraction.
+    return several or found or ([first] if first else [])
 
 
 def _own_scales(seen):
