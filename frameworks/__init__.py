@@ -9,7 +9,8 @@ import shutil
 from collections import OrderedDict, namedtuple
 
 Framework = namedtuple(
-    "Framework", "name title folder variant package python system environ endings onnx gpu"
+    "Framework",
+    "name title folder variant package python system environ best_environ endings onnx gpu",
 )
 Framework.__doc__ = """What is known of a framework before it is imported.
 
@@ -21,6 +22,7 @@ package: the import name of the library, whose ``__version__`` is reported.
 python: the interpreter that it is run on, as ``tox.ini`` has it.
 system: what it needs beyond pip: Debian packages, each with the program or library it is for.
 environ: environment variables that must be set before it is imported.
+best_environ: those of lane best, that a process must be started with.
 endings: of the framework's own files of weights, which ``frameworks/FOLDER/native.py`` reads.
 onnx: whether ``frameworks/FOLDER/export.py`` writes its networks as ONNX.
 gpu: whether it is asked for by name on a machine with a GPU, and left out everywhere else.
@@ -53,14 +55,26 @@ def _framework(
     variant="",
     system=None,
     environ=None,
+    best_environ=None,
     gpu=False,
 ):
     folder = folder or name
-    system, environ = system or {}, environ or {}
+    system, environ, best_environ = system or {}, environ or {}, best_environ or {}
     endings = ENDINGS.get(folder, ())
     onnx = name in ONNX
     return name, Framework(
-        name, title, folder, variant, package, python, system, environ, endings, onnx, gpu
+        name,
+        title,
+        folder,
+        variant,
+        package,
+        python,
+        system,
+        environ,
+        best_environ,
+        endings,
+        onnx,
+        gpu,
     )
 
 
@@ -72,9 +86,21 @@ ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 # The first is read when Keras is imported. The second is TensorFlow's: errors, none of its notes.
 KERAS_TENSORFLOW = dict(ONEDNN, KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="2")
 
+# OpenBLAS's threads wait for the next product in a busy loop, where others want to work meanwhile:
+# 2^26 clock cycles by default, here 2^4.
+IDLE_BLAS_SLEEPS = {"OPENBLAS_THREAD_TIMEOUT": "4"}
+# Takes the place of GNU's OpenMP, with which MXNet was built; from pip's intel-openmp.
+INTEL_OPENMP = {"LD_PRELOAD": "libiomp5.so"}
+
 FRAMEWORKS = OrderedDict(
     [
-        _framework("numpy", "NumPy, from scratch", "numpy", environ={"ARRAY_MODULE": "numpy"}),
+        _framework(
+            "numpy",
+            "NumPy, from scratch",
+            "numpy",
+            environ={"ARRAY_MODULE": "numpy"},
+            best_environ=IDLE_BLAS_SLEEPS,
+        ),
         _framework(
             "cupy",
             "CuPy, from scratch",
@@ -143,9 +169,16 @@ FRAMEWORKS = OrderedDict(
             system=COMPILER,
             environ={"KERAS_BACKEND": "theano"},
         ),
-        _framework("mxnet", "MXNet, Gluon", "mxnet"),
+        _framework("mxnet", "MXNet, Gluon", "mxnet", best_environ=INTEL_OPENMP),
         _framework("mxnet-cuda", "MXNet, Gluon", "mxnet", folder="mxnet", gpu=True),
-        _framework("mxnet-module", "MXNet, Module", "mxnet", folder="mxnet", variant="_module"),
+        _framework(
+            "mxnet-module",
+            "MXNet, Module",
+            "mxnet",
+            folder="mxnet",
+            variant="_module",
+            best_environ=INTEL_OPENMP,
+        ),
         _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI),
         _framework("caffe2", "Caffe2", "torch", python="3.9"),
         _framework("chainer", "Chainer", "chainer", python="3.7"),

@@ -38,6 +38,11 @@ LEVERS = {
             "convolutions work on the whole batch at a time",
             ('"chunk_images": 4 if xp is np else 64', '"chunk_images": 64'),
         ),
+        "one_share": _kept(
+            "each thread takes a share of the images",
+            ('"shares": threads if lane == "best" and xp is np else 1', '"shares": 1'),
+        ),
+        "busy_blas": _kept("idle BLAS threads sleep", OPENBLAS_THREAD_TIMEOUT="26"),
     },
     "pytorch": {
         "freed": FREED,
@@ -98,6 +103,7 @@ LEVERS = {
             ('"static_alloc": best', '"static_alloc": False'),
             ('"static_shape": best', '"static_shape": False'),
         ),
+        "libgomp": _kept("Intel's OpenMP, not GNU's", LD_PRELOAD=""),
         "naive_engine": _tried("the engine without threads", MXNET_ENGINE_TYPE="NaiveEngine"),
         "bulk": _tried("up to 100 operators at a time", MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN="100"),
     },

@@ -118,7 +118,7 @@ def serve(options, lines):
 def command(arguments):
     """Exit code 0 when the bench has ended, or has been told why it cannot go on."""
     options = parse(arguments)
-    environ = dict(machine.KEEP_FREED_MEMORY) if options.lane == "best" else {}
+    environ = modules.environ(options.name, options.lane)
     if options.lever:
         environ.update(modules.find_lever(options.name, options.lever).environ)
     machine.restart_with(environ, "common.bench.contender", arguments)

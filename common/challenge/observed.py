@@ -131,6 +131,8 @@ def _fraction(number, rates, share, scale, n):
         return layer + "drops nothing in training"
     if fits(rate, 1 / rate):
         return layer + "takes the fraction to drop for the fraction to keep"
+    if fits(rate, 1 / (1 - rate)):
+        return layer + "takes the fraction to drop for the fraction to keep, but scales rightly"
     if fits(1 - rate, 1):
         return layer + "does not scale what it keeps"
     for other, its in sorted(rates.items()):

@@ -8,6 +8,7 @@ import sys
 import frameworks
 from common.host.errors import InputError
 from common.host.files import ROOT, atomic_write, cache_folder
+from common.host.machine import KEEP_FREED_MEMORY
 from frameworks.levers import LEVERS
 
 
@@ -40,21 +41,26 @@ def find_lever(name, lever):
     return known[lever]
 
 
+def environ(name, lane):
+    """The environment variables that a process for this framework and lane is started with."""
+    return dict(KEEP_FREED_MEMORY, **find(name).best_environ) if lane == "best" else {}
+
+
 def load(name, model="cnn", lever=""):
     """Import and return the module with the six steps of ``name`` for ``model``.
 
     lever: one that is pulled, if any; of the CNN alone.
     """
     framework = find(name, model)
-    environ, changes = dict(framework.environ), ()
+    wanted, changes = dict(framework.environ), ()
     if lever:
         pulled = find_lever(name, lever)
-        environ.update(pulled.environ)
+        wanted.update(pulled.environ)
         changes = pulled.changes
     module = frameworks.path(framework, model)[: -len(".py")].replace("/", ".")
-    if any(os.environ.get(name) != value for name, value in environ.items()):
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
         # Read when the module is imported, so one imported for another framework will not do.
-        os.environ.update(environ)
+        os.environ.update(wanted)
         for known in list(sys.modules):
             if known.startswith("frameworks.%s." % framework.folder):
                 del sys.modules[known]

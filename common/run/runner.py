@@ -287,7 +287,7 @@ def command(arguments):
 
 
 def main(arguments):
-    """The command line: as ``command``, but the best lane with its own memory allocation."""
-    if parse(arguments).lane == "best":
-        machine.restart_with(machine.KEEP_FREED_MEMORY, "common.run", arguments)
+    """The command line: as ``command``, but in a process with the lane's environment variables."""
+    options = parse(arguments)
+    machine.restart_with(modules.environ(options.name, options.lane), "common.run", arguments)
     return command(arguments)

@@ -34,6 +34,7 @@ def configure(lane, threads, seed):
         "layout": "NCHW",
         "precision": "float32",
         "threads": threads,
+        "openmp": "Intel" if "libiomp5" in os.environ.get("LD_PRELOAD", "") else "GNU",
         "seed": seed,
         "tf32_override": mx.util.getenv("NVIDIA_TF32_OVERRIDE"),
         "tensor_core_conversion": mx.util.getenv("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION"),

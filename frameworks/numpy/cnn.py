@@ -9,6 +9,8 @@ Surprise: pooling comes before bias and ReLU: the maximum commutes with both, an
     work is left.
 """
 
+import os
+
 import numpy as np
 
 from frameworks.numpy.layers import Dense, Dropout, ReLU, cross_entropy, every, put, to_numpy, xp
@@ -17,7 +19,8 @@ from frameworks.numpy.strips import ConvolutionReLU, FromStrip, ToStrip
 
 
 def configure(lane, threads, seed):
-    """Return the settings; the lanes do not differ, and BLAS has its threads from the caller."""
+    """Return the settings; BLAS has its threads from the caller."""
+    off = ["idle_blas"] if threads == 1 or xp is not np else []  # there is no other thread
     return {
         "device": "cpu" if xp is np else "cuda",
         "layout": "NCHW",
@@ -26,7 +29,10 @@ def configure(lane, threads, seed):
         "threads": threads,
         "seed": seed,
         "chunk_images": 4 if xp is np else 64,  # what a convolution works on at a time
-        "not_in_force": [],
+        # Of a batch's images; each share has a thread of its own, and BLAS then only one in each.
+        "shares": threads if lane == "best" and xp is np else 1,
+        "idle_blas": "sleeps" if os.environ.get("OPENBLAS_THREAD_TIMEOUT") == "4" else "spins",
+        "not_in_force": off,
     }
 
 

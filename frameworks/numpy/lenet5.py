@@ -8,9 +8,9 @@ Surprise: the slope of a sigmoid is at most a quarter. After four of them little
     the first layer; Adam still moves it, because it divides by the gradient's own size.
 """
 
-from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights
+from frameworks.numpy.cnn import evaluate, load, predict, train, wait, weights
 from frameworks.numpy.layers import Convolution, Dense, Flatten, MaxPool, Sigmoid
-from frameworks.numpy.mlp import loss
+from frameworks.numpy.mlp import configure, loss
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 

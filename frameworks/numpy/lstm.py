@@ -10,7 +10,7 @@ Surprise: only the gradient is truncated. The values are those of the whole sequ
 
 import numpy as np
 
-from frameworks.numpy import cnn
+from frameworks.numpy import mlp
 from frameworks.numpy.cnn import load, train, wait, weights
 from frameworks.numpy.layers import LSTM, Dense, put, squared_error, to_numpy, xp
 from frameworks.numpy.optimizers import Adam
@@ -22,8 +22,8 @@ CHUNK = 10  # steps that the gradient goes back through
 
 def configure(lane, threads, seed):
     """As for the CNN, but for the layout; there are no convolutions and no pools."""
-    settings = dict(cnn.configure(lane, threads, seed), layout="NTC")
-    del settings["chunk_images"], settings["ties"]
+    settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
+    del settings["ties"]
     return settings
 
 

@@ -8,11 +8,19 @@ Surprise: a pixel that is black in every image leaves its weights without gradie
     square stays 0, and only epsilon keeps 0 / 0 from being NaN.
 """
 
-from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights
+from frameworks.numpy import cnn
+from frameworks.numpy.cnn import evaluate, load, predict, train, wait, weights
 from frameworks.numpy.layers import Dense, Flatten, ReLU, cross_entropy, put
 from frameworks.numpy.optimizers import Adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN, but for its way to compute convolutions."""
+    settings = cnn.configure(lane, threads, seed)
+    del settings["chunk_images"], settings["shares"]
+    return settings
 
 
 def symbol(settings, hp):

@@ -7,9 +7,9 @@ Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**
 Surprise: 99% of the weights are in the first dense layer, and so is nearly all of Adam's work.
 """
 
-from frameworks.numpy.cnn import configure, evaluate, load, predict, train, wait, weights
+from frameworks.numpy.cnn import evaluate, load, predict, train, wait, weights
 from frameworks.numpy.layers import Convolution, Dense, Flatten, MaxPool, ReLU
-from frameworks.numpy.mlp import loss
+from frameworks.numpy.mlp import configure, loss
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 

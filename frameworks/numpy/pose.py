@@ -25,15 +25,9 @@ from frameworks.numpy.layers import (
     joint_error,
     xp,
 )
+from frameworks.numpy.mlp import configure
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
-
-
-def configure(lane, threads, seed):
-    """As for the CNN, but for its way to compute convolutions."""
-    settings = cnn.configure(lane, threads, seed)
-    del settings["chunk_images"]
-    return settings
 
 
 def symbol(settings, hp):

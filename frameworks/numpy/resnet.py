@@ -10,7 +10,7 @@ Batch normalisation: by the batch's mean and variance, divided by n. Prediction 
 Surprise: a convolution before batch normalisation needs no bias: the mean is subtracted anyway.
 """
 
-from frameworks.numpy import cnn
+from frameworks.numpy import mlp
 from frameworks.numpy.cnn import evaluate, load, loss, predict, train, wait, weights
 from frameworks.numpy.layers import BatchNorm, Convolution, Dense, GlobalMean, ReLU, Residual
 
@@ -21,9 +21,9 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 def configure(lane, threads, seed):
     """As for the CNN; and which running variance is kept."""
-    settings = dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
+    settings = dict(mlp.configure(lane, threads, seed), running_variance="unbiased")
     settings["variance"] = "differences"
-    del settings["chunk_images"], settings["ties"]  # there is no pool
+    del settings["ties"]  # there is no pool
     return settings
 
 

@@ -3,11 +3,31 @@
 Images inside the network lie in channels-last "strips" that share their zero borders, so that a
 convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
 window is one run of memory that BLAS takes as it is (see ``ConvolutionReLU.windows``).
+
+BLAS shares out its products alone, and half of a step is none: copies, pools, ReLUs. So each of
+lane best's threads takes a share of the images, all steps of the work on them, and a BLAS of one
+thread. Its gradients are summed in the order of the shares: a run can be repeated.
 """
 
+import functools
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+import threadpoolctl
 
 from frameworks.numpy.layers import Layer, largest_and_gap, winners, xp
+
+
+@functools.lru_cache(maxsize=None)
+def blas():
+    """The BLAS that NumPy has loaded; to look for it in each step would take a millisecond."""
+    return threadpoolctl.ThreadpoolController()
+
+
+@functools.lru_cache(maxsize=None)
+def pool_of(threads):
+    """A pool of threads, which all layers share."""
+    return ThreadPoolExecutor(threads)
 
 
 class StripLayer(Layer):
@@ -63,14 +83,24 @@ class ConvolutionReLU(StripLayer):
         weight, bias = self.parameters
         return weight.reshape(3, 3, self.inputs, self.outputs).T, bias  # (O, C, 3, 3)
 
-    def chunks(self, n):
-        """Yield a few images at a time: which of the n they are, and their rows in a strip."""
-        start, area, step = self.side + 2, (self.side + 1) ** 2, self.settings["chunk_images"]
-        for first in range(0, n, step):
-            last = min(first + step, n)
-            yield slice(first, last), slice(start + first * area, start + last * area)
+    def share_out(self, work, n):
+        """Call ``work(share, chunks)`` for each thread's share of n images; return all results."""
+        shares = self.settings["shares"]
+        ends = [n * share // shares for share in range(shares + 1)]
+        chunks = [self.chunks(*ends[share : share + 2]) for share in range(shares)]
+        if shares == 1:
+            return [work(0, chunks[0])]
+        with blas().limit(limits=1, user_api="blas"):
+            return list(pool_of(shares).map(work, range(shares), chunks))
 
-    def windows(self, x, rows):
+    def chunks(self, start, end):
+        """Yield a few images at a time: which they are, and their rows in a strip."""
+        border, area, step = self.side + 2, (self.side + 1) ** 2, self.settings["chunk_images"]
+        for first in range(start, end, step):
+            last = min(first + step, end)
+            yield slice(first, last), slice(border + first * area, border + last * area)
+
+    def windows(self, x, rows, share):
         """Yield the 3x3 windows around rows of strip x, as three matrices of every third window.
 
         Each pixel goes between its upper and its lower neighbour. A window is then three
@@ -79,26 +109,31 @@ class ConvolutionReLU(StripLayer):
         """
         count, channels, width = rows.stop - rows.start, x.shape[1], self.side + 1
         most = self.settings["chunk_images"] * width**2
-        columns = self.buffer("columns of %d" % channels, most + 2, 3, channels)
+        columns = self.buffer("columns of %d, %d" % (channels, share), most + 2, 3, channels)
         for i, shift in enumerate((-width, 0, width)):
             columns[: count + 2, i] = x[rows.start - 1 + shift : rows.stop + 1 + shift]
         for third in range(3):
             size = (count - third + 2) // 3
             yield third, columns[third : third + 3 * size].reshape(size, 9 * channels)
 
-    def correlate(self, x, weight, rows, out):
+    def correlate(self, x, weight, rows, out, share):
         """Cross-correlate rows of strip x, into the same rows of strip out."""
-        for third, windows in self.windows(x, rows):
+        for third, windows in self.windows(x, rows, share):
             xp.matmul(windows, weight, out=out[rows][third::3])
 
     def forward(self, x, training):
         """Keep x and what is to be pooled for the way back."""
         n = len(pictures(x, self.side))
-        weight, bias = self.parameters
         self.x, self.y = x, self.strip("y", n, self.side, self.outputs)
         self.out = self.strip("out", n, self.out_side, self.outputs) if self.pool else self.y
-        for some, rows in self.chunks(n):
-            self.correlate(x, weight, rows, self.y)
+        self.share_out(self.forward_share, n)
+        return self.out
+
+    def forward_share(self, share, chunks):
+        """A thread's part of the way there."""
+        weight, bias = self.parameters
+        for some, rows in chunks:
+            self.correlate(self.x, weight, rows, self.y, share)
             out = pictures(self.out, self.out_side)[some]  # (n, H+1, W+1, O)
             inner = out[:, :-1, :-1]
             if self.pool:
@@ -107,14 +142,13 @@ class ConvolutionReLU(StripLayer):
             inner += bias
             xp.maximum(inner, 0, out=inner)
             out[:, -1] = out[:, :, -1] = 0  # what was correlated around a border
-        return self.out
 
     def kinks(self, x, training):
         """Where another pixel would become a pool's largest, then where ReLU opens."""
         n = len(pictures(x, self.side))
         y = self.strip("before relu", n, self.side, self.outputs)
-        for _, rows in self.chunks(n):
-            self.correlate(x, self.parameters[0], rows, y)
+        for _, rows in self.chunks(0, n):
+            self.correlate(x, self.parameters[0], rows, y, 0)
         y = pictures(y, self.side)[:, :-1, :-1] + self.parameters[1]  # (N, H, W, O)
         if self.pool:
             y, gaps = largest_and_gap(xp.stack([y[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]))
@@ -125,27 +159,39 @@ class ConvolutionReLU(StripLayer):
     def backward(self, g):
         """Sum the gradients of weight and bias; return that of x, where it is needed."""
         n = len(pictures(self.x, self.side))
-        weight, bias = self.gradients
+        borders = pictures(g, self.out_side)  # which the next share reads
+        borders[:, -1] = borders[:, :, -1] = 0
+        self.g, self.dy = g, self.strip("dy", n, self.side, self.outputs) if self.pool else g
+        dx = self.dx = self.strip("dx", n, self.side, self.inputs) if self.input_gradient else None
+        shares = self.share_out(self.backward_share, n)
+        for gradient, parts in zip(self.gradients, zip(*shares)):
+            gradient[:] = sum(parts)
+        return dx
+
+    def backward_share(self, share, chunks):
+        """A thread's part of the way back; returns its sums for weight and bias."""
+        weight, bias = (
+            self.buffer("%s, %d" % (kind, share), *gradient.shape)
+            for kind, gradient in zip(self.kinds, self.gradients)
+        )
         weight[:] = bias[:] = 0
-        part = self.buffer("part", *weight.shape)
+        part = self.buffer("part, %d" % share, *weight.shape)
         # Back through a correlation is a correlation by the kernel turned by half a turn.
         turned = self.parameters[0].reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
         turned = turned.swapaxes(2, 3).reshape(-1, self.inputs)  # (9 O, C)
-        dy = self.strip("dy", n, self.side, self.outputs) if self.pool else g
-        dx = self.strip("dx", n, self.side, self.inputs) if self.input_gradient else None
-        for some, rows in self.chunks(n):
-            some_g = pictures(g, self.out_side)[some]
-            some_g *= pictures(self.out, self.out_side)[some] > 0  # and the borders to zero
+        for some, rows in chunks:
+            some_g = pictures(self.g, self.out_side)[some]
+            some_g *= pictures(self.out, self.out_side)[some] > 0
             if self.pool:
-                y, some_dy = (pictures(strip, self.side)[some] for strip in (self.y, dy))
+                y, some_dy = (pictures(strip, self.side)[some] for strip in (self.y, self.dy))
                 unpool(some_g, y, some_dy, self.settings["ties"])
             shared = self.pool and self.settings["ties"] == "all"
             bias += (some_dy if shared else some_g).sum((0, 1, 2))
-            for third, windows in self.windows(self.x, rows):
-                weight += xp.matmul(windows.T, dy[rows][third::3], out=part)
+            for third, windows in self.windows(self.x, rows, share):
+                weight += xp.matmul(windows.T, self.dy[rows][third::3], out=part)
             if self.input_gradient:
-                self.correlate(dy, turned, rows, dx)
-        return dx
+                self.correlate(self.dy, turned, rows, self.dx, share)
+        return weight, bias
 
 
 def quarters(y):

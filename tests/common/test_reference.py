@@ -415,11 +415,11 @@ def test_float32_agrees_with_float64():
         np.testing.assert_allclose(w, double[1][name], rtol=0, atol=1e-5, err_msg=name)
 
 
-def test_the_number_of_images_in_a_chunk_changes_nothing():
+def test_the_number_of_images_in_a_chunk_and_of_shares_changes_nothing():
     x, y = random_batch(5)
     x, found = x.astype(np.float64), []
-    for chunk in (1, 3, 64):
-        model = new_model(dict(DOUBLE, chunk_images=chunk))
+    for chunk, shares in ((1, 1), (3, 1), (64, 1), (1, 2), (64, 3), (2, 8)):
+        model = new_model(dict(DOUBLE, chunk_images=chunk, shares=shares))
         value = next(cnn.train(model, [(x, y)]))
         found.append((float(value), cnn.weights(model)))
     for value, weights in found[1:]:

@@ -1,5 +1,6 @@
 """MXNet, Gluon and Module: the optimiser, the graph and the running threads are asked."""
 
+import ctypes
 import json
 
 import mxnet as mx
@@ -33,6 +34,7 @@ def in_force(module, settings, model):
         autotune=autotune,
         tensor_core_conversion=mx.util.getenv("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION"),
         tf32_override=str(int(_tf32(arrays[0].context))),
+        openmp=_openmp(),
         optimizer_aggregation=optimizer.aggregate_num,
         onednn=_onednn(),
     )
@@ -43,6 +45,12 @@ def _subgraph_backend(predictor):
     executor = predictor._exec_group.execs[0]
     nodes = json.loads(executor.get_optimized_symbol().tojson())["nodes"]
     return "MKLDNN" if any(node["op"].startswith("_sg_mkldnn") for node in nodes) else "NONE"
+
+
+def _openmp():
+    """Whose functions the process finds first: a library that was preloaded is asked before all."""
+    kmp = ctypes.CDLL(None)  # only Intel's has functions that begin with kmp
+    return "Intel" if hasattr(kmp, "kmp_get_blocktime") else "GNU"
 
 
 def _onednn():

@@ -1,5 +1,7 @@
 """NumPy and CuPy: precision and memory are seen in the layers, threads in the BLAS."""
 
+import time
+
 import threadpoolctl
 
 
@@ -14,4 +16,23 @@ def in_force(module, settings, model):
     # The longest column of windows is as long as one chunk's images.
     rows = max(len(w) for key, w in conv1.buffers.items() if key.startswith("columns"))
     chunk = (rows - 2) // (conv1.side + 1) ** 2
-    return {"precision": precision, "threads": threads, "chunk_images": chunk}
+    shares = sum(key.startswith("columns") for key in conv1.buffers)
+    return {
+        "precision": precision,
+        "threads": threads,
+        "chunk_images": chunk,
+        "shares": shares,
+        "idle_blas": _idle_blas(module.xp),
+    }
+
+
+def _idle_blas(xp):
+    """What BLAS's other threads do after a product, while this one sleeps and computes nothing."""
+    matrix = xp.ones((1024, 1024))
+    for _ in range(5):  # on a busy machine one that spins may not get a core each time
+        xp.matmul(matrix, matrix)
+        start = time.process_time()
+        time.sleep(0.02)
+        if time.process_time() - start > 0.005:
+            return "spins"
+    return "sleeps"

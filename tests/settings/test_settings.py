@@ -27,7 +27,11 @@ def test_settings_are_in_force(name, lane):
         pytest.fail("%s.py is missing; tests/settings/__init__.py says what it is for" % file)
     command = [sys.executable, "-m", "tests.settings", name, lane]
     process = subprocess.run(
-        command, cwd=ROOT, env=ENVIRON, stdout=subprocess.PIPE, universal_newlines=True
+        command,
+        cwd=ROOT,
+        env=dict(ENVIRON, **modules.environ(name, lane)),
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
     )
     assert process.returncode == 0, "%s broke down (see above)" % " ".join(command[1:])
     shown = json.loads(process.stdout.splitlines()[-1])
