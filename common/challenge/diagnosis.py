@@ -31,7 +31,7 @@ Finding.__doc__ = """What was found at a stage.
 kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``EDGES`` for so little that it may
     be ReLUs and pools which a cause of other scores has tipped over their edge.
 stage: what was off.
-says: the cause, in words.
+says: the cause, in words; of an unknown one what else can be told, if anything.
 others: further causes that give the same numbers.
 before, after: how far off the answer is, in tolerances, from the reference without and with it.
 """
@@ -246,7 +246,7 @@ class Diagnosis:
         before, enough = max(errors.values(), default=0.0), self._enough(stage, effects)
         if not np.isfinite(before):
             says = "the answer has NaN or infinity, first in %s" % self._first_not_finite(stage)
-            return [Finding(CAUSE, stage, says, [], before, before)]
+            return [Finding(UNKNOWN, stage, says, [], before, before)]
         if before <= enough:
             found = []
             if before > SLACK:
@@ -434,8 +434,8 @@ def told(findings):
     lines, number = [], 0
     for one in findings:
         if one.kind == UNKNOWN:
-            line = "unknown, first seen in %s: off by %.3g tolerances"
-            lines.append(line % (one.stage, one.before))
+            seen = "first seen in %s: off by %.3g tolerances" % (one.stage, one.before)
+            lines.append("unknown, " + (one.says or seen))
         elif one.kind == EDGES:
             line = (
                 "left in %s: %.3g tolerances, a small part of what the cause does there; ReLUs and "
