@@ -6,22 +6,30 @@ sees what they give on another machine. Those that did not gain stand here alone
 
 from collections import namedtuple
 
-Lever = namedtuple("Lever", "says changes environ kept")
+Lever = namedtuple("Lever", "says changes environ kept model")
 Lever.__doc__ = """One change to a framework in lane best.
 
 says: what it does.
-changes: (old, new) texts of the CNN's module.
+changes: (old, new) texts of the module.
 environ: environment variables of the process.
 kept: whether lane best has what this takes away.
+model: of which network.
 """
 
 
 def _kept(says, *changes, **environ):
-    return Lever(says, changes, environ, True)
+    return Lever(says, changes, environ, True, "cnn")
 
 
-def _tried(says, *changes, **environ):
-    return Lever(says, changes, environ, False)
+def _tried(says, *changes, model="cnn", **environ):
+    return Lever(says, changes, environ, False, model)
+
+
+def _by_hand(folder):
+    imported = "from frameworks.%s.by_hand import joint_error\n\n\ndef by_autograd(" % folder
+    return _tried(
+        "the loss's backward pass written by hand", ("def joint_error(", imported), model="pose"
+    )
 
 
 GLIBC = {
@@ -70,6 +78,7 @@ LEVERS = {
                 "    network, criterion, optimizer = model\n    network.compile()\n    device",
             ),
         ),
+        "by_hand": _by_hand("pytorch"),
     },
     "tensorflow": {
         "freed": FREED,
@@ -124,6 +133,7 @@ LEVERS = {
         "ideep": _kept("iDeep", ("ideep = best and", "ideep = False and")),
         "type_check": _kept("type checks left out", ("type_check = not best", "type_check = True")),
         "cpu_type": _tried("MKL told that an AMD is an Intel", MKL_DEBUG_CPU_TYPE="5"),
+        "by_hand": _by_hand("chainer"),
     },
     "theano": {
         "gc": _kept("a step's buffers kept", ('"cvm_nogc" if best else "cvm"', '"cvm"')),

@@ -8,11 +8,11 @@ from pathlib import Path
 import frameworks
 from common.bench import compare
 from common.given.models import ALL, MODELS
+from common.host import modules
 from common.host.files import ROOT
 from common.host.modules import has
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
-from frameworks.levers import LEVERS
 from reports.committed import HERE
 
 ORIGINAL = HERE / "original.json"
@@ -378,7 +378,7 @@ def pulled(benches, machine):
     for bench in benches:
         for key, one in bench.result["contenders"].items():
             name, _, lever = key.partition(":best+")
-            known = LEVERS.get(name, {}).get(lever)
+            known = modules.levers(name, bench.result["model"]).get(lever)
             if known is None or bench.result["baseline"] != name + ":best":
                 continue
             ratio, (low, high) = one["ratio"], one["interval"]
@@ -387,6 +387,7 @@ def pulled(benches, machine):
             rows.append(
                 [
                     (name, bench.path),
+                    ALL[known.model].title,
                     known.says,
                     "%.3f (%.3f–%.3f)" % (ratio, low, high),
                     compare.verdict((low, high)),
@@ -399,7 +400,7 @@ def pulled(benches, machine):
         "`tox run -e bench -- NAME --levers`. They stand in "
         "frameworks/levers.py."
     ).format(", ".join(sorted(when)))
-    columns = ["environment", "lever", "ratio of speed (95%) ", "", "in lane best"]
+    columns = ["environment", "network", "lever", "ratio of speed (95%) ", "", "in lane best"]
     return Table("What was tried: %s" % machine, note, columns, rows)
 
 

@@ -29,7 +29,6 @@ from common.host.errors import InputError
 from common.host.files import ROOT, cache_folder, check_writable
 from common.proof import contract
 from common.run import results
-from frameworks.levers import LEVERS
 
 SCHEMA_VERSION = 1
 LEAST_ROUNDS = 10  # fewer show no spread
@@ -91,9 +90,9 @@ def parse(arguments):
             "%s@%d" % (text, size) for text in options.contenders for size in options.batch_sizes
         ]
     if options.levers:
-        if options.model != "cnn":
-            raise InputError("levers are known of the cnn alone")
-        options.contenders = [one for name in options.contenders for one in with_levers(name)]
+        options.contenders = [
+            one for name in options.contenders for one in with_levers(name, options.model)
+        ]
     contenders = [one for text in options.contenders for one in lanes(text, options.model)]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     if len(options.contenders) < 2:
@@ -139,17 +138,20 @@ def lanes(text, model):
     if packages:
         raise InputError("%s: get what pip cannot bring with: apt install %s" % (name, packages))
     if plus:
-        if not lane or model != "cnn":
-            raise InputError("%s: a lever is pulled in one lane of the cnn" % whole)
-        modules.find_lever(name, lever)
+        if not lane:
+            raise InputError("%s: a lever is pulled in one lane" % whole)
+        modules.find_lever(name, lever, model)
     behind = "%s%s%s%s" % (plus, lever, at, size)
     return ["%s:%s%s" % (name, one, behind) for one in ([lane] if lane else contract.LANES)]
 
 
-def with_levers(name):
-    """A framework's best lane, plain and with each lever; InputError for anything but its name."""
-    modules.find(name)
-    return [name + ":best"] + ["%s:best+%s" % (name, lever) for lever in LEVERS.get(name, {})]
+def with_levers(name, model):
+    """A framework's best lane, plain and with each lever; InputError where there is none."""
+    modules.find(name, model)
+    levers = modules.levers(name, model)
+    if not levers:
+        raise InputError("no lever is known of %s's %s" % (name, model))
+    return [name + ":best"] + ["%s:best+%s" % (name, lever) for lever in levers]
 
 
 def result_path(options, facts):

@@ -120,7 +120,7 @@ def command(arguments):
     options = parse(arguments)
     environ = modules.environ(options.name, options.lane)
     if options.lever:
-        environ.update(modules.find_lever(options.name, options.lever).environ)
+        environ.update(modules.find_lever(options.name, options.lever, options.model).environ)
     machine.restart_with(environ, "common.bench.contender", arguments)
     with socket.create_connection(("127.0.0.1", options.port)) as connection:
         with connection.makefile("rw") as lines:

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import os
 import sys
+from collections import OrderedDict
 
 import frameworks
 from common.host.errors import InputError
@@ -32,9 +33,15 @@ def has(name, model):
     return os.path.isfile(os.path.join(ROOT, path))
 
 
-def find_lever(name, lever):
-    """A framework's ``levers.Lever`` of this name; InputError lists the known ones."""
+def levers(name, model="cnn"):
+    """{name: ``levers.Lever``} of a framework's network."""
     known = LEVERS.get(name, {})
+    return OrderedDict((lever, one) for lever, one in known.items() if one.model == model)
+
+
+def find_lever(name, lever, model="cnn"):
+    """The one of this name; InputError lists the known ones."""
+    known = levers(name, model)
     if lever not in known:
         told = ", ".join(known) or "none"
         raise InputError("%s has no lever %r; known: %s" % (name, lever, told))
@@ -49,12 +56,12 @@ def environ(name, lane):
 def load(name, model="cnn", lever=""):
     """Import and return the module with the six steps of ``name`` for ``model``.
 
-    lever: one that is pulled, if any; of the CNN alone.
+    lever: one that is pulled, if any.
     """
     framework = find(name, model)
     wanted, changes = dict(framework.environ), ()
     if lever:
-        pulled = find_lever(name, lever)
+        pulled = find_lever(name, lever, model)
         wanted.update(pulled.environ)
         changes = pulled.changes
     module = frameworks.path(framework, model)[: -len(".py")].replace("/", ".")
@@ -71,7 +78,7 @@ def load(name, model="cnn", lever=""):
             "%s cannot be imported here (%s); run it with: tox run -e %s"
             % (framework.title, error, name)
         )
-    folder = os.path.join(cache_folder(), "levers", name, lever)
+    folder = os.path.join(cache_folder(), "levers", name)
     return changed(module, changes, folder, lever) if changes else module
 
 

@@ -94,7 +94,7 @@ def command(arguments):
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
     parser.add_argument("--lane", choices=contract.LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
-    parser.add_argument("--lever", default="", help="one of frameworks/levers.py; of the CNN")
+    parser.add_argument("--lever", default="", help="one of frameworks/levers.py")
     options = parser.parse_args(arguments)
     model = models.find(options.model)
     modules.find(options.name, model.name)

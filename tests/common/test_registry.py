@@ -140,8 +140,8 @@ def test_own_files_are_read_and_written_where_they_are_named(framework):
 
 @pytest.mark.parametrize("name", list(LEVERS))
 def test_a_lever_finds_what_it_changes(name):
-    with open(os.path.join(ROOT, frameworks.path(modules.find(name)))) as file:
-        source = file.read()
     for lever in LEVERS[name].values():
+        with open(os.path.join(ROOT, frameworks.path(modules.find(name), lever.model))) as file:
+            source = file.read()
         assert lever.changes or lever.environ
         assert all(source.count(old) == 1 and old != new for old, new in lever.changes), lever.says

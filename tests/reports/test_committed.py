@@ -100,7 +100,7 @@ def test_what_levers_gave_is_one_table(tmp_path):
     used, left_out = committed.read(tmp_path)
     assert not left_out
     (table,) = tables.measured(used, "machine")
-    assert [row[2:] for row in table.rows] == [
+    assert [row[3:] for row in table.rows] == [
         ["2.000 (1.250–2.500)", "faster", "yes"],
         ["1.010 (0.990–1.030)", "no difference shown", "no"],
     ]

@@ -1,0 +1,33 @@
+"""A backward pass written by hand gives the numbers of the framework's own, bit for bit."""
+
+import numpy as np
+
+from common.given import models
+from common.host import modules
+from common.proof import tasks
+
+POSE = models.find("pose")
+STEPS, ROWS = 5, 8
+
+
+def pytest_generate_tests(metafunc):
+    known = modules.levers(metafunc.config.getoption("--framework"), POSE.name)
+    metafunc.parametrize("lever", [one for one in known if one == "by_hand"])
+
+
+def test_losses_and_weights_are_equal_bit_for_bit(name, lever, threads):
+    found = []
+    for pulled in ("", lever):
+        module = modules.load(name, POSE.name, pulled)
+        settings = module.configure("same", threads, 0)
+        hp = POSE.hp._replace(batch_size=ROWS)
+        initial = POSE.initialize(POSE.shapes, 0)
+        model = module.loss(module.symbol(settings, hp), settings, hp, initial)
+        batches = (tasks.of(POSE).observations(ROWS, seed) for seed in range(STEPS))
+        batches = [module.load(*pair, settings=settings) for pair in batches]
+        losses = [float(loss) for loss in module.train(model, batches)]
+        found.append((losses, module.weights(model)))
+    (losses, weights), (by_hand, moved) = found
+    assert len(losses) == STEPS and losses == by_hand
+    assert all(np.array_equal(weights[one], moved[one]) for one in weights)
+    assert not any(np.array_equal(weights[one], initial[one]) for one in weights)
