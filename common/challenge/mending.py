@@ -33,7 +33,7 @@ CONCEPTS = (
         "loss and its reduction",
     ),
     (r"activation", "activation"),
-    (r"never reset", "gradients reset"),
+    (r"never reset|every second step", "gradients reset"),
     (r"step before", "backward"),
     (r"not trained|nothing is trained|clipped", "optimiser"),
 )

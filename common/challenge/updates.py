@@ -272,6 +272,22 @@ def changed(rule, change):
     return other
 
 
+@above
+def gathered(rule, steps, share):
+    """``rule`` in every so many steps, with that share of the sum of their gradients."""
+
+    def other(hp, step, weights, gradients, state):
+        sums = state.setdefault("sums", {})
+        for name, g in gradients.items():
+            sums[name] = sums.get(name, 0) + share * g
+        if step % steps:
+            return {}
+        state["sums"] = {}
+        return rule(hp, step // steps, weights, sums, state.setdefault("of the rule", {}))
+
+    return other
+
+
 def scaled(factor):
     """Gradients times a constant."""
     return lambda hp, weights, gradients, own: {n: factor * g for n, g in gradients.items()}
@@ -550,6 +566,11 @@ def found(description, evidence, hp, rule=None, second=None):
     ]
     changes += list(_clips(evidence if has_momentum else None))
     every += [Cause(says, with_rule(changed(rule, change))) for says, change in changes]
+    told = "weights move in every second step only, by the %s of two gradients (accumulation)"
+    every += [
+        Cause(told % what, with_rule(gathered(rule, 2, share)))
+        for what, share in (("mean", 0.5), ("sum", 1))
+    ]
     if has_momentum:
         rules = [
             ("Nesterov momentum (Caffe2's and others' default)", nesterov),

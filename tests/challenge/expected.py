@@ -106,7 +106,7 @@ RIGHT = {
     "zero_grad_forgotten": "never reset",
     "cleargrads_forgotten": "never reset",
     "gradients_added_up": "never reset",
-    "gradients_accumulated": "step before|accumulated",
+    "gradients_accumulated": "every second step",
     "last_steps_velocity": "step before",
     "updates_not_handed_over": "nothing is trained",
     "no_backprop_in_training": "nothing is trained",

@@ -88,7 +88,9 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m tests.challenge.planted")
     parser.add_argument("name", help="the framework")
     parser.add_argument("folder")
-    parser.add_argument("--mistakes", nargs="+", metavar="NAME", help="by default all")
+    parser.add_argument(
+        "--mistakes", nargs="+", metavar="NAME", help="by default all; --write replaces these"
+    )
     cores = machine.usable_cores()
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parser.add_argument("--write", action="store_true", help="into reports/diagnosis")
@@ -118,6 +120,13 @@ def command(arguments):
         for line in lines:
             print("      " + line[:200], flush=True)
     patient.kept.save()
+    path = os.path.join(
+        ROOT, "reports", "diagnosis", "%s-%s.json" % (options.name, description.name)
+    )
+    if options.mistakes and options.write and os.path.isfile(path):
+        with open(path) as file:  # the others stay as they were seen
+            earlier = json.load(file, object_pairs_hook=OrderedDict)["mistakes"]
+        found = OrderedDict(earlier, **found)
     counts = OrderedDict((one, 0) for one in VERDICTS + (NOT_SEEN,))
     for one in found.values():
         counts[one["verdict"]] += 1
@@ -125,8 +134,7 @@ def command(arguments):
     if options.write:
         result = OrderedDict(framework=options.name, model=description.name)
         result.update(singles=OrderedDict(counts), mistakes=found)
-        file = "%s-%s.json" % (options.name, description.name)
-        with atomic_write(os.path.join(ROOT, "reports", "diagnosis", file)) as file:
+        with atomic_write(path) as file:
             file.write((json.dumps(result, indent=1) + "\n").encode())
     return 1 if counts["wrong"] else 0
 
