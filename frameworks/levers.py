@@ -32,6 +32,12 @@ def _by_hand(folder):
     )
 
 
+def _pool(says, name):
+    imported = "from frameworks.numpy.layers import Convolution, Dense, Flatten, %sReLU\n"
+    new = imported % "" + "from frameworks.numpy.pools import %s as MaxPool\n" % name
+    return _tried(says, (imported % "MaxPool, ", new), model="mnist_cnn")
+
+
 GLIBC = {
     "MALLOC_MMAP_THRESHOLD_": "131072",
     "MALLOC_TRIM_THRESHOLD_": "131072",
@@ -51,6 +57,10 @@ LEVERS = {
             ('"shares": threads if lane == "best" and xp is np else 1', '"shares": 1'),
         ),
         "busy_blas": _kept("idle BLAS threads sleep", OPENBLAS_THREAD_TIMEOUT="26"),
+        "pool_loop": _pool("the pool's gradients assigned in a loop", "Looped"),
+        "pool_index": _pool("the pool's gradients assigned by arrays of indices", "Indexed"),
+        "pool_put": _pool("the pool's gradients assigned by `put_along_axis`", "Put"),
+        "pool_mask": _pool("the pool's gradients multiplied by a mask", "Masked"),
     },
     "pytorch": {
         "freed": FREED,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from frameworks.numpy import layers as blocks
+from frameworks.numpy import pools
 
 SETTINGS = {"precision": "float64", "ties": "one"}
 pytestmark = pytest.mark.skipif(blocks.xp is not np, reason="ARRAY_MODULE is not NumPy")
@@ -109,6 +110,16 @@ def test_a_tie_goes_to_the_first_of_a_window_or_to_all_of_it():
         layer = blocks.MaxPool(dict(SETTINGS, ties=ties))
         layer.forward(x, True)
         assert layer.backward(g).ravel().tolist() == expected
+
+
+@pytest.mark.parametrize("made", [pools.Looped, pools.Indexed, pools.Put, pools.Masked])
+def test_a_pool_is_the_same_however_its_way_back_is_written(made):
+    x = np.random.RandomState(4).randint(0, 5, (2, 3, 8, 6)).astype(float)  # ties, too
+    right, layer = blocks.MaxPool(SETTINGS), made(SETTINGS)
+    out = right.forward(x, True)
+    assert np.array_equal(layer.forward(x, True), out)
+    g = np.random.RandomState(5).normal(size=out.shape)
+    assert np.array_equal(layer.backward(g), right.backward(g))
 
 
 def test_a_sigmoid_does_not_overflow():
