@@ -14,6 +14,7 @@ from common.host.modules import has
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.committed import HERE
+from reports.studies import STUDIES
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -372,14 +373,15 @@ def compared(bench):
     return Table(title, note, columns, rows)
 
 
-def pulled(benches, machine):
-    """What each lever gave: those that lane best has, and others that were tried."""
+def pulled(benches, machine, model):
+    """What each lever of a network gave: those that lane best has, and others that were tried."""
     rows, when = [], set()
     for bench in benches:
         for key, one in bench.result["contenders"].items():
-            name, _, lever = key.partition(":best+")
-            known = modules.levers(name, bench.result["model"]).get(lever)
-            if known is None or bench.result["baseline"] != name + ":best":
+            name, _, lever = key.partition("@")[0].partition(":best+")
+            known = modules.levers(name, model.name).get(lever)
+            against = bench.result["baseline"].partition("@")[0]
+            if bench.result["model"] != model.name or known is None or against != name + ":best":
                 continue
             ratio, (low, high) = one["ratio"], one["interval"]
             if known.kept:  # the lever takes it away
@@ -387,21 +389,25 @@ def pulled(benches, machine):
             rows.append(
                 [
                     (name, bench.path),
-                    ALL[known.model].title,
                     known.says,
+                    str(one.get("batch_size", bench.result["batch_size"])),
                     "%.3f (%.3f–%.3f)" % (ratio, low, high),
                     compare.verdict((low, high)),
                     "yes" if known.kept else "no",
                 ]
             )
             when.add(bench.result["made"][:10])
+    study = STUDIES.get(model.name)
+    title = study.question if study else "What was tried"
     note = (
         "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
-        "`tox run -e bench -- NAME --levers`. They stand in "
-        "frameworks/levers.py."
-    ).format(", ".join(sorted(when)))
-    columns = ["environment", "network", "lever", "ratio of speed (95%) ", "", "in lane best"]
-    return Table("What was tried: %s" % machine, note, columns, rows)
+        "`tox run -e bench -- NAME --levers{}`. They stand in frameworks/levers.py."
+    ).format(", ".join(sorted(when)), "" if model is ALL["cnn"] else " --model " + model.name)
+    if study:
+        answers = "; ".join("%s, %s: %s" % (row[0][0], row[1], row[4]) for row in rows)
+        note = "%s. %s. Published: %s. %s" % (answers, study.told, study.published, note)
+    columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
+    return Table("%s: %s" % (title.rstrip("?"), machine), note, columns, rows)
 
 
 def files():
@@ -506,11 +512,12 @@ def measured(used, machine):
 
 
 def benched(used, machine):
-    """The benches of one machine: a table for each, but one for all that pulled levers."""
+    """The benches of one machine: a table for each, but one for all levers of a network."""
     benches = [one for one in used.benches if one.machine == machine]
     plain = [one for one in benches if not any("+" in key for key in one.result["contenders"])]
-    tried = pulled([one for one in benches if one not in plain], machine)
-    return [compared(one) for one in plain] + ([tried] if tried.rows else [])
+    levers = [one for one in benches if one not in plain]
+    tried = [pulled(levers, machine, model) for model in ALL.values()]
+    return [compared(one) for one in plain] + [one for one in tried if one.rows]
 
 
 def every(used):
