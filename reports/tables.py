@@ -373,6 +373,32 @@ def compared(bench):
     return Table(title, note, columns, rows)
 
 
+def scaled(bench):
+    """What a step costs whatever its batch, and what an image of it: of a bench of batch sizes."""
+    found, model = bench.result, ALL[bench.result["model"]]
+    rows = []
+    for key, one in found.get("scaling", {}).items():
+        sizes, memory = one["batch_sizes"], one["peak_memory_bytes"]
+        rows.append(
+            [
+                (key.replace(":", ", "), bench.path),
+                "%.3g ms" % (1e3 * one["overhead_per_step"]),
+                "%.3g s" % (1e3 * one["seconds_per_image"]),
+                "%.0f%%" % (100 * one["largest_error"]),
+                "%d to %d" % (sizes[0], sizes[-1]),
+                "%.2f to %.2f GB" % (memory[0] / 1e9, memory[-1] / 1e9),
+            ]
+        )
+    noun = model.task.observations
+    note = (
+        "A step's time as a part that is the same for each batch, and one for each of its {0}: the "
+        "two that fit best, and by how much a step is off at most. Memory: of the process, at its "
+        "peak ({1}, {2} threads)."
+    ).format(noun, found["made"][:10], found["threads"])
+    columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "batches ", "memory "]
+    return Table(_titled("What a step costs: %s" % bench.machine, model), note, columns, rows)
+
+
 def pulled(benches, machine, model):
     """What each lever of a network gave: those that lane best has, and others that were tried."""
     rows, when = [], set()
@@ -517,7 +543,8 @@ def benched(used, machine):
     plain = [one for one in benches if not any("+" in key for key in one.result["contenders"])]
     levers = [one for one in benches if one not in plain]
     tried = [pulled(levers, machine, model) for model in ALL.values()]
-    return [compared(one) for one in plain] + [one for one in tried if one.rows]
+    made = [make(one) for one in plain for make in (compared, scaled)]
+    return [one for one in made + tried if one.rows]
 
 
 def every(used):

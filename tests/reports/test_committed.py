@@ -106,6 +106,20 @@ def test_what_levers_gave_is_one_table(tmp_path):
     ]
 
 
+def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
+    machine = tmp_path / "bench" / "machine"
+    machine.mkdir(parents=True)
+    fit = {"batch_sizes": [1, 8, 64], "seconds_per_step": [0.1, 0.2, 1.0]}
+    fit.update(peak_memory_bytes=[10**9, 10**9, 2 * 10**9], overhead_per_step=0.09)
+    fit.update(seconds_per_image=0.014, largest_error=0.031)
+    found = dict(bench_result(), scaling={"numpy:same": fit})
+    (machine / "sizes.json").write_text(json.dumps(found))
+    used, left_out = committed.read(tmp_path)
+    assert not left_out
+    _, table = tables.measured(used, "machine")
+    assert table.rows[0][1:] == ["90 ms", "14 s", "3%", "1 to 64", "1.00 to 2.00 GB"]
+
+
 def bench_result():
     """What a bench of two contenders writes."""
     facts = dict(cpu="one", cores=2, physical_cores=2, memory_bytes=1, gpus=[], system="")
