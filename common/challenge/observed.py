@@ -11,11 +11,12 @@ from common.given import models
 from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS, shared
 from common.proof.oracle import PROBE_BATCH
-from common.proof.reference import MULTIPLE
+from common.proof.reference import MULTIPLE, distance
 from common.proof.rungs import COUNTS
 
 EXACT = 1e-6  # of a figure; of a loss, as a part of it
 SCALE = 2e-3  # of what a mask multiplies by
+SAME = 1e-5  # of scores: float32's rounding, and more
 
 
 def findings(asked, arrays, answers, description, judged, before):
@@ -100,9 +101,26 @@ def _dropout(asked, arrays, answers, description, judged):
             several += [one.detail for one in shared(alone) if not one.passed][:1]
         says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
         found += [says] if says else []
-    first = next(rung["detail"] for rung in judged["rungs"] if rung["rung"] == "dropout")
+    rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
+    first = rung["detail"]
+    if rung["what"] == "scores in prediction" and _stale(asked, arrays, answers, description):
+        first = "prediction has the weights from before training"
     # Of one mask for many values, too few were drawn to tell a fraction.
     return several or found or ([first] if first else [])
+
+
+def _stale(asked, arrays, answers, description):
+    """Whether the last prediction behind the training is that of the weights it began with."""
+    entry = next(one for one in asked["models"] if one["name"] == "probe")
+    action = next(one for one in entry["do"][::-1] if "predict" in one and "answer" in one)
+    ours, observations = answers.get(action["answer"]), arrays[action["predict"]]
+    if ours is None:
+        return False
+    module = script.reference(asked, description)
+    model, settings = script.build(entry, arrays, description, module, "same", 1)
+    x, _ = module.load(observations, np.zeros(len(observations), np.int64), settings)
+    begun = masks.telling(module.predict(model, x))
+    return distance(begun, masks.telling(ours)) < SAME * abs(begun).max()
 
 
 def _own_scales(seen):

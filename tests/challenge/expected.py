@@ -69,7 +69,7 @@ RIGHT = {
     "learning_rate_for_a_batch_of_64": "multiplied by|learning rate|divided by 64",
     "learning_rate_per_sample": "sum over the batch|multiplied by|learning rate",
     "decay_of_the_learning_rate": "learning rate",
-    "weight_decay_in_the_optimiser": "weight decay of .* of all tensors",
+    "weight_decay_in_the_optimiser": "weight decay of .* of all",  # in Module, but the biases
     "weight_decay_in_the_update": "weight decay of",
     "weight_decay_added": "weight decay of",
     "weight_decay_hook": "weight decay of .* of all tensors",
@@ -149,6 +149,8 @@ RIGHT = {
     "seeds_unsaid": "same seed gives other masks",
     "seed_set_behind_the_graph": "same seed gives other masks",
     "gaussian_dropout": "dropout . ",
+    "prediction_has_weights_of_its_own": "weights from before training",
+    "prediction_fused_once": "weights from before training",
     "dropout_in_prediction": "prediction differs from the network without dropout",
     "eval_forgotten": "prediction differs from the network without dropout",
     "learning_phase_in_prediction": "prediction differs from the network without dropout",
