@@ -150,6 +150,7 @@ RIGHT = {
     "seed_set_behind_the_graph": "same seed gives other masks",
     "gaussian_dropout": "dropout . ",
     "prediction_has_weights_of_its_own": "weights from before training",
+    "ideeps_dropout": "has the same mask",
     "prediction_fused_once": "weights from before training",
     "dropout_in_prediction": "prediction differs from the network without dropout",
     "eval_forgotten": "prediction differs from the network without dropout",
