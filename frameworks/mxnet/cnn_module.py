@@ -7,6 +7,7 @@ Surprise: ``SoftmaxOutput`` computes a softmax forward and the gradient of the c
     backward; the loss itself is not in the graph unless it is added as a second output.
 """
 
+import ctypes
 import os
 
 import mxnet as mx
@@ -34,7 +35,8 @@ def configure(lane, threads, seed):
         "layout": "NCHW",
         "precision": "float32",
         "threads": threads,
-        "openmp": "Intel" if "libiomp5" in os.environ.get("LD_PRELOAD", "") else "GNU",
+        # Intel's, if it was preloaded, comes before that which MXNet brings.
+        "openmp": "Intel" if hasattr(ctypes.CDLL(None), "kmp_get_blocktime") else "GNU",
         "seed": seed,
         "tf32_override": mx.util.getenv("NVIDIA_TF32_OVERRIDE"),
         "tensor_core_conversion": mx.util.getenv("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION"),

@@ -1,6 +1,5 @@
 """MXNet, Gluon and Module: the optimiser, the graph and the running threads are asked."""
 
-import ctypes
 import json
 
 import mxnet as mx
@@ -48,9 +47,9 @@ def _subgraph_backend(predictor):
 
 
 def _openmp():
-    """Whose functions the process finds first: a library that was preloaded is asked before all."""
-    kmp = ctypes.CDLL(None)  # only Intel's has functions that begin with kmp
-    return "Intel" if hasattr(kmp, "kmp_get_blocktime") else "GNU"
+    """Intel's is in the process only if it was preloaded, and then before all others."""
+    found = {one["prefix"] for one in threadpoolctl.threadpool_info()}
+    return "Intel" if "libiomp" in found else "GNU"
 
 
 def _onednn():
