@@ -1,7 +1,6 @@
 """Write a challenge for a port, have a module answer it, check an answer; compare recordings."""
 
 import argparse
-import json
 import os
 
 import numpy as np
@@ -13,7 +12,7 @@ from common.challenge.replay import Replay
 from common.given import models
 from common.host import array_files, commands, machine, modules
 from common.host.errors import InputError
-from common.host.files import atomic_write, check_writable
+from common.host.files import atomic_write, check_writable, write_json
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
 from common.proof.kept import Kept
@@ -108,8 +107,7 @@ def write(options):
     page = instructions.page(description, asked, options.folder, scores[0], judged, size)
     with atomic_write(inside[PAGE]) as file:
         file.write(page.encode())
-    with atomic_write(inside[SCRIPT]) as file:  # last: a folder with it is whole
-        file.write((json.dumps(asked, indent=1) + "\n").encode())
+    write_json(inside[SCRIPT], asked)  # last: a folder with it is whole
     print("begin with  %s" % os.path.relpath(inside[PAGE]))
     return 0
 

@@ -3,7 +3,6 @@
 A recording is a file of arrays in the order in which they were computed: the inputs first.
 """
 
-import json
 import re
 from collections import OrderedDict, namedtuple
 
@@ -22,7 +21,7 @@ from common.challenge.relations import (
 )
 from common.host import array_files
 from common.host.errors import InputError
-from common.host.files import atomic_write, check_writable
+from common.host.files import check_writable, write_json
 
 DIFFERENT = 3  # the exit code
 TRIED = 12  # arrays of either side, behind the last that agree, that are related to one another
@@ -340,5 +339,4 @@ def write(path, recordings, found):
         ],
         first_difference=found,
     )
-    with atomic_write(path) as file:
-        file.write((json.dumps(verdict, indent=1, allow_nan=False) + "\n").encode())
+    write_json(path, verdict)

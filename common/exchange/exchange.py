@@ -20,7 +20,7 @@ from common.given import models
 from common.given import weights as canonical
 from common.host import commands, environments, machine, modules
 from common.host.errors import InputError
-from common.host.files import atomic_write, check_writable
+from common.host.files import check_writable, write_json
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
 
 ONNX_RUNTIME = "ONNX Runtime"
@@ -168,6 +168,5 @@ def command(arguments):
     for line in told(found):
         print(line)
     if options.out:
-        with atomic_write(options.out) as file:
-            file.write((json.dumps(found, indent=1) + "\n").encode())
+        write_json(options.out, found, allow_nan=True)  # a score that is NaN is what was found
     return 0 if found["passed"] else FAILED

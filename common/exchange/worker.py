@@ -5,7 +5,6 @@ restore  in another process: read each of these files, and compare with what was
 take     put in the weights that each of the others gave; save, read them again, and predict
 """
 
-import json
 import os
 import sys
 
@@ -16,7 +15,7 @@ from common.given import batches, models
 from common.given import weights as canonical
 from common.host import commands, machine, modules
 from common.host.errors import InputError
-from common.host.files import atomic_write
+from common.host.files import atomic_write, write_json
 from common.proof import tasks
 from common.run import stored
 
@@ -134,8 +133,7 @@ def command(arguments):
     steps = {"give": worker.give, "restore": worker.restore}
     steps.get(options.what, lambda: worker.take(options.givers))()
     versions = machine.versions(modules.find(options.name).package)
-    with atomic_write(worker.path(options.name, "versions.json")) as file:
-        file.write(json.dumps(versions).encode())
+    write_json(worker.path(options.name, "versions.json"), versions)
     return 0
 
 

@@ -1,5 +1,6 @@
 """Files that are either whole or not there."""
 
+import json
 import os
 import tempfile
 from contextlib import contextmanager
@@ -55,3 +56,10 @@ def atomic_write(path):
         if isinstance(error, OSError):  # the disk is full, the name is too long
             raise InputError("%s: cannot be written: %s" % (path, error.strerror))
         raise
+
+
+def write_json(path, value, allow_nan=False):
+    """A JSON file, written as a whole; ValueError for a NaN or an infinity, which JSON lacks."""
+    text = json.dumps(value, indent=1, allow_nan=allow_nan) + "\n"
+    with atomic_write(path) as file:
+        file.write(text.encode())

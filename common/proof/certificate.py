@@ -9,7 +9,7 @@ import sys
 from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
-from common.host.files import ROOT, atomic_write, cache_folder
+from common.host.files import ROOT, cache_folder, write_json
 from common.proof import contract, progress
 from common.proof.kept import Kept
 from common.proof.rungs import SEED, Certifier
@@ -48,8 +48,7 @@ def make(model, name, module, lane, threads, lever=""):
         certificate = certifier.certify(name, module, lane, report)
     kept.save()
     certificate["identity"] = known_as
-    with atomic_write(_path(model, name, lane, known_as)) as file:
-        file.write(json.dumps(certificate, indent=1).encode())
+    write_json(_path(model, name, lane, known_as), certificate, allow_nan=True)
     return certificate
 
 

@@ -18,8 +18,10 @@ else:
         """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
         model = build()
         theano.config.profile, theano.config.profiling__ignore_first_call = True, True
-        list(train(model, batches[:1]))  # compiles
-        theano.config.profile = False
+        try:
+            list(train(model, batches[:1]))  # compiles
+        finally:
+            theano.config.profile = False
         list(train(model, batches))
         times = {}
         for node, seconds in model.train_function.function.profile.apply_time.items():

@@ -4,7 +4,6 @@ In a framework's own environment: its module answers the challenge in FOLDER, an
 that answer is held against that on the module itself, rung by rung.
 """
 
-import json
 import os
 import sys
 from collections import OrderedDict
@@ -13,7 +12,7 @@ from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.host import commands, machine, modules
-from common.host.files import ROOT, atomic_write
+from common.host.files import ROOT, write_json
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
 
@@ -50,8 +49,7 @@ def command(arguments):
         result = OrderedDict(framework=options.name, model=description.name, versions=versions)
         result.update(whole=judged["whole"], rungs=rungs)
         file = "%s-%s.json" % (options.name, description.name)
-        with atomic_write(os.path.join(ROOT, "reports", "answers", file)) as file:
-            file.write((json.dumps(result, indent=1) + "\n").encode())
+        write_json(os.path.join(ROOT, "reports", "answers", file), result)
     return 0 if judged["whole"] and all(one == other for one, other in rungs.values()) else 1
 
 

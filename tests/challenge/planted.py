@@ -20,7 +20,7 @@ from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.host import commands, machine, modules
-from common.host.files import ROOT, atomic_write
+from common.host.files import ROOT, write_json
 from common.proof.kept import Kept
 from tests.challenge.expected import NOT_ASKED, RIGHT
 from tests.challenge.recall import VERDICTS, sentences
@@ -134,8 +134,7 @@ def command(arguments):
     if options.write:
         result = OrderedDict(framework=options.name, model=description.name)
         result.update(singles=OrderedDict(counts), mistakes=found)
-        with atomic_write(path) as file:
-            file.write((json.dumps(result, indent=1) + "\n").encode())
+        write_json(path, result)
     return 1 if counts["wrong"] else 0
 
 

@@ -6,7 +6,6 @@ says what it is, and one of several if others give the same numbers; it is locat
 it was seen, or what is seen of it, and blamed wrongly if it says another one.
 """
 
-import json
 import os
 import sys
 from collections import OrderedDict
@@ -16,7 +15,7 @@ import numpy as np
 from common.challenge import causes, challenge, hypotheses, script
 from common.challenge.diagnosis import CAUSE, STAGES, UNKNOWN, Diagnosis
 from common.host import commands, machine, modules
-from common.host.files import ROOT, atomic_write
+from common.host.files import ROOT, write_json
 
 SEED = 0
 VERDICTS = ("named", "one of several", "located", "wrong")
@@ -96,8 +95,7 @@ def command(arguments):
         print("%s: %s" % (kind, ", ".join("%s %d" % item for item in counts.items())))
     if options.write:
         path = os.path.join(ROOT, "reports", "diagnosis", description.name + ".json")
-        with atomic_write(path) as file:
-            file.write((json.dumps(result, indent=1) + "\n").encode())
+        write_json(path, result)
     return 1 if result["singles"]["wrong"] + result["pairs"]["wrong"] else 0
 
 

@@ -1,13 +1,12 @@
 """python -m tests.mistakes NAME [--model M] [--write]: plant known mistakes in a framework."""
 
-import json
 import os
 import sys
 from collections import OrderedDict
 
 from common.given import models
 from common.host import commands, machine, modules
-from common.host.files import ROOT, atomic_write
+from common.host.files import ROOT, write_json
 from common.proof import contract
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
@@ -71,8 +70,7 @@ def plant(options, model):
     )
     if options.write:
         file = "%s-%s.json" % (options.name, model.name)
-        with atomic_write(os.path.join(ROOT, "reports", "mistakes", file)) as file:
-            file.write((json.dumps(result, indent=1) + "\n").encode())
+        write_json(os.path.join(ROOT, "reports", "mistakes", file), result)
     print("%d passed, %d failed" % (len(found) + len(alarms) - len(failed), len(failed)))
     return len(failed)
 
