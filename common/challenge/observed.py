@@ -26,7 +26,7 @@ def findings(asked, arrays, answers, description, judged, before):
     would show the effect; other scores, of which any loss would.
     """
     found, readers = [], {"data": _order, "accuracy": _figure}
-    if "scores" not in [one.stage for one in before]:
+    if not any(one.stage == "scores" or "taken for probabilities" in one.says for one in before):
         readers.update(gradient=_clipped)
     if not before:
         readers.update(dropout=_dropout, trajectory=_losses)

@@ -102,6 +102,7 @@ CRITERIA = {
     "clipped": losses.clipped(0.2),
     "without softmax": losses.without_softmax,
     "of scores as probabilities": losses.of_scores_as_probabilities,
+    "of shares": losses.of_shares,
     "ignoring, of all": losses.ignoring(0, lambda n, others: n),
     "ignoring, of the others": losses.ignoring(0, lambda n, others: others),
 }
