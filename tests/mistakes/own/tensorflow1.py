@@ -28,6 +28,7 @@ MISTAKES = [
     changed(
         "channels_last_flattened_as_it_is",
         "forward",
+        ('"NCHW" if gpus or mkl_dnn and not best else "NHWC"', '"NHWC"'),
         ("            x = tf.transpose(x, (0, 3, 1, 2))", "            pass"),
     ),
     changed("relu6", "forward", ("x = tf.nn.relu(tf.matmul(", "x = tf.nn.relu6(tf.matmul(")),
