@@ -177,4 +177,5 @@ NOT_ASKED = {
     "seed_from_the_clock",
     "one_workspace",
     "workspace_reset_by_each_model",
+    "loss_overwritten_by_the_next_step",  # each loss is read before the next step
 }

@@ -126,7 +126,8 @@ def command(arguments):
     if options.mistakes and options.write and os.path.isfile(path):
         with open(path) as file:  # the others stay as they were seen
             earlier = json.load(file, object_pairs_hook=OrderedDict)["mistakes"]
-        found = OrderedDict(earlier, **found)
+        asked = [(one, seen) for one, seen in earlier.items() if one not in NOT_ASKED]
+        found = OrderedDict(asked, **found)
     counts = OrderedDict((one, 0) for one in VERDICTS + (NOT_SEEN,))
     for one in found.values():
         counts[one["verdict"]] += 1
