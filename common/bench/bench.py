@@ -161,7 +161,8 @@ def result_path(options, facts):
     """
     names = [re.sub("[:+@]", "-", key) for key in options.contenders]
     if options.levers:
-        names = ["levers"] + [key[: -len(":best")] for key in names if key.endswith(":best")]
+        plain = [key for key in options.contenders if "+" not in key]
+        names = ["levers"] + [key.partition(":")[0] for key in plain]
     elif len(names) > 4:
         digest = hashlib.sha256(" ".join(options.contenders).encode()).hexdigest()
         names = ["%d-contenders-%s" % (len(names), digest[:6])]

@@ -278,3 +278,10 @@ def left(variable):
         if variable in environment and TOKEN in environment:
             found.append(process)
     return found
+
+
+def test_each_frameworks_levers_have_a_file_of_their_own():
+    facts = {"cpu": "Intel(R) Xeon(R) Processor", "cores": 2, "gpus": []}
+    options = bench.parse(["numpy", "--model", "mnist_cnn", "--levers", "--threads", "2"])
+    path = bench.result_path(options, facts)
+    assert path.endswith(os.path.join("intel-xeon-2-cores", "mnist_cnn-levers-numpy.json"))
