@@ -10,7 +10,6 @@ from common.bench import compare
 from common.given.models import ALL, MODELS
 from common.host import modules
 from common.host.files import ROOT
-from common.host.modules import has
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.committed import HERE
@@ -311,7 +310,7 @@ def networks():
         cells = [framework.name]
         for model in MODELS:
             path = frameworks.path(framework, model)
-            if not has(framework.name, model):
+            if not modules.has(framework.name, model):
                 cells.append("-")
                 continue
             lanes = proven[model].get(framework.name, {}).get("false_alarms", {})
@@ -406,8 +405,7 @@ def pulled(benches, machine, model):
         for key, one in bench.result["contenders"].items():
             name, _, lever = key.partition("@")[0].partition(":best+")
             known = modules.levers(name, model.name).get(lever)
-            against = bench.result["baseline"].partition("@")[0]
-            if bench.result["model"] != model.name or known is None or against != name + ":best":
+            if known is None or bench.result["baseline"] != key.replace("+" + lever, ""):
                 continue
             ratio, (low, high) = one["ratio"], one["interval"]
             if known.kept:  # the lever takes it away
@@ -441,7 +439,7 @@ def files():
     rows = []
     for framework in frameworks.FRAMEWORKS.values():
         path = frameworks.path(framework, "native")
-        if has(framework.name, "native") and not framework.gpu:
+        if modules.has(framework.name, "native") and not framework.gpu:
             rows.append([framework.name, " ".join(framework.endings), (path, path)])
     return Table("Own files", "", ["environment", "own files", "read"], rows)
 
@@ -541,8 +539,10 @@ def benched(used, machine):
     """The benches of one machine: a table for each, but one for all levers of a network."""
     benches = [one for one in used.benches if one.machine == machine]
     plain = [one for one in benches if not any("+" in key for key in one.result["contenders"])]
-    levers = [one for one in benches if one not in plain]
-    tried = [pulled(levers, machine, model) for model in ALL.values()]
+    tried = [
+        pulled([one for one in benches if one.result["model"] == name], machine, model)
+        for name, model in ALL.items()
+    ]
     made = [make(one) for one in plain for make in (compared, scaled)]
     return [one for one in made + tried if one.rows]
 

@@ -22,7 +22,7 @@ from common.challenge.replay import Replay
 from common.host import commands, machine, modules
 from common.host.files import ROOT, write_json
 from common.proof.kept import Kept
-from tests.challenge.expected import NOT_ASKED, RIGHT
+from tests.challenge.expected import NOT_ASKED, RIGHT, RIGHT_IN
 from tests.challenge.recall import VERDICTS, sentences
 from tests.mistakes import outside, planted
 
@@ -70,11 +70,13 @@ class Patient:
         return failed, sentences(findings), lines
 
 
-def verdict(mistake, failed, told):
-    """One of ``VERDICTS``, or ``NOT_SEEN``, for the causes that were told of a mistake."""
+def verdict(right, failed, told):
+    """One of ``VERDICTS``, or ``NOT_SEEN``, for the causes that were told of a mistake.
+
+    right: pattern of those that are right.
+    """
     if not failed:
         return NOT_SEEN
-    right = RIGHT.get(mistake.name, "(?!)")  # or what never fits
     fits = [[bool(re.search(right, one)) for one in some] for some in told]
     if any(fit and not any(fit) for fit in fits):
         return "wrong"
@@ -102,7 +104,7 @@ def command(arguments):
         known = outside.mistakes(description) + known
     if options.mistakes:
         known = [one for one in known if one.name in options.mistakes]
-    found = OrderedDict()
+    found, patterns = OrderedDict(), dict(RIGHT, **RIGHT_IN.get(options.name, {}))
     for mistake in tqdm(known, unit="mistake", leave=False):
         if mistake.name in NOT_ASKED:
             continue
@@ -111,7 +113,7 @@ def command(arguments):
             print("%-40s not in an answer" % mistake.name, flush=True)
             continue
         failed, told, lines = what
-        result = verdict(mistake, failed, told)
+        result = verdict(patterns.get(mistake.name, "(?!)"), failed, told)  # or what never fits
         found[mistake.name] = OrderedDict(
             rung=mistake.rung, failed=failed, said=told, verdict=result
         )

@@ -97,7 +97,7 @@ def test_nobody_always_follows_the_same_one():
         (["numpy@64", "numpy@"], "numpy@: behind the @ stands a batch size"),
         (["numpy", "--precision", "2"], "'2' is not a share between 0 and 1"),
         (["numpy", "--runs", "0"], "'0' is not a whole number"),
-        (["numpy:best+none", "numpy"], "numpy has no lever 'none'; known: freed, "),
+        (["numpy:best+none", "numpy"], "numpy has no lever 'none'; known: freed, whole_batch"),
         (["numpy+freed", "numpy"], "numpy+freed: a lever is pulled in one lane"),
         (["numpy:best", "--levers"], "unknown framework 'numpy:best'"),
         (["numpy", "--levers", "--model", "mlp"], "no lever is known of numpy's mlp"),
