@@ -123,6 +123,7 @@ def tox_before_run_commands(tox_env):
     needs = {name: framework.system for name, framework in frameworks.FRAMEWORKS.items()}
     needs["report-test"] = reports.SYSTEM
     needs["challenge-test"] = challenge.SYSTEM
+    needs[frameworks.WORKERS["chainer"]] = frameworks.MPI_COMPILER
     system = needs.get(tox_env.conf["framework"], {})
     packages = " ".join(frameworks.missing(system))
     if packages:

@@ -187,6 +187,12 @@ FRAMEWORKS = OrderedDict(
     ]
 )
 
+# Those that are shown as workers which share a batch (``frameworks/FOLDER/workers.py``), and the
+# tox environment that has what they need for it.
+WORKERS = OrderedDict([("pytorch", "pytorch"), ("chainer", "chainer-mpi")])
+# Of that environment alone.
+MPI_COMPILER = {"libopenmpi-dev": "mpicc"}
+
 
 def for_gpu(name):
     """The name of the environment that runs ``name``'s module on a GPU; None if there is none."""

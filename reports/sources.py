@@ -14,12 +14,8 @@ import frameworks
 from common.host.files import ROOT
 from common.proof import contract
 
-BESIDE = (
-    "native",
-    "export",
-    "record",
-    "profile",
-)  # files in a framework's folder that are not of one model
+# Files in a framework's folder that are not of one model.
+BESIDE = ("native", "export", "record", "profile", "workers")
 FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record", "profile"}
 
 Module = namedtuple("Module", "key title path lines parts")

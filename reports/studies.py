@@ -1,4 +1,4 @@
-"""Questions that others asked, which a bench of levers answers: a study for each such network."""
+"""Questions that others asked, which a bench answers."""
 
 from collections import OrderedDict, namedtuple
 
@@ -11,7 +11,7 @@ told: what else is known here, and where it is shown.
 """
 
 # By the network whose levers answer it.
-STUDIES = OrderedDict(
+LEVERS = OrderedDict(
     pose=Study(
         "Is training faster when the loss's backward pass is written by hand?",
         "100 epochs of pose regression in PyTorch took 47.6 h by autograd and 47.6 h by hand on a "
@@ -25,4 +25,24 @@ STUDIES = OrderedDict(
         "The four ways and the module's own, which compares each pixel with the maximum, give the "
         "same numbers (tests/common/test_layers.py)",
     ),
+)
+
+# By the network whose steps of several batch sizes answer it.
+STEP = OrderedDict(
+    pose=Study(
+        "Where do PyTorch and Chainer part?",
+        "a mean epoch of pose regression took Chainer 8.2 s and PyTorch 5.0 s on a CPU, 0.45 s and "
+        "0.28 s on a GPU",
+        "Forward, backward and update, proven to be the same",
+    ),
+)
+
+# Workers that share a batch answer it.
+SHARED = Study(
+    "When do two workers beat one process?",
+    "in Chainer two GPUs took 75.3 s for 20 epochs of an MLP where one took 34.8 s, 273 s against "
+    "127 s for 50 of LeNet-5, and 789 s against 1212 s for 50 of ResNet-152; the guess was that "
+    "networks and batches were too small for what the exchange costs",
+    "Workers hold the same certificate as one process: the averaged gradient of the shares is the "
+    "batch's",
 )

@@ -1,19 +1,18 @@
 """The tables, made of the committed results and of the registry: cells are plain text."""
 
 import json
-from collections import namedtuple
 from hashlib import sha256
 from pathlib import Path
 
 import frameworks
-from common.bench import compare
 from common.given.models import ALL, MODELS
 from common.host import modules
 from common.host.files import ROOT
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
+from reports.bench_tables import benched
 from reports.committed import HERE
-from reports.studies import STUDIES
+from reports.table import Table, titled
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -21,14 +20,6 @@ EXCHANGES = HERE / "exchange"
 DIAGNOSED = HERE / "diagnosis"
 ANSWERS = HERE / "answers"
 VERDICTS = ("named", "one of several", "located", "wrong", "not seen")  # of a diagnosis
-
-Table = namedtuple("Table", "title note columns rows")
-Table.__doc__ = """A table of text.
-
-title, note: what stands above it; the note may be empty.
-columns: their heads; one that ends in a space is of numbers, and set flush right.
-rows: lists of cells, each a text or a (text, link) pair.
-"""
 
 
 def environments():
@@ -55,11 +46,6 @@ def _order(committed):
     position = names.index(name) if name in names else len(names)
     length = result["dataset"]["train_images"] * result["hyperparameters"]["epochs"]
     return -length, position, LANES.index(result["lane"]), committed.path
-
-
-def _titled(title, model):
-    """The first model is what all speak of; the others are named."""
-    return title if model is MODELS["cnn"] else "%s: %s" % (title, model.title)
 
 
 def _label(result):
@@ -126,7 +112,7 @@ def certificates(committed, model):
         "Checks have different units, so compare an error with its own tolerance only. " + CHANGED
     )
     return Table(
-        _titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
+        titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
     )
 
 
@@ -200,7 +186,7 @@ def mistakes(model):
         "Each was put into each environment's module on purpose, and the certificate climbed: "
         "the rung that caught it; - where it has not been planted yet."
     )
-    return Table(_titled("Planted mistakes", model), note, ["mistake"] + list(environments), rows)
+    return Table(titled("Planted mistakes", model), note, ["mistake"] + list(environments), rows)
 
 
 def own_mistakes(model):
@@ -230,7 +216,7 @@ def own_mistakes(model):
         "lanes in which the untouched module failed",
     ]
     columns += ["its own traps, and the rung"]
-    return Table(_titled("Each framework's own traps", model), note, columns, rows)
+    return Table(titled("Each framework's own traps", model), note, columns, rows)
 
 
 def results(committed, machine, model):
@@ -273,7 +259,7 @@ def results(committed, machine, model):
     noun = model.task.observations
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]
     columns += ["step, median (quartiles) ", "%s/s " % noun, "of matrix product ", "peak memory "]
-    return Table(_titled("Results: %s" % machine, model), CHANGED, columns, rows)
+    return Table(titled("Results: %s" % machine, model), CHANGED, columns, rows)
 
 
 def planted_says(model):
@@ -335,105 +321,6 @@ def proofs(committed):
     return [one for one in tables if one.rows]
 
 
-def compared(bench):
-    """A bench's contenders, the fastest first; none has a time that was not proven before."""
-    found = bench.result
-    model = ALL[found["model"]]
-    rows = []
-    for key, one in sorted(found["contenders"].items(), key=lambda item: -item[1]["ratio"]):
-        product = one.get("share_of_matmul")
-        rows.append(
-            [
-                (key.replace(":", ", "), bench.path),
-                one["verdict"],
-                "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
-                "%.0f" % one["per_second"],
-                "-" if product is None else "%.0f%%" % (100 * product),
-                "%.1f%%" % (100 * one["within_runs"]),
-                "%.1f%%" % (100 * one["between_runs"]),
-                "%.0f%%" % (100 * max(one["others"])),
-            ]
-        )
-    note = (
-        "Proven, and then timed in turn, on {}: {} runs, {} threads, batches of {}. The ratio of "
-        "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
-        "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
-        "apart. Others: the most that other programs used of the cores meanwhile."
-    ).format(
-        found["made"][:10],
-        found["runs"],
-        found["threads"],
-        found["batch_size"],
-        found["baseline"].replace(":", ", "),
-    )
-    columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
-    columns += ["of matrix product ", "within runs ", "between runs ", "others "]
-    title = _titled("Which is faster: %s" % bench.machine, model)
-    return Table(title, note, columns, rows)
-
-
-def scaled(bench):
-    """What a step costs whatever its batch, and what an image of it: of a bench of batch sizes."""
-    found, model = bench.result, ALL[bench.result["model"]]
-    rows = []
-    for key, one in found.get("scaling", {}).items():
-        sizes, memory = one["batch_sizes"], one["peak_memory_bytes"]
-        rows.append(
-            [
-                (key.replace(":", ", "), bench.path),
-                "%.3g ms" % (1e3 * one["overhead_per_step"]),
-                "%.3g s" % (1e3 * one["seconds_per_image"]),
-                "%.0f%%" % (100 * one["largest_error"]),
-                "%d to %d" % (sizes[0], sizes[-1]),
-                "%.2f to %.2f GB" % (memory[0] / 1e9, memory[-1] / 1e9),
-            ]
-        )
-    noun = model.task.observations
-    note = (
-        "A step's time as a part that is the same for each batch, and one for each of its {0}: the "
-        "two that fit best, and by how much a step is off at most. Memory: of the process, at its "
-        "peak ({1}, {2} threads)."
-    ).format(noun, found["made"][:10], found["threads"])
-    columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "batches ", "memory "]
-    return Table(_titled("What a step costs: %s" % bench.machine, model), note, columns, rows)
-
-
-def pulled(benches, machine, model):
-    """What each lever of a network gave: those that lane best has, and others that were tried."""
-    rows, when = [], set()
-    for bench in benches:
-        for key, one in bench.result["contenders"].items():
-            name, _, lever = key.partition("@")[0].partition(":best+")
-            known = modules.levers(name, model.name).get(lever)
-            if known is None or bench.result["baseline"] != key.replace("+" + lever, ""):
-                continue
-            ratio, (low, high) = one["ratio"], one["interval"]
-            if known.kept:  # the lever takes it away
-                ratio, low, high = 1 / ratio, 1 / high, 1 / low
-            rows.append(
-                [
-                    (name, bench.path),
-                    known.says,
-                    str(one.get("batch_size", bench.result["batch_size"])),
-                    "%.3f (%.3f–%.3f)" % (ratio, low, high),
-                    compare.verdict((low, high)),
-                    "yes" if known.kept else "no",
-                ]
-            )
-            when.add(bench.result["made"][:10])
-    study = STUDIES.get(model.name)
-    title = study.question if study else "What was tried"
-    note = (
-        "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
-        "`tox run -e bench -- NAME --levers{}`. They stand in frameworks/levers.py."
-    ).format(", ".join(sorted(when)), "" if model is ALL["cnn"] else " --model " + model.name)
-    if study:
-        answers = "; ".join("%s, %s: %s" % (row[0][0], row[1], row[4]) for row in rows)
-        note = "%s. %s. Published: %s. %s" % (answers, study.told, study.published, note)
-    columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
-    return Table("%s: %s" % (title.rstrip("?"), machine), note, columns, rows)
-
-
 def files():
     """Which files of its own each environment reads and writes, and where that is done."""
     rows = []
@@ -470,7 +357,7 @@ def exchanged(model):
         "tolerance, unless OFF is said. -: it is not written as ONNX here."
     ).format(found["steps"], found["observations"], model.task.observations, model.task.outputs)
     columns = ["taken by", "own files"] + [name + " " for name in names]
-    return Table(_titled("Exchange", model), note, columns, rows)
+    return Table(titled("Exchange", model), note, columns, rows)
 
 
 def diagnosed(model):
@@ -509,7 +396,7 @@ def diagnosed(model):
     )
     columns = ["environment"] + [one + " " for one in VERDICTS]
     columns += ["judged as certified", "not named"]
-    return Table(_titled("Diagnosis", model), note, columns, rows)
+    return Table(titled("Diagnosis", model), note, columns, rows)
 
 
 def _verdicts(name, counts):
@@ -533,18 +420,6 @@ def measured(used, machine):
     """What was measured on one machine: the benches, and a table of results for each model."""
     tables = [results(used.runs, machine, model) for model in ALL.values()]
     return benched(used, machine) + [one for one in tables if one.rows]
-
-
-def benched(used, machine):
-    """The benches of one machine: a table for each, but one for all levers of a network."""
-    benches = [one for one in used.benches if one.machine == machine]
-    plain = [one for one in benches if not any("+" in key for key in one.result["contenders"])]
-    tried = [
-        pulled([one for one in benches if one.result["model"] == name], machine, model)
-        for name, model in ALL.items()
-    ]
-    made = [make(one) for one in plain for make in (compared, scaled)]
-    return [one for one in made + tried if one.rows]
 
 
 def every(used):

@@ -22,9 +22,9 @@ import numpy as np
 import psutil
 
 import frameworks
-from common.bench import against, compare, remote, scaling
+from common.bench import against, compare, keys, remote, scaling
 from common.given import models
-from common.host import commands, environments, machine, modules
+from common.host import commands, environments, machine, modules, workers
 from common.host.errors import InputError
 from common.host.files import ROOT, cache_folder, check_writable
 from common.proof import contract
@@ -43,7 +43,7 @@ def parse(arguments):
     parser = commands.OneLineParser(prog="python -m common.bench", description=__doc__)
     number, cores = commands.whole_number, machine.usable_cores()
     parser.add_argument(
-        "contenders", nargs="*", metavar="NAME[:LANE[+LEVER][@BATCH]]", help="both lanes if none"
+        "contenders", nargs="*", metavar=keys.FORM, help="both lanes if none is named"
     )
     parser.add_argument("--baseline", metavar="CONTENDER", help="by default the first one")
     parser.add_argument(
@@ -93,7 +93,9 @@ def parse(arguments):
         options.contenders = [
             one for name in options.contenders for one in with_levers(name, options.model)
         ]
-    contenders = [one for text in options.contenders for one in lanes(text, options.model)]
+    contenders = [
+        one for text in options.contenders for one in lanes(text, options.model, options.threads)
+    ]
     options.contenders = list(OrderedDict.fromkeys(contenders))
     if len(options.contenders) < 2:
         raise InputError("a bench takes two contenders or more")
@@ -117,32 +119,38 @@ def share(text):
     return value
 
 
-def lanes(text, model):
-    """NAME:LANE of each lane that ``text`` means; InputError if it means none that can run here.
+def lanes(text, model, threads):
+    """The contender in each lane that ``text`` means; InputError where it cannot run here.
 
-    @BATCH, if it is there, stays, unless it is the model's own.
+    A batch size that is the model's own, and threads that are the bench's, are not said again.
     """
-    whole, (text, at, size) = text, text.partition("@")
-    text, plus, lever = text.partition("+")
-    name, _, lane = text.partition(":")
-    if at:
-        try:
-            size = commands.whole_number(size)
-        except (ValueError, argparse.ArgumentTypeError):
-            raise InputError("%s: behind the @ stands a batch size of 1 or more" % whole)
-        at, size = ("@", size) if size != models.find(model).hp.batch_size else ("", "")
-    framework = modules.find(name, model)
-    if lane and lane not in contract.LANES:
+    key = keys.read(text)
+    framework = modules.find(key.name, model)
+    if key.lane and key.lane not in contract.LANES:
         raise InputError("%s: the lanes are %s" % (text, " and ".join(contract.LANES)))
-    packages = " ".join(frameworks.missing(framework.system))
+    system = dict(framework.system)
+    if workers.environment(key.name, key.workers) != key.name:
+        system.update(frameworks.MPI_COMPILER)
+    packages = " ".join(frameworks.missing(system))
     if packages:
-        raise InputError("%s: get what pip cannot bring with: apt install %s" % (name, packages))
-    if plus:
-        if not lane:
-            raise InputError("%s: a lever is pulled in one lane" % whole)
-        modules.find_lever(name, lever, model)
-    behind = "%s%s%s%s" % (plus, lever, at, size)
-    return ["%s:%s%s" % (name, one, behind) for one in ([lane] if lane else contract.LANES)]
+        raise InputError("%s: get what pip cannot bring with: apt install %s" % (text, packages))
+    if key.lever is not None:
+        if not key.lane:
+            raise InputError("%s: a lever is pulled in one lane" % text)
+        modules.find_lever(key.name, key.lever, model)
+    usual = models.find(model).hp.batch_size
+    if (key.batch_size or usual) % key.workers:
+        raise InputError("%s: so many workers cannot share a batch equally" % text)
+    cores = machine.usable_cores()
+    if key.workers * (key.threads or 1) > cores:
+        raise InputError("%s: more threads than the %d cores there are" % (text, cores))
+    if key.batch_size == usual:
+        key = key._replace(batch_size=None)
+    if key.threads == threads and key.workers == 1:
+        key = key._replace(threads=None)
+    return [
+        keys.written(key._replace(lane=one)) for one in ([key.lane] if key.lane else contract.LANES)
+    ]
 
 
 def with_levers(name, model):
@@ -159,7 +167,7 @@ def result_path(options, facts):
 
     One that was compared with an earlier one takes no file's place.
     """
-    names = [re.sub("[:+@]", "-", key) for key in options.contenders]
+    names = [re.sub("[:+/@]", "-", key) for key in options.contenders]
     if options.levers:
         plain = [key for key in options.contenders if "+" not in key]
         names = ["levers"] + [key.partition(":")[0] for key in plain]
@@ -225,7 +233,7 @@ class Records:
     def __init__(self, options):
         self.options = options
         usual = models.find(options.model).hp.batch_size
-        self.sizes = {key: int(key.partition("@")[2] or usual) for key in options.contenders}
+        self.sizes = {key: keys.read(key).batch_size or usual for key in options.contenders}
         self.times, self.others, self.facts = (
             OrderedDict((key, []) for key in options.contenders) for _ in range(3)
         )
@@ -324,7 +332,7 @@ def result(options, records, facts):
     matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
-        name, lane = key.split("@")[0].split("+")[0].split(":")
+        name, lane = keys.read(key)[:2]
         per_second = 1 / float(np.median(np.concatenate(records.per_image(key))))
         value, interval = records.compared(compare.ratio, key)
         contenders[key] = OrderedDict(
@@ -406,8 +414,9 @@ def command(arguments):
         now = dict(model=options.model, threads=options.threads, batch_size=size)
         against.check(options.earlier, options.against, machine=facts, **now)
     with alone(), socket.socket() as listener:
-        names = OrderedDict.fromkeys(key.split(":")[0] for key in options.contenders)
-        environments.make(names)
+        needed = [keys.read(key) for key in options.contenders]
+        needed = [workers.environment(key.name, key.workers) for key in needed]
+        environments.make(OrderedDict.fromkeys(needed))
         machine.limit_threads(options.threads)
         records, token = Records(options), secrets.token_hex(16)
         listener.bind(("127.0.0.1", 0))

@@ -11,7 +11,7 @@ import sys
 import time
 
 from common.given import batches, models
-from common.host import commands, machine, modules
+from common.host import commands, machine, modules, workers
 from common.host.errors import InputError
 from common.proof import certificate, tasks
 from common.run import clocks
@@ -30,9 +30,31 @@ def parse(arguments):
     parser.add_argument("--lane", required=True)
     parser.add_argument("--lever", default="")
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--port", type=int, required=True)
     return parser.parse_args(arguments)
+
+
+def proven(options):
+    """The module and the settings in force; InputError where the certificate has not passed."""
+    machine.limit_threads(options.threads)
+    module = modules.load(options.name, options.model, options.lever)
+    module = workers.parallel(options.name, module, options.workers)
+    settings = module.configure(options.lane, options.threads, 0)
+    proof = certificate.obtain(
+        models.find(options.model),
+        options.name,
+        module,
+        options.lane,
+        settings,
+        options.lever,
+        options.workers,
+    )
+    if not proof["passed"]:
+        several = ", as %d workers," % options.workers if options.workers > 1 else ","
+        raise InputError("%s, lane %s%s is not proven" % (options.name, options.lane, several))
+    return module, settings
 
 
 class Contender:
@@ -40,15 +62,8 @@ class Contender:
 
     def __init__(self, options):
         description = models.find(options.model)
-        machine.limit_threads(options.threads)
-        self.module = modules.load(options.name, options.model, options.lever)
-        settings = self.module.configure(options.lane, options.threads, 0)
         asked = time.perf_counter()
-        proof = certificate.obtain(
-            description, options.name, self.module, options.lane, settings, options.lever
-        )
-        if not proof["passed"]:
-            raise InputError("%s, lane %s, is not proven" % (options.name, options.lane))
+        self.module, settings = proven(options)
         hp = description.hp
         hp = hp._replace(batch_size=options.batch_size or hp.batch_size)
         self.batches = self.endless(description, settings, hp.batch_size)
@@ -103,16 +118,31 @@ def serve(options, lines):
 
     say(token=os.environ.get(TOKEN))
     try:
+        team = workers.Team(options.name, options.workers)
         contender = Contender(options)
         say(**contender.facts)
         for line in lines:
             steps = int(line)
+            team.tell(steps)
             if not steps:
-                say(peak_memory_bytes=machine.peak_memory())
+                say(peak_memory_bytes=machine.peak_memory() + sum(team.answers()))
                 return
-            say(**contender.train(steps))
+            answer = contender.train(steps)
+            answer["cpu_seconds"] += sum(team.answers())
+            say(**answer)
     except (InputError, clocks.Stop) as error:
         say(error=str(error))
+
+
+def follow(options):
+    """Do what the first worker does."""
+    team = workers.Team(options.name, options.workers)
+    contender = Contender(options)
+    for steps in team.told():
+        if not steps:
+            team.answer(machine.peak_memory())
+            return
+        team.answer(contender.train(steps)["cpu_seconds"])
 
 
 def command(arguments):
@@ -122,6 +152,12 @@ def command(arguments):
     if options.lever:
         environ.update(modules.find_lever(options.name, options.lever, options.model).environ)
     machine.restart_with(environ, "common.bench.contender", arguments)
+    if options.workers > 1 and not workers.launched():
+        proven(options)  # in processes of its own, before these
+        workers.launch(options.name, options.workers, "common.bench.contender", arguments)
+    if workers.rank(options.name):
+        follow(options)
+        return 0
     with socket.create_connection(("127.0.0.1", options.port)) as connection:
         with connection.makefile("rw") as lines:
             serve(options, lines)

@@ -10,8 +10,9 @@ import tempfile
 import time
 from contextlib import suppress
 
+from common.bench import keys
 from common.bench.contender import TOKEN
-from common.host import commands, environments
+from common.host import commands, environments, workers
 from common.host.errors import InputError
 from common.host.files import ROOT
 
@@ -21,13 +22,14 @@ PATIENCE = 5  # seconds in which all must have ended before they are killed
 
 def start(key, options):
     """The command that starts a contender in its environment."""
-    key, _, size = key.partition("@")
-    key, _, lever = key.partition("+")
-    name, lane = key.split(":")
-    command = environments.inside(name, "-m", "common.bench.contender")
-    command += [name, "--lane", lane, "--model", options.model, "--threads", str(options.threads)]
-    command += ["--lever", lever] if lever else []
-    return command + (["--batch-size", size] if size else [])
+    key = keys.read(key)
+    environment = workers.environment(key.name, key.workers)
+    command = environments.inside(environment, "-m", "common.bench.contender")
+    command += [key.name, "--lane", key.lane, "--model", options.model]
+    command += ["--threads", str(key.threads or options.threads)]
+    command += ["--workers", str(key.workers)] if key.workers > 1 else []
+    command += ["--lever", key.lever] if key.lever else []
+    return command + (["--batch-size", str(key.batch_size)] if key.batch_size else [])
 
 
 class Remote:

@@ -4,6 +4,8 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.bench import keys
+
 LEAST = 3  # batch sizes that a fit takes
 
 
@@ -23,10 +25,11 @@ def fit(sizes, seconds):
 
 
 def fits(contenders):
-    """{NAME:LANE: its fit} of those that were timed with several batch sizes."""
+    """{contender without its batch size: its fit} of those that were timed with several."""
     groups = OrderedDict()
     for key, one in contenders.items():
-        groups.setdefault(key.split("@")[0], []).append(one)
+        alike = keys.written(keys.read(key)._replace(batch_size=None))
+        groups.setdefault(alike, []).append(one)
     found = OrderedDict()
     for key, group in groups.items():
         group = sorted(group, key=lambda one: one["batch_size"])

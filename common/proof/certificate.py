@@ -7,7 +7,7 @@ import os
 import sys
 
 from common.given import models
-from common.host import commands, machine, modules
+from common.host import commands, machine, modules, workers
 from common.host.errors import InputError
 from common.host.files import ROOT, cache_folder, write_json
 from common.proof import contract, progress
@@ -44,11 +44,13 @@ def make(model, name, module, lane, threads, lever=""):
     known_as = identity(model, name, module, lane, settings, lever)
     kept = Kept(model, threads)
     certifier = Certifier(model, threads, kept)
-    with progress.told(certifier.rungs) as report:
+    first = workers.rank(name) == 0
+    with progress.told(certifier.rungs, first) as report:
         certificate = certifier.certify(name, module, lane, report)
-    kept.save()
     certificate["identity"] = known_as
-    write_json(_path(model, name, lane, known_as), certificate, allow_nan=True)
+    if first:
+        kept.save()
+        write_json(_path(model, name, lane, known_as), certificate, allow_nan=True)
     return certificate
 
 
@@ -66,11 +68,12 @@ def _kept(model, name, lane, known_as):
     return certificate if certificate.get("identity") == known_as else None
 
 
-def obtain(model, name, module, lane, settings, lever=""):
+def obtain(model, name, module, lane, settings, lever="", team=1):
     """A certificate that is valid for a run: one kept that passed, or a new one.
 
     A new one is made in a process of its own, so that the memory and the caches that proving takes
-    are not counted as the run's. InputError if that process breaks down.
+    are not counted as the run's. InputError if that process breaks down. team: how many workers
+    the module runs as.
     """
     known_as = identity(model, name, module, lane, settings, lever)
     certificate = _kept(model, name, lane, known_as)
@@ -79,9 +82,12 @@ def obtain(model, name, module, lane, settings, lever=""):
         command = [sys.executable, "-m", "common.proof", name]
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
         command += ["--lever", lever] if lever else []
+        command += ["--workers", str(team)] if team > 1 else []
         code = commands.call(command)
         certificate = _kept(model, name, lane, known_as)
-        if code not in (0, FAILED) or certificate is None:
+        if code and certificate and not certificate["passed"]:
+            return certificate  # a launcher has its own exit codes
+        if code or certificate is None:
             raise InputError("%s: the certificate could not be made (see above)" % name)
     return certificate
 
@@ -94,10 +100,21 @@ def command(arguments):
     parser.add_argument("--lane", choices=contract.LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     parser.add_argument("--lever", default="", help="one of frameworks/levers.py")
+    parser.add_argument(
+        "--workers",
+        type=commands.whole_number,
+        default=1,
+        metavar="N",
+        help="processes that share each batch, each with so many threads",
+    )
     options = parser.parse_args(arguments)
     model = models.find(options.model)
     modules.find(options.name, model.name)
+    workers.environment(options.name, options.workers)
     machine.limit_threads(options.threads)
+    if options.workers > 1 and not workers.launched():
+        workers.launch(options.name, options.workers, "common.proof", arguments)
     module = modules.load(options.name, model.name, options.lever)
+    module = workers.parallel(options.name, module, options.workers)
     certificate = make(model, options.name, module, options.lane, options.threads, options.lever)
     return 0 if certificate["passed"] else FAILED

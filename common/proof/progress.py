@@ -6,12 +6,13 @@ from tqdm import tqdm
 
 
 @contextmanager
-def told(rungs):
+def told(rungs, shown=True):
     """Yield the function that takes the result of each of ``rungs`` in turn."""
-    with tqdm(total=len(rungs), desc=rungs[0], unit="rung", leave=False) as bar:
+    bar = tqdm(total=len(rungs), desc=rungs[0], unit="rung", leave=False, disable=not shown)
+    with bar:
 
         def report(result):
-            for line in lines(result):
+            for line in lines(result) if shown else ():
                 tqdm.write(line)
             bar.update()
             if bar.n < len(rungs):

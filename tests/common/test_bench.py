@@ -10,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from common.bench import against, bench, compare, remote, scaling
+from common.bench import against, bench, compare, keys, remote, scaling
 from common.bench.contender import TOKEN
 from common.host import commands, environments
 from tests.common.test_signals import heed_signals
@@ -100,6 +100,12 @@ def test_nobody_always_follows_the_same_one():
         (["numpy:best+none", "numpy"], "numpy has no lever 'none'; known: freed, whole_batch"),
         (["numpy+freed", "numpy"], "numpy+freed: a lever is pulled in one lane"),
         (["numpy:best", "--levers"], "unknown framework 'numpy:best'"),
+        (["numpy/", "numpy"], "numpy/: behind the / stands a number of threads"),
+        (["numpy/x1", "numpy"], "numpy/x1: before the x stands a number of workers"),
+        (["numpy/4096", "numpy"], "numpy/4096: more threads than the"),
+        (["numpy/2x1", "numpy"], "numpy: workers that share a batch are shown in pytorch and"),
+        (["pytorch/2x4096", "numpy"], "pytorch/2x4096: more threads than the"),
+        (["pytorch/2x1@3", "numpy"], "pytorch/2x1@3: so many workers cannot share a batch equally"),
         (["numpy", "--levers", "--model", "mlp"], "no lever is known of numpy's mlp"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
         (["--against", __file__], "test_bench.py is no JSON"),
@@ -110,6 +116,27 @@ def test_bad_input_is_one_line(arguments, line, capsys):
     assert commands.guarded(bench.command, arguments) == 2
     error = capsys.readouterr().err
     assert line in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text, key",
+    [
+        ("numpy", ("numpy", None, None, 1, None, None)),
+        ("keras-torch:best", ("keras-torch", "best", None, 1, None, None)),
+        ("pytorch:best+compile@8", ("pytorch", "best", "compile", 1, None, 8)),
+        ("pytorch:best/2x1@8", ("pytorch", "best", None, 2, 1, 8)),
+        ("chainer:same+by_hand/1", ("chainer", "same", "by_hand", 1, 1, None)),
+    ],
+)
+def test_a_contender_is_read_and_written(text, key):
+    assert keys.read(text) == keys.Key(*key) and keys.written(keys.Key(*key)) == text
+
+
+def test_what_goes_without_saying_is_not_said():
+    """One contender has one name, so that an earlier bench's is found again."""
+    size = bench.models.find("cnn").hp.batch_size
+    assert bench.lanes("numpy:same/1@%d" % size, "cnn", 1) == ["numpy:same"]
+    assert bench.lanes("numpy:same/1@8", "cnn", 2) == ["numpy:same/1@8"]
 
 
 def here(monkeypatch, tmp_path):

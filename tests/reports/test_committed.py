@@ -107,17 +107,51 @@ def test_what_levers_gave_is_one_table(tmp_path):
 
 
 def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
-    machine = tmp_path / "bench" / "machine"
-    machine.mkdir(parents=True)
-    fit = {"batch_sizes": [1, 8, 64], "seconds_per_step": [0.1, 0.2, 1.0]}
-    fit.update(peak_memory_bytes=[10**9, 10**9, 2 * 10**9], overhead_per_step=0.09)
+    """With the ratio to the first contender at the same batch size, and at no other."""
+    found = bench_result()
+    one, two = found["contenders"].values()
+    quick = dict(two, seconds_per_step=[[0.5]])
+    found["contenders"] = {"numpy:same": one, "numpy:same@8": one, "pytorch:best": quick}
+    fit = {"batch_sizes": [8, 128], "seconds_per_step": [0.1, 1.0]}
+    fit.update(peak_memory_bytes=[10**9, 2 * 10**9], overhead_per_step=0.09)
     fit.update(seconds_per_image=0.014, largest_error=0.031)
-    found = dict(bench_result(), scaling={"numpy:same": fit})
-    (machine / "sizes.json").write_text(json.dumps(found))
-    used, left_out = committed.read(tmp_path)
+    found["scaling"] = {"numpy:same": fit, "pytorch:best": fit}
+    (table,) = measured_alone(tmp_path, found)
+    first, second = (row[1:] for row in table.rows)
+    assert first[:4] == ["90 ms", "14 s", "3%", "1.00 to 2.00 GB"]
+    assert first[4:] == ["1e+03 ms (1e+03–1e+03)"] * 2
+    assert second[4:] == ["-", "500 ms (500–500); 2.00 (2.00–2.00)"]
+
+
+def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
+    """Who computes half a batch in 0.5 s and takes 0.8 s for the step exchanges for the rest."""
+    found = bench_result()
+    one, two = found["contenders"].values()
+    timed = {"best": 1.0, "best/1": 1.5, "best/1@64": 0.5, "best/2x1": 0.8}
+    found["contenders"] = {
+        "pytorch:" + key: dict(
+            two,
+            batch_size=64 if "@" in key else 128,
+            seconds_per_step=[[seconds, seconds]],
+            per_second=round(128 / seconds),
+        )
+        for key, seconds in timed.items()
+    }
+    (table,) = measured_alone(tmp_path, dict(found, rounds=2 * found["rounds"]))
+    (row,) = table.rows
+    assert row[1:4] == ["cnn", "3.44", "128"]
+    assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
+    assert "pytorch, cnn: from batches of 128 on" in table.note
+
+
+def measured_alone(folder, found):
+    """The tables of a machine that has this bench alone."""
+    machine = folder / "bench" / "machine"
+    machine.mkdir(parents=True)
+    (machine / "bench.json").write_text(json.dumps(found))
+    used, left_out = committed.read(folder)
     assert not left_out
-    _, table = tables.measured(used, "machine")
-    assert table.rows[0][1:] == ["90 ms", "14 s", "3%", "1 to 64", "1.00 to 2.00 GB"]
+    return tables.measured(used, "machine")
 
 
 def bench_result():

@@ -1,0 +1,222 @@
+"""The tables of what was timed in turn, a question for each: cells are plain text."""
+
+import numpy as np
+
+from common.bench import compare, keys
+from common.given.models import ALL
+from common.host import modules
+from reports.studies import LEVERS, SHARED, STEP
+from reports.table import Table, titled
+
+
+def benched(used, machine):
+    """The benches of one machine: a table for each, but one for all levers of a network.
+
+    One for all networks, too, of workers that share a batch.
+    """
+    benches = [one for one in used.benches if one.machine == machine]
+    parted = {one.path: [keys.read(key) for key in one.result["contenders"]] for one in benches}
+    levers = [one for one in benches if any(key.lever for key in parted[one.path])]
+    workers = [one for one in benches if any(key.workers > 1 for key in parted[one.path])]
+    plain = [one for one in benches if one not in levers + workers]
+    made = [(scaled if one.result.get("scaling") else compared)(one) for one in plain]
+    made.append(shared(workers, machine))
+    for name, model in ALL.items():
+        made.append(pulled([one for one in levers if one.result["model"] == name], machine, model))
+    return [one for one in made if one.rows]
+
+
+def compared(bench):
+    """A bench's contenders, the fastest first; none has a time that was not proven before."""
+    found = bench.result
+    model = ALL[found["model"]]
+    rows = []
+    for key, one in sorted(found["contenders"].items(), key=lambda item: -item[1]["ratio"]):
+        product = one.get("share_of_matmul")
+        rows.append(
+            [
+                (key.replace(":", ", "), bench.path),
+                one["verdict"],
+                "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
+                "%.0f" % one["per_second"],
+                "-" if product is None else "%.0f%%" % (100 * product),
+                "%.1f%%" % (100 * one["within_runs"]),
+                "%.1f%%" % (100 * one["between_runs"]),
+                "%.0f%%" % (100 * max(one["others"])),
+            ]
+        )
+    note = (
+        "Proven, and then timed in turn, on {}: {} runs, {} threads, batches of {}. The ratio of "
+        "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
+        "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
+        "apart. Others: the most that other programs used of the cores meanwhile."
+    ).format(
+        found["made"][:10],
+        found["runs"],
+        found["threads"],
+        found["batch_size"],
+        found["baseline"].replace(":", ", "),
+    )
+    columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
+    columns += ["of matrix product ", "within runs ", "between runs ", "others "]
+    title = titled("Which is faster: %s" % bench.machine, model)
+    return Table(title, note, columns, rows)
+
+
+def scaled(bench):
+    """What a step costs whatever its batch, and what an image of it: of a bench of batch sizes."""
+    found, model = bench.result, ALL[bench.result["model"]]
+    sizes = sorted({size for one in found["scaling"].values() for size in one["batch_sizes"]})
+    first = next(iter(found["scaling"]))
+    rows = []
+    for key, one in found["scaling"].items():
+        memory = one["peak_memory_bytes"]
+        rows.append(
+            [
+                (_named(key), bench.path),
+                "%.3g ms" % (1e3 * one["overhead_per_step"]),
+                "%.3g s" % (1e3 * one["seconds_per_image"]),
+                "%.0f%%" % (100 * one["largest_error"]),
+                "%.2f to %.2f GB" % (memory[0] / 1e9, memory[-1] / 1e9),
+            ]
+            + [_step(found, key, first, size) for size in sizes]
+        )
+    noun = model.task.observations
+    note = (
+        "Proven, and then timed in turn, on {}: {} runs, {} threads. A step's time as a part that "
+        "is the same for each batch, and one for each of its {}: the two that fit best, and by how "
+        "much a step is off at most. Memory: of the process, at its peak. Then for each batch size "
+        "the median step with its quartiles, and how many times as fast it is as {}, with the 95% "
+        "interval."
+    ).format(found["made"][:10], found["runs"], found["threads"], noun, _named(first))
+    study = STEP.get(model.name)
+    if study:
+        note = "%s. Published: %s. %s" % (study.told, study.published, note)
+    columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
+    columns += ["batch %d " % size for size in sizes]
+    title = study.question.rstrip("?") if study else "What a step costs"
+    return Table(titled("%s: %s" % (title, bench.machine), model), note, columns, rows)
+
+
+def _named(key):
+    return key.replace(":", ", ")
+
+
+def _at(found, key, size):
+    """The name of a contender with this batch size; None where it was not timed."""
+    size = None if size == found["batch_size"] else size
+    name = keys.written(keys.read(key)._replace(batch_size=size))
+    return name if name in found["contenders"] else None
+
+
+def _step(found, key, first, size):
+    """A cell: a step's time with this batch size, and its speed as a ratio to ``first``'s."""
+    here, base = _at(found, key, size), _at(found, first, size)
+    if here is None:
+        return "-"
+    times = found["contenders"][here]["seconds_per_step"]
+    low, median, high = np.percentile(1e3 * np.concatenate(times), [25, 50, 75])
+    text = "%.3g ms (%.3g–%.3g)" % (median, low, high)
+    if base in (None, here):
+        return text
+    ratio, interval = compare.ratio(times, found["contenders"][base]["seconds_per_step"])
+    return text + "; %.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1])
+
+
+def shared(benches, machine):
+    """Workers that share a batch, beside one process on one core and on all."""
+    rows, gains, when = [], {}, set()
+    for bench in benches:
+        found = bench.result
+        when.add(found["made"][:10])
+        for text, one in found["contenders"].items():
+            key = keys.read(text)
+            alone = keys.written(key._replace(workers=1, threads=key.threads))
+            whole = keys.written(key._replace(workers=1, threads=None))
+            if key.workers == 1 or not {alone, whole} <= set(found["contenders"]):
+                continue
+            size = one["batch_size"]
+            times = one["seconds_per_step"]
+            against = [found["contenders"][name] for name in (whole, alone)]
+            ratios = [compare.ratio(times, other["seconds_per_step"]) for other in against]
+            verdict = compare.verdict(ratios[0][1])
+            gains.setdefault((key.name, found["model"]), []).append((size, verdict))
+            rows.append(
+                [
+                    (key.name, bench.path),
+                    found["model"],
+                    "%.2f" % (_parameters(found["model"]) / 1e6),
+                    str(size),
+                    "%.0f" % against[1]["per_second"],
+                    "%.0f" % against[0]["per_second"],
+                    "%.0f" % one["per_second"],
+                    "%.2f (%.2f–%.2f)" % ((ratios[0][0],) + tuple(ratios[0][1])),
+                    verdict,
+                    _exchange(found, key, times),
+                ]
+            )
+    won = []
+    for (name, model), found in sorted(gains.items()):
+        sizes = [size for size, verdict in sorted(found) if verdict == "faster"]
+        told = "from batches of %d on" % sizes[0] if sizes else "with none of these batches"
+        won.append("%s, %s: %s" % (name, model, told))
+    note = (
+        "Workers of one core each are faster than one process on all cores: {}. {}. Published: {}. "
+        "Made on {}. Exchange: the part of a worker's step that one process on one core does not "
+        "need for such a share of the batch: what workers wait and exchange, and that they share "
+        "the memory."
+    ).format("; ".join(won), SHARED.told, SHARED.published, ", ".join(sorted(when)))
+    columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
+    columns += ["all cores, /s ", "workers, /s ", "workers to all cores (95%) ", "", "exchange "]
+    return Table("%s: %s" % (SHARED.question.rstrip("?"), machine), note, columns, rows)
+
+
+def _parameters(model):
+    return sum(int(np.prod(shape)) for shape in ALL[model].shapes.values())
+
+
+def _exchange(found, key, times):
+    """The part of a worker's step that is not its share's computing; a dash where it is unknown."""
+    size = (key.batch_size or found["batch_size"]) // key.workers
+    alone = _at(found, keys.written(key._replace(workers=1)), size)
+    if alone is None:
+        return "-"
+    own = np.median(np.concatenate(found["contenders"][alone]["seconds_per_step"]))
+    return "%.0f%%" % (100 * (1 - own / np.median(np.concatenate(times))))
+
+
+def pulled(benches, machine, model):
+    """What each lever of a network gave: those that lane best has, and others that were tried."""
+    rows, when = [], set()
+    for bench in benches:
+        for key, one in bench.result["contenders"].items():
+            key = keys.read(key)
+            known = modules.levers(key.name, model.name).get(key.lever)
+            plain = keys.written(key._replace(lever=None))
+            if known is None or key.lane != "best" or bench.result["baseline"] != plain:
+                continue
+            ratio, (low, high) = one["ratio"], one["interval"]
+            if known.kept:  # the lever takes it away
+                ratio, low, high = 1 / ratio, 1 / high, 1 / low
+            rows.append(
+                [
+                    (key.name, bench.path),
+                    known.says,
+                    str(one.get("batch_size", bench.result["batch_size"])),
+                    "%.3f (%.3f–%.3f)" % (ratio, low, high),
+                    compare.verdict((low, high)),
+                    "yes" if known.kept else "no",
+                ]
+            )
+            when.add(bench.result["made"][:10])
+    study = LEVERS.get(model.name)
+    title = study.question if study else "What was tried"
+    note = (
+        "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
+        "`tox run -e bench -- NAME --levers{}`. They stand in frameworks/levers.py."
+    ).format(", ".join(sorted(when)), "" if model is ALL["cnn"] else " --model " + model.name)
+    if study:
+        answers = "; ".join("%s, %s: %s" % (row[0][0], row[1], row[4]) for row in rows)
+        note = "%s. %s. Published: %s. %s" % (answers, study.told, study.published, note)
+    columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
+    return Table("%s: %s" % (title.rstrip("?"), machine), note, columns, rows)

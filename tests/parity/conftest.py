@@ -1,0 +1,13 @@
+"""What a framework does not have is no test in its environment."""
+
+import frameworks
+from common.host import modules
+
+
+def pytest_ignore_collect(collection_path, config):
+    name = config.getoption("--framework")
+    if collection_path.name == "test_by_hand.py":
+        return None if modules.has(name, "by_hand") else True
+    if collection_path.name == "test_workers.py":  # Chainer's are in an environment of their own
+        return None if frameworks.WORKERS.get(name) == name else True
+    return None

@@ -1,0 +1,29 @@
+"""One of two workers of a framework's, with a mistake in them: prints the first rung that fails."""
+
+import os
+import sys
+
+from common.given import models
+from common.host import machine, modules
+from common.proof import contract
+from common.proof.kept import Kept
+from common.proof.rungs import Certifier
+
+WORKERS = 2
+
+
+def main(name, model, folder, old, new):
+    machine.limit_threads(1)
+    model, plain = models.find(model), modules.load(name, "workers")
+    rank = plain.rank()
+    made = modules.changed(plain, [(old, new)], folder, "rank%d" % rank)
+    module = modules.load(name, model.name)
+    module = contract.replaced(module, **made.parallel(module, WORKERS, rank))
+    found = Certifier(model, 1, Kept(model, 1)).certify(name, module, "same", lambda rung: None)
+    failed = [rung["rung"] for rung in found["rungs"] if not rung["passed"]]
+    with open(os.path.join(folder, str(rank)), "w") as file:
+        file.write(" ".join(failed))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
