@@ -1,15 +1,17 @@
 """The tables, made of the committed results and of the registry: cells are plain text."""
 
 import json
-from collections import namedtuple
+from collections import Counter, namedtuple
 from hashlib import sha256
 from pathlib import Path
+from statistics import mean
 
 import frameworks
 from common.bench import compare
 from common.given.models import ALL, MODELS
 from common.host import modules
 from common.host.files import ROOT
+from common.profiles import parts
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.committed import HERE
@@ -48,13 +50,16 @@ def kind(result):
     return "{:,} × {}".format(images, result["hyperparameters"]["epochs"])
 
 
+def _position(result):
+    """By which those of one machine are in the order of the registry."""
+    names, name = list(frameworks.FRAMEWORKS), result["framework"]
+    return names.index(name) if name in names else len(names), LANES.index(result["lane"])
+
+
 def _order(committed):
     result = committed.result
-    names = list(frameworks.FRAMEWORKS)
-    name = result["framework"]
-    position = names.index(name) if name in names else len(names)
     length = result["dataset"]["train_images"] * result["hyperparameters"]["epochs"]
-    return -length, position, LANES.index(result["lane"]), committed.path
+    return (-length, *_position(result), committed.path)
 
 
 def _titled(title, model):
@@ -82,7 +87,7 @@ def module_is_as_it_was(result):
 
 def machines(used):
     """The names of the machines that there are results of."""
-    return sorted({one.machine for one in used.runs + used.benches})
+    return sorted({one.machine for one in sum(used, [])})
 
 
 def ordered(committed):
@@ -434,6 +439,63 @@ def pulled(benches, machine, model):
     return Table("%s: %s" % (title.rstrip("?"), machine), note, columns, rows)
 
 
+def spent(profiles, machine, model):
+    """Where a step's time goes, as each framework's own profiler has it."""
+    rows, when = [], set()
+    mine = [one for one in profiles if one.machine == machine and one.result["model"] == model.name]
+    mine.sort(key=lambda one: _position(one.result))
+    asked = [part for part in parts.PARTS if any(part in one.result["parts"] for one in mine)]
+    for one in mine:
+        found = one.result
+        total = sum(found["operations"].values())
+        cells = [(_label(found), one.path), "%.3g ms" % (1e3 * found["seconds_per_step"])]
+        cells.append("%.3g ms" % (1e3 * total))
+        cells += [_percent(found["parts"].get(part)) for part in asked]
+        slowest = Counter()
+        for operation, seconds in found["operations"].items():
+            slowest[operation.split(" > ")[-1]] += seconds / total
+        told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
+        rows.append(cells + [_convolved(found), "; ".join(told)])
+        when.add(found["made"][:10])
+    note = (
+        "From each framework's own profiler ({}): `tox run -e profile -- NAME{}`. Step: without "
+        "the profiler, the median of some passes. Its sum: of all that the profiler tells of a "
+        "step; above the step where threads add up or the profiler slows it, below it where "
+        "something is not told. The parts are shares of that sum. A part holds what is computed in "
+        "the same operation, such as a bias or a ReLU behind a convolution; not told apart: "
+        "operations that hold several parts; other: all that is none of them; -: nothing was told. "
+        "The convolutions' speed: their multiply-adds, over their share of the step, and of the "
+        "speed of NumPy's matrix product before and after. {}"
+    ).format(
+        ", ".join(sorted(when)),
+        "" if model is ALL["cnn"] else " --model " + model.name,
+        CHANGED,
+    )
+    columns = ["run", "step ", "its sum "] + [part + " " for part in asked]
+    columns += ["convolutions' speed ", "slowest operations"]
+    return Table(_titled("Where a step's time goes: %s" % machine, model), note, columns, rows)
+
+
+def _percent(share):
+    if share is None:
+        return "-"
+    return "%.0f%%" % (100 * share) if share >= 0.005 else "< 1%"
+
+
+def _cut(name, most=50):
+    return name if len(name) <= most else name[:most] + "…"
+
+
+def _convolved(found):
+    """Operations a second of a profile's convolutions, where it tells both ways apart."""
+    both = [found["parts"].get(part) for part in (parts.FORWARD, parts.BACKWARD)]
+    if "multiply_adds" not in found or not all(both):
+        return "-"
+    operations = 2 * found["batch_size"] * sum(found["multiply_adds"].values())
+    speed = operations / (sum(both) * found["seconds_per_step"])
+    return "%.0f GFLOP/s (%.0f%%)" % (speed / 1e9, 100 * speed / mean(found["matmul_flops"]))
+
+
 def files():
     """Which files of its own each environment reads and writes, and where that is done."""
     rows = []
@@ -530,13 +592,15 @@ def _as_certified(file):
 
 
 def measured(used, machine):
-    """What was measured on one machine: the benches, and a table of results for each model."""
+    """What was measured on one machine: benches, profiles, and each model's table of results."""
     tables = [results(used.runs, machine, model) for model in ALL.values()]
     return benched(used, machine) + [one for one in tables if one.rows]
 
 
 def benched(used, machine):
-    """The benches of one machine: a table for each, but one for all levers of a network."""
+    """The benches and profiles of one machine: a table for each bench, but one for all levers of a
+    network, and one for all profiles of it.
+    """
     benches = [one for one in used.benches if one.machine == machine]
     plain = [one for one in benches if not any("+" in key for key in one.result["contenders"])]
     tried = [
@@ -544,7 +608,8 @@ def benched(used, machine):
         for name, model in ALL.items()
     ]
     made = [make(one) for one in plain for make in (compared, scaled)]
-    return [one for one in made + tried if one.rows]
+    profiled = [spent(used.profiles, machine, model) for model in ALL.values()]
+    return [one for one in made + tried + profiled if one.rows]
 
 
 def every(used):

@@ -35,6 +35,18 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
+def endless(module, description, settings, size):
+    """Batches without end, each time with other targets: nothing can be learnt by heart.
+
+    What is learnt by heart leaves gradients so small that some CPUs compute slowly with them.
+    """
+    count = size * max(2, min(BATCHES, OBSERVATIONS // size))
+    observations, targets = tasks.of(description).observations(count, 0)
+    x, y = module.load(observations, targets, settings)
+    inputs, targets = zip(*batches.batches(x, y, size, 0, 0))
+    return zip(itertools.cycle(inputs), itertools.cycle(targets[:-1]))
+
+
 class Contender:
     """A proven module with a model that is trained on and on."""
 
@@ -51,7 +63,7 @@ class Contender:
             raise InputError("%s, lane %s, is not proven" % (options.name, options.lane))
         hp = description.hp
         hp = hp._replace(batch_size=options.batch_size or hp.batch_size)
-        self.batches = self.endless(description, settings, hp.batch_size)
+        self.batches = endless(self.module, description, settings, hp.batch_size)
         weights = description.initialize(description.shapes, 0)
         # What lies between is the proof, and the making of data: no part of a start.
         started = time.perf_counter()
@@ -71,17 +83,6 @@ class Contender:
             "start_to_first_step": since_start,
         }
         self.train(WARM_UP)
-
-    def endless(self, description, settings, size):
-        """Batches without end, each time with other targets: nothing can be learnt by heart.
-
-        What is learnt by heart leaves gradients so small that some CPUs compute slowly with them.
-        """
-        count = size * max(2, min(BATCHES, OBSERVATIONS // size))
-        observations, targets = tasks.of(description).observations(count, 0)
-        x, y = self.module.load(observations, targets, settings)
-        inputs, targets = zip(*batches.batches(x, y, size, 0, 0))
-        return zip(itertools.cycle(inputs), itertools.cycle(targets[:-1]))
 
     def train(self, steps):
         """Train ``steps`` more; the seconds of a clock, and of CPUs, until the device is done."""
