@@ -448,12 +448,13 @@ def spent(profiles, machine, model):
     for one in mine:
         found = one.result
         total = sum(found["operations"].values())
-        cells = [(_label(found), one.path), "%.3g ms" % (1e3 * found["seconds_per_step"])]
-        cells.append("%.3g ms" % (1e3 * total))
+        cells = [(_label(found), one.path), _milliseconds(found["seconds_per_step"])]
+        cells.append(_milliseconds(total))
         cells += [_percent(found["parts"].get(part)) for part in asked]
         slowest = Counter()
         for operation, seconds in found["operations"].items():
-            slowest[operation.split(" > ")[-1]] += seconds / total
+            # Without who calls it, or on what: as "CorrMM" of Theano's "CorrMM{half, ...}".
+            slowest[operation.split(" > ")[-1].split("{")[0]] += seconds / total
         told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
         rows.append(cells + [_convolved(found), "; ".join(told)])
         when.add(found["made"][:10])
@@ -463,9 +464,10 @@ def spent(profiles, machine, model):
         "step; above the step where threads add up or the profiler slows it, below it where "
         "something is not told. The parts are shares of that sum. A part holds what is computed in "
         "the same operation, such as a bias or a ReLU behind a convolution; not told apart: "
-        "operations that hold several parts; other: all that is none of them; -: nothing was told. "
-        "The convolutions' speed: their multiply-adds, over their share of the step, and of the "
-        "speed of NumPy's matrix product before and after. {}"
+        "operations that hold several parts, or do not say of which they are; other: the rest; -: "
+        "nothing was told. "
+        "The convolutions' speed: their operations over their share of the step, or of the sum if "
+        "that is less; in brackets, the part of the speed of NumPy's matrix product. {}"
     ).format(
         ", ".join(sorted(when)),
         "" if model is ALL["cnn"] else " --model " + model.name,
@@ -474,6 +476,10 @@ def spent(profiles, machine, model):
     columns = ["run", "step ", "its sum "] + [part + " " for part in asked]
     columns += ["convolutions' speed ", "slowest operations"]
     return Table(_titled("Where a step's time goes: %s" % machine, model), note, columns, rows)
+
+
+def _milliseconds(seconds):
+    return "%.*f ms" % (0 if seconds >= 0.01 else 2, 1e3 * seconds)
 
 
 def _percent(share):
@@ -492,7 +498,8 @@ def _convolved(found):
     if "multiply_adds" not in found or not all(both):
         return "-"
     operations = 2 * found["batch_size"] * sum(found["multiply_adds"].values())
-    speed = operations / (sum(both) * found["seconds_per_step"])
+    told = sum(found["operations"].values())  # of several threads it is more than the step
+    speed = operations / (sum(both) * min(told, found["seconds_per_step"]))
     return "%.0f GFLOP/s (%.0f%%)" % (speed / 1e9, 100 * speed / mean(found["matmul_flops"]))
 
 

@@ -40,11 +40,12 @@ def parse(arguments):
     for text in options.profiled:
         if "+" in text or "@" in text:
             raise InputError("%s: a profile takes NAME or NAME:LANE" % text)
-    every = [text if ":" in text else text + ":best" for text in options.profiled]
-    every = [key for text in every for key in lanes(text, options.model)]
-    options.profiled = list(OrderedDict.fromkeys(every))
+    pairs = [text.partition(":") for text in options.profiled]
+    every = [lanes("%s:%s" % (name, lane or "best"), options.model) for name, _, lane in pairs]
+    options.profiled = list(OrderedDict.fromkeys(key for (key,) in every))
     if options.out and len(options.profiled) > 1:
-        raise InputError("--out takes the profile of one framework, not of %d" % len(every))
+        told = len(options.profiled)
+        raise InputError("--out takes one profile, and these are %d" % told)
     return options
 
 

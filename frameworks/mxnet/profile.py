@@ -2,8 +2,8 @@
 
 Idiom: ``mx.profiler.set_state`` around the steps; ``dumps`` gives the sums of what was recorded.
 Surprise: operators run in bulks of up to 15, each of which the profiler takes for one; here are
-    none. Steps run in the background, so each loss is read before the profiler stops; and reading it,
-    which waits for the step, is what a profile of the calls shows as the slowest of all.
+    none. Steps run in the background, so each loss is read before the profiler stops; and reading
+    it, which waits for the step, is what a profile of the calls shows as the slowest of all.
 """
 
 import json
