@@ -4,6 +4,7 @@ import frameworks
 from common.given.models import ALL
 from common.host.machine import described
 from reports import tables
+from reports.table import module_is_as_it_was
 
 # What can be compared. zero: bars begin at 0; less: the least is the best; timed: a time, which
 # needs a passed certificate.
@@ -117,7 +118,7 @@ def run(one):
         "length": result["dataset"]["train_images"] * result["hyperparameters"]["epochs"],
         "data": data(result["dataset"]),
         "made": result["made"][:10],
-        "changed": not tables.module_is_as_it_was(result),
+        "changed": not module_is_as_it_was(result),
         "what": described(result["machine"]),
         "from": "version %s, %s" % (result["versions"]["framework"], result["made"][:10]),
         "proven": certificate["passed"],

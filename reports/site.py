@@ -43,7 +43,7 @@ WORDS = {
 def machine(used, name):
     """What the page shows of one machine."""
     runs = used.runs
-    facts = next(one.result["machine"] for one in runs + used.benches if one.machine == name)
+    facts = next(one.result["machine"] for one in sum(used, []) if one.machine == name)
     own = [run for run in runs if run.machine == name]
     lstm, pose = (tables.of_model(own, MODELS[model]) for model in ("lstm", "pose"))
     measured = [tables.results(runs, name, model) for model in ALL.values()]
@@ -120,7 +120,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             first_losses=port.losses(used),
             challenge=offered,
             challenge_size=size,
-            benches=[one for name in tables.machines(used) for one in tables.benched(used, name)],
+            benches=[one for name in tables.machines(used) for one in tables.timed(used, name)],
             metrics=comparison.METRICS,
             models=models,
             machines=[machine(used, name) for name in tables.machines(used)],
@@ -155,7 +155,7 @@ def render(used, left_out, folder=SITE, challenge=None):
         path = "files/%s.html" % module.path
         lines = [Markup(line) for line in sources.highlighted(module)]
         pages[path] = page.render(up="../" * path.count("/"), module=module, lines=lines)
-    for one in used.runs + used.benches:
+    for one in sum(used, []):
         pages[one.path] = json.dumps(one.result, indent=1)
     for path, text in pages.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

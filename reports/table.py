@@ -1,8 +1,15 @@
-"""A table of text, as every table of the reports is."""
+"""A table of text, as every table of the reports is, and what runs are called in it."""
 
 from collections import namedtuple
+from hashlib import sha256
+from pathlib import Path
 
+import frameworks
 from common.given.models import MODELS
+from common.host.files import ROOT
+from common.proof.contract import LANES
+
+CHANGED = "† The module's file has changed since."
 
 Table = namedtuple("Table", "title note columns rows")
 Table.__doc__ = """A table of text.
@@ -16,3 +23,24 @@ rows: lists of cells, each a text or a (text, link) pair.
 def titled(title, model):
     """The first model is what all speak of; the others are named."""
     return title if model is MODELS["cnn"] else "%s: %s" % (title, model.title)
+
+
+def position(result):
+    """By which those of one machine are in the order of the registry."""
+    names, name = list(frameworks.FRAMEWORKS), result["framework"]
+    return names.index(name) if name in names else len(names), LANES.index(result["lane"])
+
+
+def label(result):
+    """What a run is called; marked if its module's file is another one by now."""
+    mark = "" if module_is_as_it_was(result) else " †"
+    return "%s, %s%s" % (result["framework"], result["lane"], mark)
+
+
+def module_is_as_it_was(result):
+    """Whether the module's file is the one that the run was made with."""
+    if result["framework"] not in frameworks.FRAMEWORKS:
+        return False
+    framework = frameworks.FRAMEWORKS[result["framework"]]
+    path = Path(ROOT, frameworks.path(framework, result.get("model", "cnn")))
+    return path.is_file() and sha256(path.read_bytes()).hexdigest() == result["source_sha256"]

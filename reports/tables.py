@@ -1,18 +1,16 @@
 """The tables, made of the committed results and of the registry: cells are plain text."""
 
 import json
-from hashlib import sha256
-from pathlib import Path
 
 import frameworks
 from common.given.models import ALL, MODELS
 from common.host import modules
-from common.host.files import ROOT
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.bench_tables import benched
 from reports.committed import HERE
-from reports.table import Table, titled
+from reports.profile_tables import spent
+from reports.table import CHANGED, Table, label, position, titled
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -41,34 +39,13 @@ def kind(result):
 
 def _order(committed):
     result = committed.result
-    names = list(frameworks.FRAMEWORKS)
-    name = result["framework"]
-    position = names.index(name) if name in names else len(names)
     length = result["dataset"]["train_images"] * result["hyperparameters"]["epochs"]
-    return -length, position, LANES.index(result["lane"]), committed.path
-
-
-def _label(result):
-    """What a run is called; marked if its module's file is another one by now."""
-    mark = "" if module_is_as_it_was(result) else " †"
-    return "%s, %s%s" % (result["framework"], result["lane"], mark)
-
-
-CHANGED = "† The module's file has changed since."
-
-
-def module_is_as_it_was(result):
-    """Whether the module's file is the one that the run was made with."""
-    if result["framework"] not in frameworks.FRAMEWORKS:
-        return False
-    framework = frameworks.FRAMEWORKS[result["framework"]]
-    path = Path(ROOT, frameworks.path(framework, result.get("model", "cnn")))
-    return path.is_file() and sha256(path.read_bytes()).hexdigest() == result["source_sha256"]
+    return (-length, *position(result), committed.path)
 
 
 def machines(used):
     """The names of the machines that there are results of."""
-    return sorted({one.machine for one in used.runs + used.benches})
+    return sorted({one.machine for one in sum(used, [])})
 
 
 def ordered(committed):
@@ -94,7 +71,7 @@ def certificates(committed, model):
     rows = []
     for one in latest(of_model(committed, model)):
         rungs = {rung["rung"]: rung for rung in one.result["certificate"]["rungs"]}
-        cells = [(_label(one.result), one.path)]
+        cells = [(label(one.result), one.path)]
         for name in RUNGS:
             rung = rungs.get(name)
             if rung is None:
@@ -130,7 +107,7 @@ def shares(committed, model):
         found = [_rung(one, name) for name in asked]
         rows.append(
             {
-                "label": _label(one.result),
+                "label": label(one.result),
                 "path": one.path,
                 "passed": sum(1 for rung in found if rung and rung["passed"]),
                 "of": sum(1 for rung in found if rung),
@@ -225,7 +202,7 @@ def results(committed, machine, model):
     for one in ordered(one for one in of_model(committed, model) if one.machine == machine):
         result = one.result
         times = result.get("timings", {})
-        cells = [(_label(result), one.path), kind(result)]
+        cells = [(label(result), one.path), kind(result)]
         if "accuracy" in result:
             shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
             cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
@@ -417,9 +394,15 @@ def _as_certified(file):
 
 
 def measured(used, machine):
-    """What was measured on one machine: the benches, and a table of results for each model."""
+    """What was measured on one machine: benches, profiles, and each model's table of results."""
     tables = [results(used.runs, machine, model) for model in ALL.values()]
-    return benched(used, machine) + [one for one in tables if one.rows]
+    return timed(used, machine) + [one for one in tables if one.rows]
+
+
+def timed(used, machine):
+    """What was timed in turn, and where each framework's profiler says the time goes."""
+    profiled = [spent(used.profiles, machine, model) for model in ALL.values()]
+    return benched(used, machine) + [one for one in profiled if one.rows]
 
 
 def every(used):

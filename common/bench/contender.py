@@ -36,25 +36,28 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
+def endless(module, description, settings, size):
+    """Batches without end, each time with other targets: nothing can be learnt by heart.
+
+    What is learnt by heart leaves gradients so small that some CPUs compute slowly with them.
+    """
+    count = size * max(2, min(BATCHES, OBSERVATIONS // size))
+    observations, targets = tasks.of(description).observations(count, 0)
+    x, y = module.load(observations, targets, settings)
+    inputs, targets = zip(*batches.batches(x, y, size, 0, 0))
+    return zip(itertools.cycle(inputs), itertools.cycle(targets[:-1]))
+
+
 def proven(options):
-    """The module and the settings in force; InputError where the certificate has not passed."""
-    machine.limit_threads(options.threads)
-    module = modules.load(options.name, options.model, options.lever)
-    module = workers.parallel(options.name, module, options.workers)
-    settings = module.configure(options.lane, options.threads, 0)
-    proof = certificate.obtain(
-        models.find(options.model),
+    """As ``certificate.proven``."""
+    return certificate.proven(
         options.name,
-        module,
+        options.model,
         options.lane,
-        settings,
+        options.threads,
         options.lever,
         options.workers,
     )
-    if not proof["passed"]:
-        several = ", as %d workers," % options.workers if options.workers > 1 else ","
-        raise InputError("%s, lane %s%s is not proven" % (options.name, options.lane, several))
-    return module, settings
 
 
 class Contender:
@@ -66,7 +69,7 @@ class Contender:
         self.module, settings = proven(options)
         hp = description.hp
         hp = hp._replace(batch_size=options.batch_size or hp.batch_size)
-        self.batches = self.endless(description, settings, hp.batch_size)
+        self.batches = endless(self.module, description, settings, hp.batch_size)
         weights = description.initialize(description.shapes, 0)
         # What lies between is the proof, and the making of data: no part of a start.
         started = time.perf_counter()
@@ -86,17 +89,6 @@ class Contender:
             "start_to_first_step": since_start,
         }
         self.train(WARM_UP)
-
-    def endless(self, description, settings, size):
-        """Batches without end, each time with other targets: nothing can be learnt by heart.
-
-        What is learnt by heart leaves gradients so small that some CPUs compute slowly with them.
-        """
-        count = size * max(2, min(BATCHES, OBSERVATIONS // size))
-        observations, targets = tasks.of(description).observations(count, 0)
-        x, y = self.module.load(observations, targets, settings)
-        inputs, targets = zip(*batches.batches(x, y, size, 0, 0))
-        return zip(itertools.cycle(inputs), itertools.cycle(targets[:-1]))
 
     def train(self, steps):
         """Train ``steps`` more; the seconds of a clock, and of CPUs, until the device is done."""

@@ -92,6 +92,18 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
     return certificate
 
 
+def proven(name, model, lane, threads, lever="", team=1):
+    """A module that has passed, and its settings in force; InputError where it has not."""
+    machine.limit_threads(threads)
+    module = workers.parallel(name, modules.load(name, model, lever), team)
+    settings = module.configure(lane, threads, 0)
+    found = obtain(models.find(model), name, module, lane, settings, lever, team)
+    if not found["passed"]:
+        several = ", %d workers" % team if team > 1 else ""
+        raise InputError("%s, lane %s%s, is not proven" % (name, lane, several))
+    return module, settings
+
+
 def command(arguments):
     """Certify one framework in one lane; exit code 3 if a rung failed."""
     parser = commands.OneLineParser(prog="python -m common.proof")

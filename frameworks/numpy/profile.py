@@ -1,22 +1,47 @@
 """Profiling NumPy: what each layer takes.
 
 Idiom: Python's ``cProfile`` around the steps: a from-scratch network's layers are functions.
-Surprise: on a GPU, CuPy's calls return before they are done, so these are times of the launches.
+Surprise: it sees the thread that starts it alone, so each of lane best's has one of its own. On a
+    GPU, CuPy's calls return before they are done, so these are times of the launches.
 """
 
 import cProfile
-import pstats
-from collections import OrderedDict
+import re
+import threading
+from collections import Counter, OrderedDict
+
+from frameworks.numpy.strips import pool_of
+
+WAITS = re.compile(r"<method '(acquire|get)' of '_(thread|queue)\.")  # for other threads
 
 
 def profile(build, train, batches):
-    """{file:line(function): seconds without those that it calls} of a pass, the slowest first."""
+    """{CALLER > FUNCTION: seconds without those that it calls} of a pass, the slowest first."""
     model = build()
     list(train(model, batches[:1]))  # the first step allocates
-    profiler = cProfile.Profile()
-    profiler.runcall(list, train(model, batches))
-    times = {
-        pstats.func_std_string(pstats.func_strip_path(name)): own
-        for name, (_, _, own, _, _) in pstats.Stats(profiler).stats.items()
-    }
-    return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))
+    profilers = [cProfile.Profile()]
+
+    def join(*_):
+        profilers.append(cProfile.Profile())
+        profilers[-1].enable()  # in the thread that calls this, as it starts
+
+    pool_of.cache_clear()  # for new threads, which join
+    threading.setprofile(join)
+    try:
+        profilers[0].runcall(list, train(model, batches))
+    finally:
+        threading.setprofile(None)
+    times = Counter()
+    for entry in (entry for profiler in profilers for entry in profiler.getstats()):
+        times[name(entry)] += entry.inlinetime
+        for call in entry.calls or ():
+            times[name(call)] -= call.inlinetime
+            times["%s > %s" % (name(entry), name(call))] += call.inlinetime
+    pool_of.cache_clear()
+    found = {one: max(0, own) for one, own in times.items() if not WAITS.search(one)}
+    return OrderedDict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def name(entry):
+    """A method's with its class, such as Dense.forward; of what is not Python, a description."""
+    return entry.code if isinstance(entry.code, str) else entry.code.co_qualname

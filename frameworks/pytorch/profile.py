@@ -2,23 +2,35 @@
 
 Idiom: ``torch.profiler.profile`` around the steps; ``export_chrome_trace`` for a browser.
 Surprise: an operation's total holds the operations that it calls; only the ``self_`` times add up.
+    ``key_averages()`` adds up those of one name, such as a product's in both directions; which
+    call each belongs to is known to ``events()`` alone.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import torch
 
 
 def profile(build, train, batches):
-    """{operation: seconds} of a pass over the batches, the slowest first; forward and backward."""
+    """{CALL > OPERATION: seconds} of a pass over the batches, the slowest first."""
     model = build()
     list(train(model, batches[:1]))  # the first step tunes and allocates
     activities = torch.profiler.supported_activities()
     with torch.profiler.profile(activities=activities) as profiler:
         list(train(model, batches))
     gpu = torch.cuda.is_available()
-    times = {
-        event.key: (event.self_device_time_total if gpu else event.self_cpu_time_total) / 1e6
-        for event in profiler.key_averages()
-    }
+    times = Counter()
+    for event in profiler.events():
+        took = event.self_device_time_total if gpu else event.self_cpu_time_total
+        times[name(event)] += took / 1e6
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))
+
+
+def name(event):
+    """An operation's; before it that of the outermost call which it is part of."""
+    call = event
+    while call.cpu_parent is not None:
+        call = call.cpu_parent
+    if call is event:
+        return event.name
+    return "%s > %s" % (call.name.replace("autograd::engine::evaluate_function: ", ""), event.name)

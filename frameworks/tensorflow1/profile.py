@@ -2,17 +2,22 @@
 
 Idiom: ``session.run`` with ``FULL_TRACE`` fills a ``RunMetadata``; its ``step_stats`` have the time
     of each node on each device.
-Surprise: without ``run_metadata`` the trace is made and thrown away.
+Surprise: without ``run_metadata`` the trace is made and thrown away. A node's scope alone tells a
+    dropout's product from another.
 """
 
+import os
+import re
 from collections import OrderedDict
 from functools import partial
 
 import tensorflow.compat.v1 as tf
 
+NUMBER = re.compile(r"(_\d+)+(?=/|$|_grad)")  # which makes a name the only one
+
 
 def profile(build, train, batches):
-    """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+    """{SCOPE > OPERATION: seconds} of a pass over the batches, the slowest first."""
     model = build()
     session = model[0]
     list(train(model, batches[:1]))  # the first step allocates
@@ -26,6 +31,13 @@ def profile(build, train, batches):
             for node in device.node_stats:
                 kind = node.timeline_label.split(" = ")[-1].split("(")[0]
                 took = node.op_end_rel_micros - node.op_start_rel_micros
-                times[kind] = times.get(kind, 0) + took / 1e6
+                one = name(node.node_name, kind)
+                times[one] = times.get(one, 0) + took / 1e6
     session.run = plain
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))
+
+
+def name(node, operation):
+    """An operation's; before it the scope that its node stands in, without numbers."""
+    scope = NUMBER.sub("", os.path.dirname(node))
+    return "%s > %s" % (scope, operation) if scope else operation

@@ -49,6 +49,8 @@ def test_most_of_it_is_convolution(name, passed):
     if name in ("cntk", "keras-cntk"):  # whose profiler knows the parts of a step
         expected = "Forward + Backward"
     else:
-        expected = {"numpy": "strips.py", "theano": "CorrMM", "keras-theano": "CorrMM"}.get(name)
+        expected = {"numpy": "ConvolutionReLU", "theano": "CorrMM", "keras-theano": "CorrMM"}.get(
+            name
+        )
     spoken = expected or ("fusion" if name == "keras-jax" else "onv")
     assert any(spoken in operation for operation in list(found)[:3]), list(found)[:3]

@@ -154,6 +154,76 @@ def measured_alone(folder, found):
     return tables.measured(used, "machine")
 
 
+def test_where_a_steps_time_goes_is_one_table(tmp_path):
+    """In the registry's order; a profile that is spoilt, or of a later version, is left out."""
+    machine = tmp_path / "profiles" / "machine"
+    machine.mkdir(parents=True)
+    found = profile_result()
+    fused = dict(found, framework="keras-jax", parts={"not told apart": 1.0})
+    fused.update(operations={"wrapped_add.3": 1e-4, "dot": 2e-6}, seconds_per_step=2e-4)
+    slow = dict(found, lane="same", operations={"Conv > CorrMM{half}": 3.0, "CorrMM{valid}": 1.0})
+    (machine / "caffe2.json").write_text(json.dumps(found))
+    (machine / "caffe2-same.json").write_text(json.dumps(slow))
+    (machine / "keras-jax.json").write_text(json.dumps(fused))
+    (machine / "later.json").write_text(json.dumps(dict(found, schema=9)))
+    (machine / "cut.json").write_text(json.dumps(dict(found, operations={})))
+    (machine / "guess.json").write_text(json.dumps(dict(found, parts={"maybe ReLU": 1.0})))
+    used, left_out = committed.read(tmp_path)
+    assert [name.split("/")[-1] for name in left_out] == ["cut.json", "guess.json", "later.json"]
+    assert tables.machines(used) == ["machine"] and tables.measured(used, "other") == []
+    (table,) = tables.measured(used, "machine")
+    assert table.columns[3:7] == [
+        "convolution forward ",
+        "convolution backward ",
+        "not told apart ",
+        "other ",
+    ]
+    assert [row[0][0][:-2] for row in table.rows] == [
+        "keras-jax, best",
+        "caffe2, same",
+        "caffe2, best",
+    ]
+    assert table.rows[0][1:] == ["0.20 ms", "0.10 ms"] + ["-", "-", "100%", "-", "-"] + [
+        "wrapped_add.3 98%; dot 2%"
+    ]
+    # 2 x 128 x 15 million operations in three quarters of the step, whatever the threads add up to.
+    assert table.rows[1][1:] == ["500 ms", "4000 ms", "25%", "50%", "-", "25%"] + [
+        "10 GFLOP/s (10%)",
+        "CorrMM 100%",
+    ]
+    # And in three quarters of what the profiler tells, where that is less.
+    assert table.rows[2][2:] == ["200 ms", "25%", "50%", "-", "25%"] + [
+        "26 GFLOP/s (26%)",
+        "ConvGradient 50%; Conv 25%; x 25%",
+    ]
+    assert "[caffe2, best †](profiles/machine/caffe2.json)" in markdown.page(used)
+
+
+def profile_result():
+    """What a profile writes."""
+    return {
+        "schema": 1,
+        "made": "2026-01-02T03:04:05Z",
+        "machine": bench_result()["machine"],
+        "framework": "caffe2",
+        "title": "Caffe2",
+        "lane": "best",
+        "model": "cnn",
+        "threads": 2,
+        "batch_size": 128,
+        "steps": 20,
+        "matmul_flops": [0.9e11, 1.1e11],
+        "multiply_adds": {"convolution forward": 5000000, "convolution backward": 10000000},
+        "versions": {"framework": "1"},
+        "settings": {"device": "cpu"},
+        "source_sha256": "0" * 64,
+        "seconds_per_step": 0.5,
+        "passes": [0.5],
+        "operations": {"ConvGradient": 0.1, "Conv": 0.05, "x": 0.05},
+        "parts": {"convolution forward": 0.25, "convolution backward": 0.5, "other": 0.25},
+    }
+
+
 def bench_result():
     """What a bench of two contenders writes."""
     facts = dict(cpu="one", cores=2, physical_cores=2, memory_bytes=1, gpus=[], system="")

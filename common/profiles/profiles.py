@@ -1,0 +1,144 @@
+"""Show where a training step's time goes, from each framework's own profiler.
+
+Each framework is proven in its own environment, timed without its profiler, and then profiled.
+"""
+
+import json
+import os
+import tempfile
+from collections import OrderedDict
+from datetime import datetime, timezone
+
+import numpy as np
+
+import frameworks
+from common.bench.bench import alone, lanes
+from common.given import models
+from common.host import commands, environments, machine
+from common.host.errors import InputError
+from common.host.files import ROOT, check_writable
+from common.profiles import parts
+from common.run import results
+
+SCHEMA_VERSION = 1
+
+
+def parse(arguments):
+    """The command line's options; InputError where it is off."""
+    parser = commands.OneLineParser(
+        prog="python -m common.profiles", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("profiled", nargs="+", metavar="NAME[:LANE]", help="lane best if none")
+    parser.add_argument("--model", choices=list(models.ALL), default="cnn")
+    cores = machine.usable_cores()
+    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    parser.add_argument(
+        "--steps", type=commands.whole_number, default=20, metavar="N", help="that are profiled"
+    )
+    parser.add_argument("--out", metavar="RESULT.json", help="the result file, of one framework")
+    options = parser.parse_args(arguments)
+    for text in options.profiled:
+        if set("+/@") & set(text):
+            raise InputError("%s: a profile takes NAME or NAME:LANE" % text)
+    pairs = [text.partition(":") for text in options.profiled]
+    every = [
+        lanes("%s:%s" % (name, lane or "best"), options.model, options.threads)
+        for name, _, lane in pairs
+    ]
+    options.profiled = list(OrderedDict.fromkeys(key for (key,) in every))
+    if options.out and len(options.profiled) > 1:
+        told = len(options.profiled)
+        raise InputError("--out takes one profile, and these are %d" % told)
+    return options
+
+
+def result_path(key, options, facts):
+    """Where a profile goes without ``--out``: a folder per machine, a file per framework."""
+    threads = ["%dthreads" % options.threads] if options.threads != facts["cores"] else []
+    file = "-".join([options.model] + key.split(":") + threads) + ".json"
+    return os.path.join(ROOT, "reports", "profiles", machine.folder_name(facts), file)
+
+
+def ask(key, options):
+    """A worker's answer; InputError with its last line if it fails."""
+    name, lane = key.split(":")
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        path = os.path.join(folder, "answer.json")
+        command = environments.inside(name, "-m", "common.profiles.worker", name, path)
+        command += ["--lane", lane, "--model", options.model]
+        command += ["--threads", str(options.threads), "--steps", str(options.steps)]
+        if commands.call(command, log):
+            raise InputError("%s: %s" % (key, environments.last_line(log)))
+        with open(path) as file:
+            return json.load(file, object_pairs_hook=OrderedDict)
+
+
+def multiply_adds(model):
+    """Those of the convolutions' ways there and back for one observation; None without any.
+
+    The matrix products' are their weights'. The first layer's input needs no gradient.
+    """
+    if "convolution" not in model.traits:
+        return None
+    forward, first = model.multiply_adds
+    forward -= sum(int(np.prod(shape)) for shape in model.shapes.values() if len(shape) == 2)
+    return OrderedDict([(parts.FORWARD, forward), (parts.BACKWARD, 2 * forward - first)])
+
+
+def result(key, options, facts, answer, matmul):
+    """The result file's content: a dict of JSON values. matmul: before and after."""
+    name, lane = key.split(":")
+    model = models.find(options.model)
+    found = OrderedDict(
+        schema=SCHEMA_VERSION,
+        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        machine=dict(facts, allocator=answer.pop("allocator")),
+        framework=name,
+        title=frameworks.FRAMEWORKS[name].title,
+        lane=lane,
+        model=options.model,
+        threads=options.threads,
+        batch_size=model.hp.batch_size,
+        steps=options.steps,
+        matmul_flops=matmul,
+    )
+    counted = multiply_adds(model)
+    if counted:
+        found["multiply_adds"] = counted
+    found.update(answer)
+    found["parts"] = parts.shares(name, options.model, answer["operations"])
+    return found
+
+
+def told(found):
+    """A profile in a few lines of text."""
+    total = sum(found["operations"].values())
+    figures = (1e3 * found["seconds_per_step"], 1e3 * total)
+    yield "%.4g ms a step; the profiler's sum is %.4g ms" % figures
+    for part, share in sorted(found["parts"].items(), key=lambda item: -item[1]):
+        yield "    %5.1f%%  %s" % (100 * share, part)
+    for operation, seconds in list(found["operations"].items())[:3]:
+        yield "    slowest: %s (%.0f%%)" % (operation, 100 * seconds / total)
+
+
+def command(arguments):
+    """Exit code 0 when all is profiled."""
+    options = parse(arguments)
+    facts = machine.facts()
+    paths = {key: options.out or result_path(key, options, facts) for key in options.profiled}
+    for path in paths.values():
+        check_writable(path)
+    with alone():
+        environments.make(OrderedDict.fromkeys(key.split(":")[0] for key in options.profiled))
+        machine.limit_threads(options.threads)
+        for key, path in paths.items():
+            print("profiling  %s" % key, flush=True)
+            before = machine.matmul_flops()
+            answer = ask(key, options)
+            matmul = [before, machine.matmul_flops()]
+            found = result(key, options, facts, answer, matmul)
+            results.write(path, found)
+            for line in told(found):
+                print(line)
+            print("result file  %s" % os.path.relpath(path), flush=True)
+    return 0

@@ -1,0 +1,108 @@
+"""What a profile does in a framework's own environment: prove, time without the profiler and with.
+
+Its answer is a file, because frameworks print what they like.
+"""
+
+import itertools
+import sys
+import time
+from collections import OrderedDict
+
+import numpy as np
+
+from common.bench.contender import WARM_UP, endless
+from common.given import models
+from common.host import commands, machine, modules
+from common.host.errors import InputError
+from common.host.files import write_json
+from common.proof import certificate
+from common.run import clocks
+
+PASSES = 5  # that are timed without the profiler
+
+
+def parse(arguments):
+    """The command line, which the driver writes."""
+    parser = commands.OneLineParser(prog="python -m common.profiles.worker")
+    parser.add_argument("name")
+    parser.add_argument("answer", help="the file that it is written to")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--lane", required=True)
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    return parser.parse_args(arguments)
+
+
+class Clock:
+    """A module's ``train``, which counts and times the steps of all its passes but the first."""
+
+    def __init__(self, train):
+        self.plain = train
+        self.passes = self.steps = self.seconds = 0
+
+    def train(self, model, batches):
+        """As the module's own."""
+        self.passes += 1
+        counted, started = self.passes > 1, time.perf_counter()
+        for loss in self.plain(model, batches):
+            self.steps += counted
+            yield loss
+        if counted:
+            self.seconds += time.perf_counter() - started
+
+
+def timed(module, model, source, steps):
+    """Seconds per step without the profiler, of some passes; the model is gone after them."""
+    for warm_up in (1, WARM_UP):
+        clocks.timed_pass(module, model, itertools.islice(source, warm_up))
+    passes = [
+        clocks.timed_pass(module, model, itertools.islice(source, steps)) for _ in range(PASSES)
+    ]
+    return [(one.seconds - one.outside) / steps for one in passes]
+
+
+def measured(options):
+    """The answer, a dict of JSON values: times are of a step."""
+    description = models.find(options.model)
+    module, settings = certificate.proven(
+        options.name, options.model, options.lane, options.threads
+    )
+    source = endless(module, description, settings, description.hp.batch_size)
+
+    def build():
+        network = module.symbol(settings, description.hp)
+        weights = description.initialize(description.shapes, 0)
+        return module.loss(network, settings, description.hp, weights)
+
+    plain = timed(module, build(), source, options.steps)
+    clock = Clock(module.train)
+    batches = list(itertools.islice(source, options.steps))
+    found = modules.load(options.name, "profile").profile(build, clock.train, batches)
+    answer = {
+        "versions": machine.versions(modules.find(options.name).package),
+        "settings": settings,
+        "allocator": machine.facts()["allocator"],
+        "source_sha256": modules.source_sha256(module),
+        "seconds_per_step": float(np.median(plain)),
+        "passes": plain,
+        "operations": OrderedDict((one, took / options.steps) for one, took in found.items()),
+    }
+    if clock.steps:  # Caffe2's profiler runs the net itself
+        answer["seconds_per_step_profiled"] = clock.seconds / clock.steps
+    return answer
+
+
+def command(arguments):
+    """Exit code 0 when the answer is written."""
+    options = parse(arguments)
+    environ = modules.environ(options.name, options.lane)
+    machine.restart_with(environ, "common.profiles.worker", arguments)
+    try:
+        write_json(options.answer, measured(options))
+    except clocks.Stop as stop:
+        raise InputError(str(stop))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(commands.guarded(command, sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""The table of where a step's time goes, as each framework's own profiler has it."""
+
+from collections import Counter
+from statistics import mean
+
+from common.given.models import ALL
+from common.profiles import parts
+from reports.table import CHANGED, Table, label, position, titled
+
+
+def spent(profiles, machine, model):
+    """Where a step's time goes, as each framework's own profiler has it."""
+    rows, when = [], set()
+    mine = [one for one in profiles if one.machine == machine and one.result["model"] == model.name]
+    mine.sort(key=lambda one: position(one.result))
+    asked = [part for part in parts.PARTS if any(part in one.result["parts"] for one in mine)]
+    for one in mine:
+        found = one.result
+        total = sum(found["operations"].values())
+        cells = [(label(found), one.path), _milliseconds(found["seconds_per_step"])]
+        cells.append(_milliseconds(total))
+        cells += [_percent(found["parts"].get(part)) for part in asked]
+        slowest = Counter()
+        for operation, seconds in found["operations"].items():
+            # Without who calls it, or on what: as "CorrMM" of Theano's "CorrMM{half, ...}".
+            slowest[operation.split(" > ")[-1].split("{")[0]] += seconds / total
+        told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
+        rows.append(cells + [_convolved(found), "; ".join(told)])
+        when.add(found["made"][:10])
+    note = (
+        "From each framework's own profiler ({}): `tox run -e profile -- NAME{}`. Step: without "
+        "the profiler, the median of some passes. Its sum: of all that the profiler tells of a "
+        "step; above the step where threads add up or the profiler slows it, below it where "
+        "something is not told. The parts are shares of that sum. A part holds what is computed in "
+        "the same operation, such as a bias or a ReLU behind a convolution; not told apart: "
+        "operations that hold several parts, or do not say of which they are; other: the rest; -: "
+        "nothing was told. "
+        "The convolutions' speed: their operations over their share of the step, or of the sum if "
+        "that is less; in brackets, the part of the speed of NumPy's matrix product. {}"
+    ).format(
+        ", ".join(sorted(when)),
+        "" if model is ALL["cnn"] else " --model " + model.name,
+        CHANGED,
+    )
+    columns = ["run", "step ", "its sum "] + [part + " " for part in asked]
+    columns += ["convolutions' speed ", "slowest operations"]
+    return Table(titled("Where a step's time goes: %s" % machine, model), note, columns, rows)
+
+
+def _milliseconds(seconds):
+    return "%.*f ms" % (0 if seconds >= 0.01 else 2, 1e3 * seconds)
+
+
+def _percent(share):
+    if share is None:
+        return "-"
+    return "%.0f%%" % (100 * share) if share >= 0.005 else "< 1%"
+
+
+def _cut(name, most=50):
+    return name if len(name) <= most else name[:most] + "…"
+
+
+def _convolved(found):
+    """Operations a second of a profile's convolutions, where it tells both ways apart."""
+    both = [found["parts"].get(part) for part in (parts.FORWARD, parts.BACKWARD)]
+    if "multiply_adds" not in found or not all(both):
+        return "-"
+    operations = 2 * found["batch_size"] * sum(found["multiply_adds"].values())
+    told = sum(found["operations"].values())  # of several threads it is more than the step
+    speed = operations / (sum(both) * min(told, found["seconds_per_step"]))
+    return "%.0f GFLOP/s (%.0f%%)" % (speed / 1e9, 100 * speed / mean(found["matmul_flops"]))

@@ -1,0 +1,176 @@
+"""Profiles: each operation in its part, a worker's answer whole, clear errors."""
+
+import json
+import os
+import sys
+
+import jsonschema
+import pytest
+
+from common.given import models
+from common.host import commands, environments
+from common.host.files import ROOT
+from common.profiles import parts, profiles
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(HERE, "operations.json")) as file:
+    # {environment: {part: operations}}: those that took 0.2% or more of the CNN's step, lane best.
+    SEEN = json.load(file)
+
+
+@pytest.mark.parametrize("name", list(SEEN))
+def test_what_profilers_say_is_in_its_part(name):
+    for part, operations in SEEN[name].items():
+        found = {operation: parts.part(name, "cnn", operation) for operation in operations}
+        assert set(found.values()) == {part}, found
+
+
+def test_few_of_the_operations_are_of_no_part():
+    others = {name: len(known.get(parts.OTHER, [])) for name, known in SEEN.items()}
+    every = sum(len(one) for known in SEEN.values() for one in known.values())
+    assert every > 200 and sum(others.values()) < 0.06 * every, others
+
+
+@pytest.mark.parametrize("name", sorted(set(SEEN) - {"keras-jax", "cntk", "keras-cntk"}))
+def test_both_ways_through_the_convolutions_are_told_apart(name):
+    assert SEEN[name][parts.FORWARD] and SEEN[name][parts.BACKWARD]
+
+
+@pytest.mark.parametrize(
+    "name, model, operation",
+    [
+        # What is a part's in the CNN alone.
+        ("pytorch", "pose", "MulBackward0 > aten::mul"),
+        ("tensorflow", "lstm", "Mul"),
+        ("mxnet", "lenet5", "Activation"),
+        # Names that only begin or end like one that is known.
+        ("numpy", "cnn", "train > ConvolutionReLU"),
+        ("pytorch", "cnn", "aten::conv2d_weight"),
+        ("tensorflow", "cnn", "gradient_tape > DepthwiseConv2D"),
+        ("chainer", "cnn", "Convolution2DFunction"),
+        ("mxnet", "cnn", "Convolution_v1"),
+        ("caffe2", "cnn", "ConvTranspose"),
+        ("theano", "cnn", "CorrMM_grad"),
+        ("cntk", "cnn", "Forward"),
+        ("keras-jax", "cnn", "fusion_of_convolution"),
+    ],
+)
+def test_nothing_is_guessed(name, model, operation):
+    assert parts.part(name, model, operation) == parts.OTHER
+
+
+def test_an_environment_for_a_gpu_has_its_frameworks_profiler():
+    assert parts.part("keras-jax-cuda", "cnn", "dot.1") == "dense"
+    assert parts.part("mxnet-cuda", "cnn", "Convolution") == parts.FORWARD
+    assert parts.part("cupy", "cnn", "train > Dense.forward") == "dense"
+
+
+def test_shares_are_of_the_sum_and_in_order():
+    shares = parts.shares("caffe2", "cnn", {"Conv": 1.0, "FC": 0.5, "FCGradient": 0.5, "x": 2.0})
+    assert list(shares.items()) == [(parts.FORWARD, 0.25), ("dense", 0.25), (parts.OTHER, 0.5)]
+
+
+def test_multiply_adds_are_those_of_the_convolutions_alone():
+    counted = profiles.multiply_adds(models.find("cnn"))
+    one, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900
+    assert counted[parts.FORWARD] == one + sum(others)
+    assert counted[parts.BACKWARD] == one + 2 * sum(others)
+    assert profiles.multiply_adds(models.find("lstm")) is None
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        ([], "required"),
+        (["nothing"], "unknown framework 'nothing'"),
+        (["numpy:fast"], "numpy:fast: the lanes are same and best"),
+        (["theano", "--model", "resnet"], "theano has no model 'resnet'"),
+        (["numpy:best+freed"], "numpy:best+freed: a profile takes NAME or NAME:LANE"),
+        (["numpy@8"], "numpy@8: a profile takes NAME or NAME:LANE"),
+        (["numpy", "--steps", "0"], "'0' is not a whole number of 1 or more"),
+        (["numpy", "numpy:same", "--out", "x"], "--out takes one profile, and these are 2"),
+        (["numpy", "--out", ROOT], "cannot be written: it is not a plain file"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, line, capsys):
+    assert commands.guarded(profiles.command, arguments) == 2
+    error = capsys.readouterr().err
+    assert line in error and error.count("\n") == 1
+
+
+def test_lane_best_is_meant_and_none_twice():
+    assert profiles.parse(["numpy", "numpy:", "numpy:best", "numpy:same"]).profiled == [
+        "numpy:best",
+        "numpy:same",
+    ]
+
+
+ANSWERS = """
+import json, sys
+print("what a framework prints")
+answer = %r
+with open(sys.argv[sys.argv.index("caffe2") + 1], "w") as file:
+    json.dump(answer, file)
+"""
+ANSWER = {
+    "versions": {"framework": "1"},
+    "settings": {"device": "cpu"},
+    "allocator": {"MALLOC_TOP_PAD_": "1"},
+    "source_sha256": "0" * 64,
+    "seconds_per_step": 0.2,
+    "passes": [0.1, 0.2, 0.3],
+    "operations": {"ConvGradient": 0.1875, "Conv": 0.0625},
+}
+
+
+def worker_that(says, monkeypatch):
+    """One of this interpreter, whatever the environment; the machine is not timed."""
+    said = [sys.executable, "-c", says]
+    monkeypatch.setattr(environments, "make", lambda names: None)
+    monkeypatch.setattr(environments, "inside", lambda _, *arguments: said + list(arguments))
+    monkeypatch.setattr(profiles.machine, "matmul_flops", lambda: 1e11)
+
+
+def schema():
+    with open(os.path.join(ROOT, "reports", "profile.schema.json")) as file:
+        return json.load(file)
+
+
+def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
+    worker_that(ANSWERS % ANSWER, monkeypatch)
+    out = tmp_path / "profile.json"
+    assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema())
+    assert found["parts"] == {parts.FORWARD: 0.25, parts.BACKWARD: 0.75}
+    assert found["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
+    assert found["lane"] == "best" and found["matmul_flops"] == [1e11, 1e11]
+    assert "slowest: ConvGradient (75%)" in capsys.readouterr().out
+    jsonschema.Draft7Validator.check_schema(schema())
+    found["parts"]["convolutions"] = 0.1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(found, schema())
+
+
+def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypatch, capsys):
+    worker_that("import sys; print('noise'); print('error: not proven'); sys.exit(2)", monkeypatch)
+    out = tmp_path / "profile.json"
+    assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == "error: caffe2:best: error: not proven\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the NumPy environment's profile needs 3.11")
+def test_the_lstm_is_proven_and_profiled(tmp_path, monkeypatch):
+    """By the worker itself, in this interpreter."""
+    monkeypatch.setattr(environments, "make", lambda names: None)
+    monkeypatch.setattr(environments, "inside", lambda _, *rest: [sys.executable, *rest])
+    monkeypatch.setenv("PYTHONPATH", ROOT)
+    out = tmp_path / "profile.json"
+    arguments = ["numpy:same", "--model", "lstm", "--threads", "1", "--steps", "3"]
+    assert commands.guarded(profiles.command, arguments + ["--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema())
+    assert sum(found["parts"].values()) == pytest.approx(1) and found["parts"]["update"] > 0
+    assert found["seconds_per_step_profiled"] > found["seconds_per_step"] / 10
+    assert any("LSTM.forward" in operation for operation in found["operations"])
