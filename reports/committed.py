@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import jsonschema
 
 from common.bench import bench
+from common.lessons import study
 from common.run import results
 
 HERE = Path(__file__).parent
@@ -25,7 +26,9 @@ Kind.__doc__ = (
 
 RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
 BENCHES = Kind("bench", HERE / "bench.schema.json", bench.SCHEMA_VERSION)
-FOLDERS = (RUNS.folder, BENCHES.folder)
+STUDIES = Kind("lessons", HERE / "lessons.schema.json", study.SCHEMA_VERSION)
+KINDS = (RUNS, BENCHES, STUDIES)
+FOLDERS = tuple(kind.folder for kind in KINDS)
 
 Committed = namedtuple("Committed", "path machine result")
 Committed.__doc__ = """A result file that can be used.
@@ -35,7 +38,7 @@ machine: the name of its folder.
 result: its content, a dict, as its kind's schema has it.
 """
 
-Used = namedtuple("Used", "runs benches")
+Used = namedtuple("Used", "runs benches studies")
 Used.__doc__ = """All result files that can be used, by kind: lists of ``Committed``."""
 
 
@@ -75,7 +78,7 @@ def uncommitted():
 def read(folder):
     """``Used`` of ``folder``, a folder like this one, and {path: why} of what is left out."""
     left_out = {}
-    return Used(*(_read(folder, kind, left_out) for kind in (RUNS, BENCHES))), left_out
+    return Used(*(_read(folder, kind, left_out) for kind in KINDS)), left_out
 
 
 def _read(folder, kind, left_out):

@@ -141,6 +141,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             exchanges=[one for one in map(tables.exchanged, MODELS.values()) if one],
             original=tables.original(),
             differs=tables.differs(),
+            lessons=tables.learnt(used),
             data={
                 "modules": [{"key": one.key, "title": one.title} for one in modules],
                 "concepts": list(WORDS.items())
@@ -155,7 +156,7 @@ def render(used, left_out, folder=SITE, challenge=None):
         path = "files/%s.html" % module.path
         lines = [Markup(line) for line in sources.highlighted(module)]
         pages[path] = page.render(up="../" * path.count("/"), module=module, lines=lines)
-    for one in used.runs + used.benches:
+    for one in used.runs + used.benches + used.studies:
         pages[one.path] = json.dumps(one.result, indent=1)
     for path, text in pages.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

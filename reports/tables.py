@@ -12,6 +12,7 @@ from common.host import modules
 from common.host.files import ROOT
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
+from reports import lessons
 from reports.committed import HERE
 from reports.studies import STUDIES
 
@@ -302,6 +303,51 @@ def differs():
     return json.loads(ORIGINAL.read_text(encoding="utf-8"))["differs"]
 
 
+def learnt(used):
+    """The lessons of that comparison: a row for each, with what is found here."""
+
+    def place(one):
+        return " on " + one.machine if several else ""
+
+    def of_study(one):
+        mark = "" if module_is_as_it_was(one.result) else " †"
+        found = one.result
+        told = (found["framework"], found["lane"], kind(found), place(one), mark)
+        return "%s, %s, %s%s%s" % told
+
+    def of_bench(one, key):
+        return key.replace(":", ", ") + place(one)
+
+    benches = [one for one in used.benches if one.result["model"] == "cnn"]
+    several = len({one.machine for one in benches + used.studies}) > 1
+    rows = []
+    for lesson in lessons.LESSONS:
+        findings = lessons.in_accuracy(lesson, used.studies, of_study)
+        findings += lessons.in_time(lesson, benches, of_bench)
+        told = "; ".join(finding.text for finding in findings) or "-"
+        paths = {finding.path for finding in findings}
+        rows.append(
+            [
+                lesson.says,
+                lesson.published,
+                (told, paths.pop()) if len(paths) == 1 else told,
+                lessons.together(lesson, findings),
+                lesson.command or "-",
+            ]
+        )
+    note = (
+        "That comparison drew ten lessons, from one run each. Here each is a switch that is "
+        "thrown. In points of accuracy: that of a training with it less that of one without, from "
+        "the same seeds; the mean over the seeds, with its 95% interval (Student). In speed: lane "
+        "best with that change against lane best, the ratio with its 95% interval. Held: the "
+        "interval lies on the side that was published. No difference shown: it reaches over both "
+        "sides, which is no proof that there is none. Each interval stands alone: of twenty equal "
+        "pairs, one may show a difference. " + CHANGED
+    )
+    columns = ["lesson", "published", "found here", "verdict", "command"]
+    return Table("The original's lessons", note, columns, rows)
+
+
 def networks():
     """Which environment has which model, where to read it, and whether it is proven."""
     proven = {model.name: planted(model) for model in MODELS.values()}
@@ -552,4 +598,10 @@ def every(used):
     made = [one for machine in machines(used) for one in measured(used, machine)]
     further = [one(model) for one in (diagnosed, exchanged) for model in MODELS.values()]
     further = [one for one in further if one]
-    return [environments(), networks()] + proofs(used.runs) + further + made + [original()]
+    return (
+        [environments(), networks()]
+        + proofs(used.runs)
+        + further
+        + made
+        + [learnt(used), original()]
+    )

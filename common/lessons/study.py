@@ -283,7 +283,8 @@ def summary(found):
     for key, one in found["differences"].items():
         switch = switches.SWITCHES[key]
         told = (switch.lesson, switch.says, one["mean"]) + tuple(one["interval"])
-        lines.append("%-13s %-31s %+6.2f (%+.2f to %+.2f)  %s" % (told + (one["verdict"],)))
+        told += (len(one["points"]), one["verdict"])
+        lines.append("%-13s %-31s %+6.2f (%+.2f to %+.2f), %d seeds: %s" % told)
     return "\n".join(lines)
 
 
