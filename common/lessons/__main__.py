@@ -1,21 +1,8 @@
-"""python -m common.lessons [NAME]: what the original's lessons are worth, in NAME's environment."""
+"""python -m common.lessons [NAME]: throw the original's lessons. ``--help`` lists the options."""
 
-import os
 import sys
 
-from common.host import commands, environments
+from common.host import commands
 from common.lessons import study
 
-
-def command(arguments):
-    """Make the environment, and become the study in it."""
-    options = study.parse(arguments)
-    environments.make([options.name])
-    inside = environments.inside(options.name, "-m", "common.lessons.study", *arguments)
-    environ = dict(os.environ)
-    environ.pop(commands.SPEAKER)  # the study itself says why it was stopped
-    sys.stdout.flush()
-    os.execve(inside[0], inside, environ)
-
-
-sys.exit(commands.guarded(command, sys.argv[1:]))
+sys.exit(commands.guarded(study.start, sys.argv[1:]))

@@ -20,7 +20,7 @@ import numpy as np
 from common.given import batches
 from common.given.dataset import take
 from common.given.models import CNN
-from common.host import commands, files, machine, modules
+from common.host import commands, environments, files, machine, modules
 from common.lessons import differences, switches, training
 from common.proof import certificate, contract
 from common.run import clocks, console
@@ -286,6 +286,16 @@ def summary(found):
         told += (len(one["points"]), one["verdict"])
         lines.append("%-13s %-31s %+6.2f (%+.2f to %+.2f), %d seeds: %s" % told)
     return "\n".join(lines)
+
+
+def start(arguments):
+    """Make the framework's environment, and become the study in it."""
+    name = parse(arguments).name
+    environments.make([name])
+    inside = environments.inside(name, "-m", "common.lessons.study", *arguments)
+    environ = {key: value for key, value in os.environ.items() if key != commands.SPEAKER}
+    sys.stdout.flush()
+    os.execve(inside[0], inside, environ)  # the study itself says why it was stopped
 
 
 def command(arguments):

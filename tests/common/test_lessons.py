@@ -10,6 +10,7 @@ import pytest
 
 import frameworks
 from common.given import batches
+from common.given.dataset import Dataset
 from common.given.hyperparameters import Momentum
 from common.given.initializers import xavier_uniform
 from common.given.models import CNN
@@ -172,11 +173,16 @@ def test_equal_trainings_show_no_difference_in_nearly_all_studies():
 # The study.
 
 
+IMAGES, LABELS = np.zeros((128, 3, 32, 32), np.uint8), np.zeros(128, np.int64)
+DATA = Dataset("synthetic", "0" * 64, IMAGES, LABELS, IMAGES, LABELS)
+
+
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
     """A study in no time; gives (the command, what was trained, the result's path)."""
     proof = {"passed": True, "identity": "0" * 64}
     monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
+    monkeypatch.setattr(study, "CNN", CNN._replace(data=lambda path: DATA))
     monkeypatch.setattr(study.machine, "restart_with", lambda *_: None)
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "cache"))
     path, trained = str(tmp_path / "study.json"), []
@@ -282,6 +288,19 @@ def test_a_module_that_is_not_proven_is_not_trained(tiny, monkeypatch, capsys):
     assert run() == 1
     assert "numpy, lane same, is not proven" in capsys.readouterr().err
     assert not trained and not os.path.exists(path)
+
+
+def test_the_command_becomes_the_study_in_the_frameworks_environment(monkeypatch):
+    made, ran = [], []
+    monkeypatch.setattr(study.environments, "make", made.append)
+    monkeypatch.setattr(os, "execve", lambda *arguments: ran.append(arguments))
+    commands.guarded(study.start, ["--seeds", "4"])
+    commands.guarded(study.start, ["chainer", "--lane", "same"])
+    assert commands.guarded(study.start, ["nothing"]) == 2
+    assert made == [["pytorch"], ["chainer"]]
+    for (_, command, environ), end in zip(ran, (["--seeds", "4"], ["chainer", "--lane", "same"])):
+        assert command[-len(end) - 2 :] == ["-m", "common.lessons.study"] + end
+        assert commands.SPEAKER not in environ  # the study speaks for itself
 
 
 @pytest.mark.parametrize(
