@@ -25,6 +25,14 @@ def _tried(says, *changes, model="cnn", **environ):
     return Lever(says, changes, environ, False, model)
 
 
+def _relu_first(*changes):
+    return _kept("ReLU after the pool", *changes)
+
+
+def _input_gradient(*changes):
+    return _kept("no gradient of the images", *changes)
+
+
 def _by_hand(folder):
     imported = "from frameworks.%s.by_hand import joint_error\n\n\ndef by_autograd(" % folder
     return _tried(
@@ -44,6 +52,16 @@ GLIBC = {
     "MALLOC_TOP_PAD_": "131072",
 }
 FREED = _kept("freed memory kept by the process", **GLIBC)
+KERAS_RELU_FIRST = _relu_first(
+    (
+        "            layers.MaxPooling2D(2),  # (N, 50, 16, 16)\n            layers.ReLU(),",
+        "            layers.ReLU(),\n            layers.MaxPooling2D(2),",
+    ),
+    (
+        "            layers.MaxPooling2D(2),  # (N, 100, 8, 8)\n            layers.ReLU(),",
+        "            layers.ReLU(),\n            layers.MaxPooling2D(2),",
+    ),
+)
 
 LEVERS = {
     "numpy": {
@@ -61,6 +79,9 @@ LEVERS = {
         "pool_index": _pool("the pool's gradients assigned by arrays of indices", "Indexed"),
         "pool_put": _pool("the pool's gradients assigned by `put_along_axis`", "Put"),
         "pool_mask": _pool("the pool's gradients multiplied by a mask", "Masked"),
+        "input_gradient": _input_gradient(
+            ("side=32, input_gradient=False)", "side=32)"),
+        ),
     },
     "pytorch": {
         "freed": FREED,
@@ -70,8 +91,7 @@ LEVERS = {
         "plain_optimizer": _kept(
             "the fused optimiser", ('"fused_optimizer": best', '"fused_optimizer": False')
         ),
-        "relu_first": _kept(
-            "ReLU after the pool",
+        "relu_first": _relu_first(
             (
                 "        pool1=nn.MaxPool2d(2),  # (N, 50, 16, 16)\n        relu2=nn.ReLU(),",
                 "        relu2=nn.ReLU(),\n        pool1=nn.MaxPool2d(2),",
@@ -80,6 +100,12 @@ LEVERS = {
                 "        pool2=nn.MaxPool2d(2),  # (N, 100, 8, 8)\n        relu4=nn.ReLU(),",
                 "        relu4=nn.ReLU(),\n        pool2=nn.MaxPool2d(2),",
             ),
+        ),
+        "input_gradient": _input_gradient(
+            (
+                "x = torch.from_numpy(x).to(device, non_blocking=True)",
+                "x = torch.from_numpy(x).to(device, non_blocking=True).requires_grad_()",
+            )
         ),
         "compile": _tried(
             "`torch.compile`",
@@ -94,6 +120,16 @@ LEVERS = {
         "freed": FREED,
         "nchw": _kept("NHWC", ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NCHW"')),
         "xla": _tried("XLA", ('"jit": bool(best and gpus)', '"jit": best')),
+        "relu_first": _relu_first(
+            (
+                "tf.nn.relu(self.pool(self.convolution(x, self.conv2)))",
+                "self.pool(tf.nn.relu(self.convolution(x, self.conv2)))",
+            ),
+            (
+                "tf.nn.relu(self.pool(self.convolution(x, self.conv4)))",
+                "self.pool(tf.nn.relu(self.convolution(x, self.conv4)))",
+            ),
+        ),
     },
     "tensorflow1": {
         "mkl_dnn": _kept("MKL-DNN", TF_DISABLE_MKL="1"),
@@ -103,18 +139,31 @@ LEVERS = {
             "OpenMP's threads stay on their cores",
             KMP_AFFINITY="granularity=fine,compact,1,0",
         ),
+        "relu_first": _relu_first(
+            (
+                'tf.nn.relu(self.pool(self.convolution(x, "conv2", 50, 50)))',
+                'self.pool(tf.nn.relu(self.convolution(x, "conv2", 50, 50)))',
+            ),
+            (
+                'tf.nn.relu(self.pool(self.convolution(x, "conv4", 100, 100)))',
+                'self.pool(tf.nn.relu(self.convolution(x, "conv4", 100, 100)))',
+            ),
+        ),
     },
     "keras": {
         "nchw": _kept("NHWC", ('best and backend != "torch"', "False")),
+        "relu_first": KERAS_RELU_FIRST,
     },
     "keras-jax": {
         "nchw": _kept("NHWC", ('best and backend != "torch"', "False")),
         "ynn": _kept("XLA's older convolutions", ("flag if best else", "flag if False else")),
+        "relu_first": KERAS_RELU_FIRST,
     },
     "keras-torch": {
         "contiguous": _kept(
             "channels-last images", ('"channels_last" if best else "contiguous"', '"contiguous"')
         ),
+        "relu_first": KERAS_RELU_FIRST,
     },
     "mxnet": {
         "not_static": _kept(
@@ -125,6 +174,50 @@ LEVERS = {
         "libgomp": _kept("Intel's OpenMP, not GNU's", LD_PRELOAD=""),
         "naive_engine": _tried("the engine without threads", MXNET_ENGINE_TYPE="NaiveEngine"),
         "bulk": _tried("up to 100 operators at a time", MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN="100"),
+        "relu_first": _relu_first(
+            (
+                'nn.MaxPool2D(2),  # (N, 50, 16, 16)\n        nn.Activation("relu"),',
+                'nn.Activation("relu"),\n        nn.MaxPool2D(2),',
+            ),
+            (
+                'nn.MaxPool2D(2),  # (N, 100, 8, 8)\n        nn.Activation("relu"),',
+                'nn.Activation("relu"),\n        nn.MaxPool2D(2),',
+            ),
+        ),
+        "input_gradient": _input_gradient(
+            (
+                "x = nd.array(x, device)  # (N, 3, 32, 32)\n",
+                "x = nd.array(x, device)\n        x.attach_grad()\n",
+            )
+        ),
+    },
+    "mxnet-module": {
+        "relu_first": _relu_first(
+            (
+                """    x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
+    x = sym.Activation(
+        x, act_type="relu"
+    )  # after the pool: the same numbers, a quarter of the work
+""",
+                """    x = sym.Activation(x, act_type="relu")
+    x = sym.Pooling(x, **half)
+""",
+            ),
+            (
+                """    x = sym.Pooling(x, **half)  # (N, 100, 8, 8)
+    x = sym.Activation(x, act_type="relu")
+""",
+                """    x = sym.Activation(x, act_type="relu")
+    x = sym.Pooling(x, **half)
+""",
+            ),
+        ),
+        "input_gradient": _input_gradient(
+            (
+                "trainer.bind(images, [",
+                "trainer.bind(images, inputs_need_grad=True, label_shapes=[",
+            )
+        ),
     },
     "cntk": {
         "affinity": _tried(
@@ -133,17 +226,58 @@ LEVERS = {
         ),
         "avx512": _tried("MKL told to use AVX-512", MKL_CBWR="AVX512"),
         "cpu_type": _tried("MKL told that an AMD is an Intel", MKL_DEBUG_CPU_TYPE="5"),
+        "relu_first": _relu_first(
+            (
+                "MaxPooling((2, 2), strides=2),  # (50, 16, 16)\n            C.relu,",
+                "C.relu,\n            MaxPooling((2, 2), strides=2),",
+            ),
+            (
+                "MaxPooling((2, 2), strides=2),  # (100, 8, 8)\n            C.relu,",
+                "C.relu,\n            MaxPooling((2, 2), strides=2),",
+            ),
+        ),
     },
     "caffe2": {
         "cpu": _kept(
             "convolutions and ReLUs on IDEEP", ('"Conv MaxPool Relu" if best', '"MaxPool" if best')
         ),
+        "relu_first": _relu_first(
+            (
+                'brew.max_pool(model, "conv2", "pool1"',
+                'brew.relu(model, "conv2", "conv2")\n'
+                '            brew.max_pool(model, "conv2", "relu1"',
+            ),
+            ('            brew.relu(model, "pool1", "relu1")\n', ""),
+            (
+                'brew.max_pool(model, "conv4", "pool2"',
+                'brew.relu(model, "conv4", "conv4")\n'
+                '            brew.max_pool(model, "conv4", "relu2"',
+            ),
+            ('            brew.relu(model, "pool2", "relu2")\n', ""),
+        ),
+        "input_gradient": _input_gradient((", no_gradient_to_input=1", "")),
     },
     "chainer": {
         "ideep": _kept("iDeep", ("ideep = best and", "ideep = False and")),
         "type_check": _kept("type checks left out", ("type_check = not best", "type_check = True")),
         "cpu_type": _tried("MKL told that an AMD is an Intel", MKL_DEBUG_CPU_TYPE="5"),
         "by_hand": _by_hand("chainer"),
+        "relu_first": _relu_first(
+            (
+                "F.relu(F.max_pooling_2d(self.conv2(x), 2, cover_all=False))",
+                "F.max_pooling_2d(F.relu(self.conv2(x)), 2, cover_all=False)",
+            ),
+            (
+                "F.relu(F.max_pooling_2d(self.conv4(x), 2, cover_all=False))",
+                "F.max_pooling_2d(F.relu(self.conv4(x)), 2, cover_all=False)",
+            ),
+        ),
+        "input_gradient": _input_gradient(
+            (
+                "x = network.device.send(x)  # (N, 3, 32, 32)",
+                "x = chainer.Variable(network.device.send(x))",
+            )
+        ),
     },
     "theano": {
         "gc": _kept("a step's buffers kept", ('"cvm_nogc" if best else "cvm"', '"cvm"')),
@@ -153,6 +287,10 @@ LEVERS = {
                 "    config = theano.config\n",
                 '    config = theano.config\n    config.blas.ldflags = "-lopenblas"\n',
             ),
+        ),
+        "relu_first": _relu_first(
+            ('relu(max_pool(conv(h, "conv2")))', 'max_pool(relu(conv(h, "conv2")))'),
+            ('relu(max_pool(conv(h, "conv4")))', 'max_pool(relu(conv(h, "conv4")))'),
         ),
     },
 }

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import jsonschema
 
 from common.bench import bench
+from common.lessons import study
 from common.profiles import profiles
 from common.run import results
 
@@ -27,7 +28,9 @@ Kind.__doc__ = (
 RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
 BENCHES = Kind("bench", HERE / "bench.schema.json", bench.SCHEMA_VERSION)
 PROFILES = Kind("profiles", HERE / "profile.schema.json", profiles.SCHEMA_VERSION)
-FOLDERS = (RUNS.folder, BENCHES.folder, PROFILES.folder)
+STUDIES = Kind("lessons", HERE / "lessons.schema.json", study.SCHEMA_VERSION)
+KINDS = (RUNS, BENCHES, PROFILES, STUDIES)
+FOLDERS = tuple(kind.folder for kind in KINDS)
 
 Committed = namedtuple("Committed", "path machine result")
 Committed.__doc__ = """A result file that can be used.
@@ -37,7 +40,7 @@ machine: the name of its folder.
 result: its content, a dict, as its kind's schema has it.
 """
 
-Used = namedtuple("Used", "runs benches profiles")
+Used = namedtuple("Used", "runs benches profiles studies")
 Used.__doc__ = """All result files that can be used, by kind: lists of ``Committed``."""
 
 
@@ -77,7 +80,7 @@ def uncommitted():
 def read(folder):
     """``Used`` of ``folder``, a folder like this one, and {path: why} of what is left out."""
     left_out = {}
-    return Used(*(_read(folder, kind, left_out) for kind in (RUNS, BENCHES, PROFILES))), left_out
+    return Used(*(_read(folder, kind, left_out) for kind in KINDS)), left_out
 
 
 def _read(folder, kind, left_out):

@@ -4,7 +4,7 @@ import frameworks
 from common.given.models import ALL
 from common.host.machine import described
 from reports import tables
-from reports.table import module_is_as_it_was
+from reports.table import kind, module_is_as_it_was
 
 # What can be compared. zero: bars begin at 0; less: the least is the best; timed: a time, which
 # needs a passed certificate.
@@ -114,7 +114,7 @@ def run(one):
         "model": result.get("model", "cnn"),
         "noun": ALL[result.get("model", "cnn")].task.observations,
         "lane": result["lane"],
-        "kind": tables.kind(result),
+        "kind": kind(result),
         "length": result["dataset"]["train_images"] * result["hyperparameters"]["epochs"],
         "data": data(result["dataset"]),
         "made": result["made"][:10],

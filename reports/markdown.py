@@ -4,17 +4,17 @@ import html
 import re
 
 from reports import phrases, sources, tables
+from reports.committed import FOLDERS
 
 HEAD = """# The committed results
 
-Made by `tox run -e report` from the files in [results](results) and, where there are any, `bench`
-and `profiles`, from `frameworks/__init__.py` and from the modules' source; `tox run -e report --
-show` prints the tables in the terminal. In the tables of results, first step is the first one
-alone, with what compiles and tunes; step is the median over blocks of eight later steps; images/s
-is the batch size over that median; training is all epochs; of matrix product is training's
-multiply-adds a second over those of NumPy's own 2048 x 2048 float32 product, measured in the same
-run. The
-[README](../README.md) says what the certificate proves."""
+Made by `tox run -e report` from the files in [results](results) and, where there are any, `bench`,
+`profiles` and `lessons`, from `frameworks/__init__.py` and from the modules' source;
+`tox run -e report -- show` prints the tables in the terminal. In the tables of results, first step
+is the first one alone, with what compiles and tunes; step is the median over blocks of eight later
+steps; images/s is the batch size over that median; training is all epochs; of matrix product is
+training's multiply-adds a second over those of NumPy's own 2048 x 2048 float32 product, measured in
+the same run. The [README](../README.md) says what the certificate proves."""
 
 
 def escaped(text):
@@ -30,7 +30,7 @@ def cell(content):
         return escaped(text)
     return "[%s](%s)" % (
         escaped(text),
-        link if link.startswith(("results/", "bench/", "profiles/")) else "../" + link,
+        link if link.startswith(tuple(one + "/" for one in FOLDERS)) else "../" + link,
     )
 
 

@@ -141,6 +141,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             exchanges=[one for one in map(tables.exchanged, MODELS.values()) if one],
             original=tables.original(),
             differs=tables.differs(),
+            lessons=tables.learnt(used),
             data={
                 "modules": [{"key": one.key, "title": one.title} for one in modules],
                 "concepts": list(WORDS.items())

@@ -44,3 +44,9 @@ def module_is_as_it_was(result):
     framework = frameworks.FRAMEWORKS[result["framework"]]
     path = Path(ROOT, frameworks.path(framework, result.get("model", "cnn")))
     return path.is_file() and sha256(path.read_bytes()).hexdigest() == result["source_sha256"]
+
+
+def kind(result):
+    """How long a run was, for people: images x epochs."""
+    images = result["dataset"]["train_images"]
+    return "{:,} × {}".format(images, result["hyperparameters"]["epochs"])

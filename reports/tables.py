@@ -9,8 +9,9 @@ from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from reports.bench_tables import benched
 from reports.committed import HERE
+from reports.lessons import learnt
 from reports.profile_tables import spent
-from reports.table import CHANGED, Table, label, position, titled
+from reports.table import CHANGED, Table, kind, label, position, titled
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -29,12 +30,6 @@ def environments():
         rows.append([framework.name, framework.title, framework.python, system, (path, path)])
     columns = ["environment", "framework", "Python", "Debian packages", "read"]
     return Table("Environments", "", columns, rows)
-
-
-def kind(result):
-    """How long a run was, for people: images x epochs."""
-    images = result["dataset"]["train_images"]
-    return "{:,} × {}".format(images, result["hyperparameters"]["epochs"])
 
 
 def _order(committed):
@@ -410,4 +405,10 @@ def every(used):
     made = [one for machine in machines(used) for one in measured(used, machine)]
     further = [one(model) for one in (diagnosed, exchanged) for model in MODELS.values()]
     further = [one for one in further if one]
-    return [environments(), networks()] + proofs(used.runs) + further + made + [original()]
+    return (
+        [environments(), networks()]
+        + proofs(used.runs)
+        + further
+        + made
+        + [learnt(used), original()]
+    )

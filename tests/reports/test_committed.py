@@ -8,7 +8,7 @@ import pytest
 
 from common.given.models import CNN
 from reports import __main__ as command
-from reports import committed, markdown, tables
+from reports import committed, lessons, markdown, tables
 
 
 @pytest.fixture
@@ -300,3 +300,134 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
         committed_names()
     assert len(command.results(as_they_lie=False)[1]) == 2
     assert "no git repository: every result file" in capsys.readouterr().err
+
+
+def study_result(good, **differences):
+    """What a study of these {switch: (mean, interval)} writes."""
+    found = {
+        key: good[key]
+        for key in ("framework", "title", "lane", "made", "versions", "machine", "settings")
+    }
+    found.update(dataset=good["dataset"], source_sha256=good["source_sha256"])
+    hp = dict(good["hyperparameters"])
+    del hp["seed"]
+    found.update(schema=1, status="finished", threads=2, cpu="a CPU", hyperparameters=hp)
+    found.update(sources_sha256="0" * 64, certificate={"passed": True, "identity": "0" * 64})
+    found["measured"] = {"plain": {"0": {"accuracy": 0.4}, "1": {"accuracy": 0.41}}}
+    found["plain"] = {"mean": 40.5, "interval": [34.1, 46.9], "standard_deviation": 0.7}
+    found["differences"] = {
+        key: {"mean": mean, "interval": interval, "points": [mean, mean], "verdict": "lower"}
+        for key, (mean, interval) in differences.items()
+    }
+    return found
+
+
+# Of the lessons, in their order.
+WORDS = ("batches", "autotune", "NCHW", "dropout", "Winograd", "softmax", "Initialise", "unit gain")
+WORDS += ("gradient", "ReLU")
+
+
+def learnt(tmp_path, kind, result):
+    """({a word of each lesson: its row}, what is left out) where this is the only file."""
+    machine = tmp_path / kind / "machine"
+    machine.mkdir(parents=True)
+    (machine / "one.json").write_text(json.dumps(result))
+    used, left_out = committed.read(tmp_path)
+    rows = tables.learnt(used).rows
+    return {word: row for word, row in zip(WORDS, rows) if word in row[0]}, left_out
+
+
+def test_what_a_study_found_stands_beside_what_was_published(tmp_path, good):
+    """The verdict is that of the interval, whatever a file says."""
+    found = study_result(
+        good,
+        batches_shuffled=(-0.5, [-1.2, 0.2]),
+        not_shuffled=(-2.0, [-3.0, -1.0]),
+        dropout_in_prediction=(2.0, [1.0, 3.0]),
+        softmax_twice=(-9.0, [-18.0, 0.0]),
+        unit_gain=(-9.0, [-10.0, -8.0]),
+    )
+    rows, left_out = learnt(tmp_path, "lessons", found)
+    assert not left_out and list(rows) == list(WORDS)
+    text, path = rows["batches"][2]
+    assert path == "lessons/machine/one.json"
+    assert "whole batches shuffled -0.50 points (-1.20 to +0.20; 2 seeds)" in text
+    assert rows["batches"][3] == "no difference shown: 1 of 2; held: 1 of 2"
+    assert rows["softmax"][3] == "no difference shown"
+    assert rows["dropout"][3] == "did not hold here"
+    assert rows["unit gain"][3] == "held"
+    assert rows["Initialise"][3] == "not measured yet"
+    assert rows["autotune"][3] == rows["Winograd"][3] == "cannot be seen without a GPU"
+
+
+@pytest.mark.parametrize(
+    "interval, verdict",
+    [
+        ([-0.9, 0.1], "no difference shown"),
+        ([0.0, 0.5], "no difference shown"),
+        ([-5.0, 5.0], "no difference shown"),
+        ([0.2, 0.9], "held"),
+        ([-1.4, -0.6], "held"),
+        ([-3.0, -1.5], "did not hold here"),  # more than the point that was published
+        ([1.1, 2.0], "did not hold here"),
+    ],
+)
+def test_a_scheme_that_moves_the_accuracy_by_a_point_is_held(tmp_path, good, interval, verdict):
+    found = study_result(good, he_normal=(sum(interval) / 2, interval))
+    rows, _ = learnt(tmp_path, "lessons", found)
+    assert rows["Initialise"][3] == verdict
+
+
+@pytest.mark.parametrize(
+    "lever, interval, verdict",
+    [
+        ("relu_first", [0.90, 0.97], "held"),
+        ("relu_first", [0.97, 1.01], "no difference shown"),
+        ("relu_first", [1.01, 1.03], "did not hold here"),
+        ("input_gradient", [0.90, 0.97], "held"),
+        ("nchw", [0.90, 0.97], "did not hold here"),
+        ("nchw", [1.05, 1.10], "held"),
+    ],
+)
+def test_a_lesson_in_time_is_what_its_lever_gave(tmp_path, lever, interval, verdict):
+    found = bench_result()
+    one = found["contenders"].pop("numpy:same")
+    two = dict(found["contenders"].pop("pytorch:best"), interval=interval, ratio=interval[0])
+    keys = ["mxnet:best", "mxnet:best+" + lever, "numpy:best+" + lever]
+    # The third has another baseline than its own lane, and so says nothing.
+    found["contenders"] = dict(zip(keys, (one, two, two)))
+    rows, left_out = learnt(tmp_path, "bench", dict(found, baseline=keys[0]))
+    assert not left_out
+    word = {"relu_first": "ReLU", "input_gradient": "gradient", "nchw": "NCHW"}[lever]
+    text, path = rows[word][2]
+    assert rows[word][3] == verdict and path == "bench/machine/one.json"
+    assert text.startswith("mxnet, best: ") and "numpy" not in text
+    others = {row[3] for name, row in rows.items() if name != word}
+    assert others == {"not measured yet", "cannot be seen without a GPU"}
+
+
+@pytest.mark.parametrize(
+    "spoil, why",
+    [
+        (lambda found: dict(found, status="unfinished", error="3 are to be trained"), "3 are to"),
+        (lambda found: dict(found, certificate={"passed": False, "identity": "0" * 64}), "True"),
+        (lambda found: dict(found, schema=2), "schema version 2, not 1"),
+    ],
+)
+def test_a_study_that_is_not_whole_or_not_proven_is_left_out(tmp_path, good, spoil, why):
+    found = spoil(study_result(good, unit_gain=(-9.0, [-10.0, -8.0])))
+    rows, left_out = learnt(tmp_path, "lessons", found)
+    assert why in left_out["lessons/machine/one.json"]
+    assert {row[3] for row in rows.values()} == {"not measured yet", "cannot be seen without a GPU"}
+
+
+def test_the_latest_bench_of_a_lever_counts():
+    one = dict(bench_result(), baseline="mxnet:best")
+    bench = []
+    for made, ratio in (("2026-02-02T00:00:00Z", 0.9), ("2026-01-01T00:00:00Z", 1.1)):
+        two = dict(one["contenders"]["pytorch:best"], ratio=ratio, interval=[ratio, ratio])
+        found = dict(one, made=made, contenders={"mxnet:best+relu_first": two})
+        bench.append(committed.Committed(made, "machine", found))
+    lesson = lessons.LESSONS[-1]
+    (finding,) = lessons.in_time(lesson, bench, lambda one, key: key)
+    assert finding.path.startswith("2026-02") and finding.verdict == lessons.HELD

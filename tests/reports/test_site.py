@@ -751,3 +751,10 @@ def test_the_first_paint_is_early(opened):
     took = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     print("first paint: %.0f ms" % took)
     assert took < 1000  # 100 to 200 ms on an idle machine
+
+
+def test_the_originals_lessons_stand_beside_its_figures(opened):
+    page = opened("#lessons")
+    rows = page.locator("#original table").nth(1).locator("tbody tr")
+    assert rows.count() == 10
+    assert rows.nth(1).locator("td").nth(2).inner_text() == "cannot be seen without a GPU"

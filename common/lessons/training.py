@@ -1,0 +1,36 @@
+"""One training of the CNN, plain or with a switch thrown, and the accuracy that it ends with."""
+
+import numpy as np
+
+from common.given.models import CNN
+from common.run import clocks, console, measures
+
+
+def build(training, lane, threads, seed, weights):
+    """A model of these weights, whose random numbers begin anew."""
+    module, hp = training.module, training.hp
+    settings = module.configure(lane, threads, seed)
+    return module.loss(module.symbol(settings, hp), settings, hp, weights)
+
+
+def train(training, model, x, y, seed, epochs, label):
+    """All epochs, each with a progress bar; the losses. Stop where one cannot be right."""
+    size, losses = training.hp.batch_size, []
+    for epoch in range(epochs):
+        order = training.order(len(y), size, seed, epoch)
+        shared = ((x[indices], y[indices]) for indices in order)
+        told = "%s, epoch %d/%d" % (label, epoch + 1, epochs)
+        with console.progress(told, len(order), size, "images") as report:
+            done = clocks.timed_pass(training.module, model, shared, losses, report)
+        if len(done.losses) != len(order):
+            told = (len(done.losses), len(order))
+            raise clocks.Stop("train() yielded %d losses for %d batches" % told)
+    return losses
+
+
+def accuracy(training, model, x, labels):
+    """The fraction of test images that are classified rightly."""
+    outputs = np.asarray(training.module.predict(model, x), np.float32)
+    if not np.isfinite(outputs).all():
+        raise clocks.NotFinite("a score in prediction")
+    return measures.measure(training.module, CNN.task, outputs, labels)["accuracy"]["value"]

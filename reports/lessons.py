@@ -1,0 +1,200 @@
+"""The lessons of the comparison that this began with, and whether they hold here."""
+
+from collections import namedtuple
+
+from common.bench import compare
+from common.lessons import differences
+from common.lessons.switches import SWITCHES
+from reports.table import CHANGED, Table, kind, module_is_as_it_was
+
+Lesson = namedtuple("Lesson", "says published switches levers holds most command")
+Lesson.__doc__ = """A lesson.
+
+says: what is to be learnt.
+published: what was found there.
+switches: the key of those of ``common.lessons.switches`` that show it in the accuracy.
+levers: {name: what it does} of those of ``frameworks.levers`` that show it in the time.
+holds: the verdicts, on a difference or a ratio, that are as it was published.
+most: as published, a difference of so many percentage points at most; None if that was not said.
+command: what measures it; None where only a GPU shows it.
+"""
+
+HELD = "held"
+NOT_HELD = "did not hold here"
+NOT_SHOWN = "no difference shown"
+NOT_MEASURED = "not measured yet"
+NEEDS_GPU = "cannot be seen without a GPU"
+
+
+def _accuracy(says, published, key, holds=("lower",), most=None):
+    command = "tox run -e lessons -- --lessons " + key
+    return Lesson(says, published, key, {}, holds, most, command)
+
+
+def _time(says, published, levers, holds):
+    return Lesson(says, published, None, levers, holds, None, "tox run -e bench -- NAME --levers")
+
+
+def _gpu(says, published):
+    return Lesson(says, published, None, {}, (), None, None)
+
+
+# In the original's order.
+LESSONS = (
+    _accuracy(
+        "Feed all frameworks the same batches: their own loaders shuffle whole batches.",
+        "accuracy ever so slightly lower after 10 epochs; no figure",
+        "shuffling",
+    ),
+    _gpu("Turn cuDNN's autotune on.", "a huge gain on a K80, a smaller one on a Titan X"),
+    _time(
+        "Prefer NCHW to NHWC.",
+        "the best format on NVIDIA GPUs with cuDNN",
+        {"nchw": "NCHW", "contiguous": "NCHW in memory"},
+        ("faster",),
+    ),
+    _accuracy(
+        "Turn dropout off in prediction.", "72 against 77% accuracy with it left on", "dropout"
+    ),
+    _gpu("Turn Winograd's convolutions on in TensorFlow.", "a lot faster; no figure"),
+    _accuracy(
+        "The loss brings its softmax; do not apply it twice.",
+        "named to save time; no figure",
+        "softmax",
+    ),
+    _accuracy(
+        "Initialise alike: the frameworks' own ways differ.",
+        "±1 point of accuracy",
+        "initializers",
+        holds=("lower", "higher"),
+        most=1.0,
+    ),
+    _accuracy(
+        "Turn CNTK's unit gain off.",
+        "it is another momentum than the others'; no figure",
+        "unit_gain",
+        holds=("lower", "higher"),
+    ),
+    _time(
+        "Leave out the gradient of the images (Caffe2's no_gradient_to_input).",
+        "a small gain; no figure",
+        {"input_gradient": "with that gradient"},
+        ("slower",),
+    ),
+    _time(
+        "Apply ReLU behind the max-pool, not before it.",
+        "3 s of some 150 s in MXNet",
+        {"relu_first": "ReLU before it"},
+        ("slower",),
+    ),
+)
+
+
+def held(lesson, word, interval):
+    """What a verdict on an interval says of a lesson; nothing is held that may be no difference."""
+    if word == NOT_SHOWN:
+        return NOT_SHOWN
+    if lesson.most is not None and min(map(abs, interval)) > lesson.most:
+        return NOT_HELD
+    return HELD if word in lesson.holds else NOT_HELD
+
+
+Finding = namedtuple("Finding", "text verdict path")
+Finding.__doc__ = """What one switch or lever showed.
+
+text: with its figures.
+verdict: HELD, NOT_HELD or NOT_SHOWN.
+path: the result file.
+"""
+
+
+def in_accuracy(lesson, studies, name):
+    """What each switch of a lesson showed; ``name`` names a study, whose files are ``studies``."""
+    found = []
+    for study in studies:
+        for key, one in study.result["differences"].items():
+            switch = SWITCHES.get(key)
+            if switch is None or switch.lesson != lesson.switches:
+                continue
+            low, high = one["interval"]
+            told = (name(study), switch.says, one["mean"], low, high, len(one["points"]))
+            text = "%s: %s %+.2f points (%+.2f to %+.2f; %d seeds)" % told
+            verdict = held(lesson, differences.verdict((low, high)), (low, high))
+            found.append(Finding(text, verdict, study.path))
+    return found
+
+
+def in_time(lesson, benches, name):
+    """What each lever of a lesson showed: the speed with it pulled, against without.
+
+    Where several benches have a framework's lever, the one made last counts.
+    """
+    found = {}
+    for bench in sorted(benches, key=lambda bench: bench.result["made"]):
+        for key, one in bench.result["contenders"].items():
+            plain, plus, lever = key.partition("+")
+            if not plus or lever not in lesson.levers or bench.result["baseline"] != plain:
+                continue
+            low, high = one["interval"]
+            told = (name(bench, plain), lesson.levers[lever], one["ratio"], low, high)
+            text = "%s: %s %.3f times as fast (%.3f to %.3f)" % told
+            verdict = held(lesson, compare.verdict((low, high)), (low, high))
+            found[bench.machine, key] = Finding(text, verdict, bench.path)
+    return list(found.values())
+
+
+def together(lesson, findings):
+    """One verdict on all findings: each that there is, with how often, if there are several."""
+    if not findings:
+        return NEEDS_GPU if lesson.command is None else NOT_MEASURED
+    counts = {}
+    for finding in findings:
+        counts[finding.verdict] = counts.get(finding.verdict, 0) + 1
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join("%s: %d of %d" % (one, n, len(findings)) for one, n in counts.items())
+
+
+def learnt(used):
+    """The lessons of that comparison: a row for each, with what is found here."""
+
+    def place(one):
+        return " on " + one.machine if several else ""
+
+    def of_study(one):
+        mark = "" if module_is_as_it_was(one.result) else " †"
+        found = one.result
+        told = (found["framework"], found["lane"], kind(found), place(one), mark)
+        return "%s, %s, %s%s%s" % told
+
+    def of_bench(one, key):
+        return key.replace(":", ", ") + place(one)
+
+    benches = [one for one in used.benches if one.result["model"] == "cnn"]
+    several = len({one.machine for one in benches + used.studies}) > 1
+    rows = []
+    for lesson in LESSONS:
+        findings = in_accuracy(lesson, used.studies, of_study)
+        findings += in_time(lesson, benches, of_bench)
+        told = "; ".join(finding.text for finding in findings) or "-"
+        paths = {finding.path for finding in findings}
+        rows.append(
+            [
+                lesson.says,
+                lesson.published,
+                (told, paths.pop()) if len(paths) == 1 else told,
+                together(lesson, findings),
+                lesson.command or "-",
+            ]
+        )
+    note = (
+        "That comparison drew ten lessons, from one run each. Here each is a switch that is "
+        "thrown. In points of accuracy: that of a training with it less that of one without, from "
+        "the same seeds; the mean over the seeds, with its 95% interval (Student). In speed: lane "
+        "best with that change against lane best, the ratio with its 95% interval. Held: the "
+        "interval lies on the side that was published. No difference shown: it reaches over both "
+        "sides, which is no proof that there is none. Each interval stands alone: of twenty equal "
+        "pairs, one may show a difference. " + CHANGED
+    )
+    columns = ["lesson", "published", "found here", "verdict", "command"]
+    return Table("The original's lessons", note, columns, rows)

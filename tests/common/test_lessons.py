@@ -1,0 +1,333 @@
+"""The lessons' switches: paired, kept after each training, and never mixed with other sources'."""
+
+import ast
+import json
+import os
+
+import jsonschema
+import numpy as np
+import pytest
+
+import frameworks
+from common.given import batches
+from common.given.dataset import Dataset
+from common.given.hyperparameters import Momentum
+from common.given.initializers import xavier_uniform
+from common.given.models import CNN
+from common.host import commands, modules
+from common.host.files import ROOT
+from common.lessons import differences, initializers, study, switches, training
+from common.proof import certificate
+from frameworks.lessons import CHANGES
+from frameworks.levers import LEVERS
+
+SCHEMA = os.path.join(ROOT, "reports", "lessons.schema.json")
+TINY = "numpy --lane same --data synthetic --train-images 128 --epochs 1 --test-images 64".split()
+TINY += ["--threads", "1", "--seeds", "2"]
+
+
+# What is thrown.
+
+
+@pytest.mark.parametrize("order", [switches.batches_shuffled, switches.in_order])
+def test_orders_take_the_same_images_in_other_steps(order):
+    ours, other = batches.order(1000, 64, 3, 1), order(1000, 64, 3, 1)
+    assert other.shape == ours.shape and other.dtype == ours.dtype
+    assert len(set(other.ravel())) == 960 and (np.diff(other, axis=1) == 1).all()
+    assert sorted(other[:, 0]) == list(range(0, 960, 64))
+
+
+def test_whole_batches_are_shuffled_anew_in_each_epoch_and_by_the_seed():
+    drawn = [switches.batches_shuffled(1000, 64, *of).tolist() for of in ((0, 0), (0, 1), (1, 0))]
+    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
+    assert drawn[0] == switches.batches_shuffled(1000, 64, 0, 0).tolist()
+
+
+# {name: its variance, of fan_in and fan_out}; uniform ones have a third of their bound's square.
+VARIANCES = {
+    "lecun_normal": lambda fan_in, fan_out: 1 / fan_in,
+    "he_normal": lambda fan_in, fan_out: 2 / fan_in,
+    "xavier_fill": lambda fan_in, fan_out: 1 / fan_in,
+    "gluon_xavier": lambda fan_in, fan_out: 2.24 * 2 / (fan_in + fan_out) / 3,
+    "pytorch_uniform": lambda fan_in, fan_out: 1 / fan_in / 3,
+}
+
+
+@pytest.mark.parametrize("name", list(VARIANCES))
+def test_initializers_draw_what_their_frameworks_do(name):
+    weights = getattr(initializers, name)(CNN.shapes, 0)
+    assert {n: w.shape for n, w in weights.items()} == dict(CNN.shapes)
+    assert all(w.dtype == np.float32 for w in weights.values())
+    w = weights["conv4.weight"]
+    variance = VARIANCES[name](900.0, 900.0)
+    assert w.var() == pytest.approx(variance, rel=0.02) and abs(w.mean()) < 1e-3
+    bound = np.abs(w).max() / np.sqrt(3 * variance)
+    assert bound > 2 if name.endswith("normal") else 0.999 < bound <= 1.0001
+    w = weights["dense1.weight"]
+    assert w.var() == pytest.approx(VARIANCES[name](6400.0, 512.0), rel=0.02)
+    biases = np.abs(weights["dense1.bias"])
+    if name == "pytorch_uniform":
+        assert 0.95 / 80 < biases.max() <= 1.0001 / 80
+    else:
+        assert not biases.any()
+
+
+def test_uniform_schemes_of_one_seed_differ_by_their_scale_alone():
+    ours, theirs = (draw(CNN.shapes, 7) for draw in (xavier_uniform, initializers.xavier_fill))
+    for name in (name for name in CNN.shapes if name.endswith(".weight")):
+        shares = theirs[name] / ours[name]
+        assert np.ptp(shares) < 1e-4 * shares.mean()
+
+
+def test_unit_gain_makes_the_updates_of_a_velocity_that_is_scaled():
+    hp = Momentum(batch_size=64, learning_rate=0.01, momentum=0.9, dropout=())
+    other = switches.unit_gain(switches.Training(None, hp, None, None)).hp
+    v, w, velocity, weight = 0.0, 0.0, 0.0, 0.0
+    for gradient in np.random.RandomState(0).normal(size=20):
+        v = 0.9 * v + (1 - 0.9) * gradient  # as CNTK has it
+        w -= 0.01 * v
+        velocity = other.momentum * velocity - other.learning_rate * gradient
+        weight += velocity
+    assert weight == pytest.approx(w, rel=1e-12)
+    assert hp.learning_rate == 0.01 and other.batch_size == 64
+
+
+MODULES = sorted({frameworks.path(one) for one in frameworks.FRAMEWORKS.values()})
+
+
+def of_path(path):
+    return next(one for one in frameworks.FRAMEWORKS.values() if frameworks.path(one) == path)
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_a_mistake_finds_what_it_changes(path):
+    """As ``modules.changed`` puts one after the other; what comes of it is Python."""
+    framework = of_path(path)
+    found = [changes.get(framework.folder + framework.variant) for changes in CHANGES.values()]
+    for texts in (one for one in found if one):
+        assert ast.parse(put(path, texts))
+    known = {one.folder + one.variant for one in frameworks.FRAMEWORKS.values()}
+    assert not set().union(*CHANGES.values()) - known
+
+
+@pytest.mark.parametrize("name", list(LEVERS))
+def test_what_a_lever_makes_is_python(name):
+    for lever in (one for one in LEVERS[name].values() if one.model == "cnn"):
+        assert ast.parse(put(frameworks.path(modules.find(name)), lever.changes))
+
+
+def put(path, texts):
+    with open(os.path.join(ROOT, path)) as file:
+        source = file.read()
+    for old, new in texts:
+        assert source.count(old) == 1 and old != new
+        source = source.replace(old, new)
+    return source
+
+
+def test_every_switch_can_be_thrown_in_pytorch():
+    assert list(switches.of("pytorch", switches.LESSONS)) == list(switches.SWITCHES)
+    assert list(switches.of("numpy", ["softmax", "unit_gain"])) == ["unit_gain"]
+
+
+# What comes of it.
+
+
+def scored(*accuracies):
+    return {str(seed): {"accuracy": one} for seed, one in enumerate(accuracies)}
+
+
+def test_a_difference_is_paired_and_has_students_interval():
+    """Seeds spread by far more than what is looked for."""
+    plain, thrown = scored(0.30, 0.40, 0.50), scored(0.29, 0.388, 0.492)
+    found = differences.paired(plain, thrown)
+    assert found["mean"] == pytest.approx(-1.0)
+    half = 4.303 * 0.2 / np.sqrt(3)
+    assert found["interval"] == pytest.approx([-1 - half, -1 + half], rel=1e-2)
+    assert found["verdict"] == "lower"
+    assert differences.paired(thrown, plain)["verdict"] == "higher"
+
+
+def test_an_interval_that_holds_0_shows_no_difference():
+    assert differences.paired(scored(0.3, 0.4), scored(0.29, 0.38))["verdict"] == (
+        "no difference shown"
+    )
+    assert differences.verdict([0.0, 1.0]) == differences.verdict([-1.0, 0.0])
+
+
+def test_seeds_that_only_one_of_them_has_do_not_count():
+    assert differences.paired(scored(0.3, 0.4, 0.9), scored(0.2, 0.3))["points"] == (
+        pytest.approx([-10, -10])
+    )
+    assert differences.paired(scored(0.3, 0.4), scored(0.2)) is None
+
+
+def test_equal_trainings_show_no_difference_in_nearly_all_studies():
+    random, shown = np.random.RandomState(0), 0
+    for _ in range(200):
+        plain, thrown = (scored(*random.normal(0.4, 0.01, 3)) for _ in range(2))
+        shown += differences.paired(plain, thrown)["verdict"] != "no difference shown"
+    assert shown <= 20  # 10 are expected
+
+
+# The study.
+
+
+IMAGES, LABELS = np.zeros((128, 3, 32, 32), np.uint8), np.zeros(128, np.int64)
+DATA = Dataset("synthetic", "0" * 64, IMAGES, LABELS, IMAGES, LABELS)
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    """A study in no time; gives (the command, what was trained, the result's path)."""
+    proof = {"passed": True, "identity": "0" * 64}
+    monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
+    monkeypatch.setattr(study, "CNN", CNN._replace(data=lambda path: DATA))
+    monkeypatch.setattr(study.machine, "restart_with", lambda *_: None)
+    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "cache"))
+    path, trained = str(tmp_path / "study.json"), []
+
+    def train(one, model, x, y, seed, epochs, label):
+        trained.append(label)
+        return [2.0]
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "build", lambda *_: None)
+    monkeypatch.setattr(training, "accuracy", lambda *_: 0.3 + 0.01 * len(trained))
+    monkeypatch.setattr(modules.load("numpy"), "weights", lambda model: {})
+
+    def run(*arguments):
+        del trained[:]
+        return commands.guarded(study.command, TINY + ["--out", path] + list(arguments))
+
+    return run, trained, path
+
+
+def read(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def test_a_study_trains_seed_by_seed_and_keeps_the_schema(tiny, capsys):
+    run, trained, path = tiny
+    assert run("--lessons", "unit_gain", "dropout", "softmax") == 0
+    kinds = ["plain, seed %d", "unit gain, seed %d"]
+    assert trained == [kind % seed for seed in (0, 1) for kind in kinds]
+    found = read(path)
+    with open(SCHEMA) as file:
+        jsonschema.validate(found, json.load(file))
+    assert found["status"] == "finished" and "error" not in found
+    assert list(found["differences"]) == ["dropout_in_prediction", "unit_gain"]
+    assert found["differences"]["unit_gain"]["points"] == pytest.approx([1, 1])
+    printed = capsys.readouterr().out
+    assert "left       4 trainings; the first one says how long they take" in printed
+    assert "left       3 trainings of 0 s: about 1 min" in printed
+    assert "softmax       cannot be switched in numpy here" in printed
+
+
+def test_more_seeds_and_lessons_go_into_the_same_file(tiny):
+    run, trained, path = tiny
+    assert run("--lessons", "unit_gain") == 0
+    first = read(path)["measured"]
+    assert run("--lessons", "unit_gain", "shuffling", "--seeds", "3") == 0
+    assert "plain, seed 0" not in trained and "unit gain, seed 1" not in trained
+    assert len(trained) == 2 + 2 * 3
+    now = read(path)["measured"]
+    for key, seeds in first.items():
+        assert all(now[key][seed] == figures for seed, figures in seeds.items())
+
+
+@pytest.mark.parametrize("signal, code", [(KeyboardInterrupt, 130), (commands.Terminated, 143)])
+def test_a_study_that_is_stopped_goes_on_from_there(tiny, monkeypatch, capsys, signal, code):
+    run, trained, path = tiny
+    train = training.train
+
+    def stopped(one, model, x, y, seed, epochs, label):
+        if len(trained) == 2:
+            raise signal()
+        return train(one, model, x, y, seed, epochs, label)
+
+    monkeypatch.setattr(training, "train", stopped)
+    assert run("--lessons", "unit_gain") == code
+    assert "2 are left to be trained, the others are in" in capsys.readouterr().err
+    found = read(path)
+    assert found["status"] == "unfinished" and found["error"] == "2 are to be trained"
+    assert sum(len(found["measured"][key]) for key in ("plain", "unit_gain")) == 2
+    monkeypatch.setattr(training, "train", train)
+    assert run("--lessons", "unit_gain") == 0
+    assert trained == ["plain, seed 1", "unit gain, seed 1"]
+    assert read(path)["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    "spoil, words",
+    [
+        (lambda found: dict(found, sources_sha256="1" * 64), "other sources sha256"),
+        (lambda found: dict(found, versions=dict(found["versions"], numpy="1")), "other versions"),
+        (lambda found: dict(found, dataset=dict(found["dataset"], sha256="1")), "other dataset"),
+        (lambda found: dict(found, schema=0, lane="best"), "other schema, lane"),
+        (lambda found: [found], "other schema, framework"),
+    ],
+)
+def test_a_study_of_anything_else_starts_anew(tiny, capsys, spoil, words):
+    run, trained, path = tiny
+    assert run("--lessons", "unit_gain") == 0
+    found = read(path)
+    found["measured"]["plain"]["0"]["accuracy"] = 0.9  # would be seen in what it is mixed with
+    with open(path, "w") as file:
+        json.dump(spoil(found), file)
+    capsys.readouterr()
+    assert run("--lessons", "unit_gain") == 0
+    assert words in capsys.readouterr().out
+    assert len(trained) == 4 and read(path)["measured"]["plain"]["0"]["accuracy"] < 0.9
+
+
+def test_a_module_that_is_not_proven_is_not_trained(tiny, monkeypatch, capsys):
+    run, trained, path = tiny
+    monkeypatch.setattr(certificate, "obtain", lambda *_: {"passed": False, "identity": "0" * 64})
+    assert run() == 1
+    assert "numpy, lane same, is not proven" in capsys.readouterr().err
+    assert not trained and not os.path.exists(path)
+
+
+def test_the_command_becomes_the_study_in_the_frameworks_environment(monkeypatch):
+    made, ran = [], []
+    monkeypatch.setattr(study.environments, "make", made.append)
+    monkeypatch.setattr(os, "execve", lambda *arguments: ran.append(arguments))
+    commands.guarded(study.start, ["--seeds", "4"])
+    commands.guarded(study.start, ["chainer", "--lane", "same"])
+    assert commands.guarded(study.start, ["nothing"]) == 2
+    assert made == [["pytorch"], ["chainer"]]
+    for (_, command, environ), end in zip(ran, (["--seeds", "4"], ["chainer", "--lane", "same"])):
+        assert command[-len(end) - 2 :] == ["-m", "common.lessons.study"] + end
+        assert commands.SPEAKER not in environ  # the study speaks for itself
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--seeds", "1"], "'1' is not a whole number of 2 or more"),
+        (["--lessons", "autotune"], "invalid choice: 'autotune'"),
+        (["--train-images", "60"], "fewer than one batch"),
+    ],
+)
+def test_bad_input_is_one_line(tiny, capsys, arguments, words):
+    run, trained, _ = tiny
+    assert run(*arguments) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert words in line and not trained
+
+
+def test_pairs_differ_in_nothing_but_what_is_thrown():
+    """Trained in earnest: unit gain is another path from the same start, on the same batches."""
+    plain = switches.plain("numpy", CNN)
+    random = np.random.RandomState(0)
+    x, y = random.uniform(size=(128, 3, 32, 32)).astype(np.float32), np.arange(128) % 10
+    losses = []
+    for one in (plain, switches.unit_gain(plain), plain):
+        weights = one.initialize(CNN.shapes, 5)
+        model = training.build(one, "same", 1, 5, weights)
+        losses.append(training.train(one, model, x, y, 5, 1, "a label"))
+        assert 0 <= training.accuracy(one, model, x[:70], y[:70]) <= 1
+    assert losses[0] == losses[2] and losses[0][0] == losses[1][0]
+    assert losses[0][1] != losses[1][1]
