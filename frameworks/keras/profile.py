@@ -2,8 +2,8 @@
 
 Idiom: Keras has no profiler of its own; the backend's goes around ``train_on_batch``, or around the
     steps of ``fit`` that ``keras.callbacks.TensorBoard(profile_batch=...)`` names.
-Surprise: compiled by XLA, a step is a few fused operations that bear no layer's name. Its older
-    convolutions run on in threads of Eigen's when their event has ended: the sum is too small.
+Surprise: compiled by XLA, a step is a few fused operations that bear no layer's name. The
+    events of its older convolutions hold a part of their time alone, so the sum is too small.
 """
 
 import os
