@@ -54,12 +54,12 @@ GLIBC = {
 FREED = _kept("freed memory kept by the process", **GLIBC)
 KERAS_RELU_FIRST = _relu_first(
     (
-        "            layers.MaxPooling2D(2),  # (N, 50, 16, 16)\n            layers.ReLU(),",
-        "            layers.ReLU(),\n            layers.MaxPooling2D(2),",
+        "            pool(2),  # (N, 50, 16, 16)\n            layers.ReLU(),",
+        "            layers.ReLU(),\n            pool(2),",
     ),
     (
-        "            layers.MaxPooling2D(2),  # (N, 100, 8, 8)\n            layers.ReLU(),",
-        "            layers.ReLU(),\n            layers.MaxPooling2D(2),",
+        "            pool(2),  # (N, 100, 8, 8)\n            layers.ReLU(),",
+        "            layers.ReLU(),\n            pool(2),",
     ),
 )
 
@@ -106,6 +106,19 @@ LEVERS = {
                 "x = torch.from_numpy(x).to(device, non_blocking=True)",
                 "x = torch.from_numpy(x).to(device, non_blocking=True).requires_grad_()",
             )
+        ),
+        "uniform_mask": _tried(
+            "dropout's masks from `torch.rand`, not `bernoulli_`",
+            ("drop1=nn.Dropout(drop1)", "drop1=Dropout(drop1)"),
+            ("drop2=nn.Dropout(drop2)", "drop2=Dropout(drop2)"),
+            (
+                "def symbol(",
+                "class Dropout(nn.Dropout):\n    def forward(self, x):\n"
+                "        keep = 1 - self.p\n"
+                "        mask = (torch.rand_like(x) < keep) / keep\n"
+                "        return x * mask if self.training else x\n\n\n"
+                "def symbol(",
+            ),
         ),
         "compile": _tried(
             "`torch.compile`",
@@ -157,6 +170,10 @@ LEVERS = {
     "keras-jax": {
         "nchw": _kept("NHWC", ('best and backend != "torch"', "False")),
         "ynn": _kept("XLA's older convolutions", ("flag if best else", "flag if False else")),
+        "windows": _kept(
+            "the pool as comparisons of pixels",
+            ('"comparisons" if best and not gpu', '"windows" if best'),
+        ),
         "relu_first": KERAS_RELU_FIRST,
     },
     "keras-torch": {

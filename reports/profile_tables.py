@@ -19,6 +19,8 @@ def spent(profiles, machine, model):
         total = sum(found["operations"].values())
         cells = [(label(found), one.path), _milliseconds(found["seconds_per_step"])]
         cells.append(_milliseconds(total))
+        phases = parts.phases(found["framework"], model.name, found["operations"])
+        cells += [_percent(phases.get(phase)) for phase in ("forward", "backward")]
         cells += [_percent(found["parts"].get(part)) for part in asked]
         slowest = Counter()
         for operation, seconds in found["operations"].items():
@@ -31,10 +33,10 @@ def spent(profiles, machine, model):
         "From each framework's own profiler ({}): `tox run -e profile -- NAME{}`. Step: without "
         "the profiler, the median of some passes. Its sum: of all that the profiler tells of a "
         "step; above the step where threads add up or the profiler slows it, below it where "
-        "something is not told. The parts are shares of that sum. A part holds what is computed in "
-        "the same operation, such as a bias or a ReLU behind a convolution; not told apart: "
-        "operations that hold several parts, or do not say of which they are; other: the rest; -: "
-        "nothing was told. "
+        "something is not told. Forward, backward and the parts are shares of that sum. A part "
+        "holds what is computed in the same operation, such as a bias or a ReLU behind a "
+        "convolution; not told apart: operations that hold several parts, or do not say of which "
+        "they are; other: the rest; -: nothing was told. "
         "The convolutions' speed: their operations over their share of the step, or of the sum if "
         "that is less; in brackets, the part of the speed of NumPy's matrix product. {}"
     ).format(
@@ -42,7 +44,7 @@ def spent(profiles, machine, model):
         "" if model is ALL["cnn"] else " --model " + model.name,
         CHANGED,
     )
-    columns = ["run", "step ", "its sum "] + [part + " " for part in asked]
+    columns = ["run", "step ", "its sum ", "forward ", "backward "] + [part + " " for part in asked]
     columns += ["convolutions' speed ", "slowest operations"]
     return Table(titled("Where a step's time goes: %s" % machine, model), note, columns, rows)
 

@@ -110,6 +110,18 @@ OF_THE_CNN = {
     "theano": (("pool", r"^(Inc)?Subtensor\{"), (BACKWARD, r"^Sum\{axis=\[0, 2, 3\]")),
 }
 
+# By profiler, where it tells one way from the other: what finds the way there, and the way back,
+# in the name of an operation that is not the update's.
+DIRECTIONS = {
+    "numpy": (r"forward", r"backward|unpool"),
+    "pytorch": (r"^aten::", r"Backward0\b|^torch::autograd::AccumulateGrad"),
+    "tensorflow": (r"^(?!gradient)", r"^gradient(s|_tape)\b"),
+    "mxnet": (r"^[A-Z]\w+$|^(log_softmax|pick|mean)$", r"^_backward_"),
+    "caffe2": (r"^(Conv|FC|MaxPool|Relu|Dropout|SoftmaxWithLoss)$", r"Grad(ient)?$"),
+    "chainer": (r", forward$", r", backward$"),
+}
+PHASES = ("forward", "backward", "update")
+
 # Whose profiler it is that an environment has, where the name does not say so.
 PROFILERS = {
     "cupy": "numpy",
@@ -123,10 +135,14 @@ PROFILERS = {
 }
 
 
+def _profiler(name):
+    name = name[: -len("-cuda")] if name.endswith("-cuda") else name
+    return PROFILERS.get(name, name)
+
+
 def part(name, model, operation):
     """Which of ``PARTS`` an operation is of, in an environment's profile of a model."""
-    name = name[: -len("-cuda")] if name.endswith("-cuda") else name
-    profiler = PROFILERS.get(name, name)
+    profiler = _profiler(name)
     known = OF_THE_CNN.get(profiler, ()) if model == "cnn" else ()
     for one, expression in known + TABLES[profiler]:
         if re.search(expression, operation):
@@ -141,3 +157,21 @@ def shares(name, model, operations):
     for operation, took in operations.items():
         seconds[part(name, model, operation)] += took
     return OrderedDict((one, took / total) for one, took in seconds.items() if took)
+
+
+def phases(name, model, operations):
+    """{one of ``PHASES``: its share of a profile's sum}; empty where a profiler does not tell."""
+    directions = DIRECTIONS.get(_profiler(name))
+    if directions is None:
+        return OrderedDict()
+    total = sum(operations.values())
+    seconds = OrderedDict((one, 0.0) for one in PHASES)
+    for operation, took in operations.items():
+        found = [bool(re.search(one, operation)) for one in directions]
+        if part(name, model, operation) == "update":
+            seconds["update"] += took
+        elif found[1]:
+            seconds["backward"] += took
+        elif found[0]:
+            seconds["forward"] += took
+    return OrderedDict((one, took / total) for one, took in seconds.items())

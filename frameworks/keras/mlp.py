@@ -20,6 +20,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def configure(lane, threads, seed):
     """As for the CNN; and in what Keras's Adam differs by nature."""
     settings = cnn.configure(lane, threads, seed)
+    settings.pop("pool", None)  # a choice of the CNN's alone
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 corrections")
 
 

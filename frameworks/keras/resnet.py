@@ -29,6 +29,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 def configure(lane, threads, seed):
     """As for the CNN; which running variance is kept, and what the variance is computed from."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
+    settings.pop("pool", None)  # a choice of the CNN's alone
     settings["variance"] = "squares" if settings["backend"] == "torch" else "differences"
     return settings
 

@@ -70,6 +70,20 @@ def test_shares_are_of_the_sum_and_in_order():
     assert list(shares.items()) == [(parts.FORWARD, 0.25), ("dense", 0.25), (parts.OTHER, 0.5)]
 
 
+def test_phases_are_told_where_a_profiler_tells_them():
+    operations = {"Conv": 1.0, "FCGradient": 0.5, "MomentumSGDUpdate": 0.25, "x": 0.25}
+    phases = parts.phases("caffe2", "cnn", operations)
+    assert list(phases.items()) == [("forward", 0.5), ("backward", 0.25), ("update", 0.125)]
+    assert not parts.phases("cntk", "cnn", {"Forward + Backward": 1.0})
+
+
+@pytest.mark.parametrize("name", [name for name in SEEN if parts.phases(name, "cnn", {"x": 1.0})])
+def test_the_ways_of_a_convolution_are_phases(name):
+    for part, phase in ((parts.FORWARD, "forward"), (parts.BACKWARD, "backward")):
+        for operation in SEEN[name][part]:
+            assert parts.phases(name, "cnn", {operation: 1.0})[phase] == 1, operation
+
+
 def test_multiply_adds_are_those_of_the_convolutions_alone():
     counted = profiles.multiply_adds(models.find("cnn"))
     one, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900

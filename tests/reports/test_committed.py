@@ -172,7 +172,9 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
     assert [name.split("/")[-1] for name in left_out] == ["cut.json", "guess.json", "later.json"]
     assert tables.machines(used) == ["machine"] and tables.measured(used, "other") == []
     (table,) = tables.measured(used, "machine")
-    assert table.columns[3:7] == [
+    assert table.columns[3:9] == [
+        "forward ",
+        "backward ",
         "convolution forward ",
         "convolution backward ",
         "not told apart ",
@@ -183,16 +185,21 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
         "caffe2, same",
         "caffe2, best",
     ]
-    assert table.rows[0][1:] == ["0.20 ms", "0.10 ms"] + ["-", "-", "100%", "-", "-"] + [
+    assert table.rows[0][1:] == ["0.20 ms", "0.10 ms"] + ["-"] * 4 + ["100%", "-", "-"] + [
         "wrapped_add.3 98%; dot 2%"
     ]
     # 2 x 128 x 15 million operations in three quarters of the step, whatever the threads add up to.
-    assert table.rows[1][1:] == ["500 ms", "4000 ms", "25%", "50%", "-", "25%"] + [
+    assert table.rows[1][1:] == ["500 ms", "4000 ms"] + ["< 1%"] * 2 + [
+        "25%",
+        "50%",
+        "-",
+        "25%",
+    ] + [
         "10 GFLOP/s (10%)",
         "CorrMM 100%",
     ]
     # And in three quarters of what the profiler tells, where that is less.
-    assert table.rows[2][2:] == ["200 ms", "25%", "50%", "-", "25%"] + [
+    assert table.rows[2][2:] == ["200 ms"] + ["25%", "50%"] * 2 + ["-", "25%"] + [
         "26 GFLOP/s (26%)",
         "ConvGradient 50%; Conv 25%; x 25%",
     ]

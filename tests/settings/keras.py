@@ -48,6 +48,7 @@ def jax(model, images):
         "tf32": jax.config.jax_default_matmul_precision != "highest",
         "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
         "ynn_convolution": _ynn_convolution(images),
+        "pool": _pool(model),
         "jit": compiled._cache_size() > 0,
     }
 
@@ -58,6 +59,15 @@ def _ynn_convolution(images):
 
     forward = jax.jit(keras.layers.Conv2D(50, 3))
     return "ynn_fusion" in forward.lower(images).compile().as_text()
+
+
+def _pool(model):
+    """What the model's first pool is computed by."""
+    import jax
+
+    pool = next(one for one in model.layers if isinstance(one, keras.layers.MaxPooling2D))
+    computed = str(jax.make_jaxpr(pool.call)(np.zeros((1,) + pool.input.shape[1:], np.float32)))
+    return "windows" if "reduce_window" in computed else "comparisons"
 
 
 def torch(model, images):
