@@ -54,12 +54,12 @@ GLIBC = {
 FREED = _kept("freed memory kept by the process", **GLIBC)
 KERAS_RELU_FIRST = _relu_first(
     (
-        "            pool(2),  # (N, 50, 16, 16)\n            layers.ReLU(),",
-        "            layers.ReLU(),\n            pool(2),",
+        "            MaxPooling2D(2),  # (N, 50, 16, 16)\n            layers.ReLU(),",
+        "            layers.ReLU(),\n            MaxPooling2D(2),",
     ),
     (
-        "            pool(2),  # (N, 100, 8, 8)\n            layers.ReLU(),",
-        "            layers.ReLU(),\n            pool(2),",
+        "            MaxPooling2D(2),  # (N, 100, 8, 8)\n            layers.ReLU(),",
+        "            layers.ReLU(),\n            MaxPooling2D(2),",
     ),
 )
 

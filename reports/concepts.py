@@ -78,6 +78,7 @@ HELPERS = {
     "relu": "relu1",
     "pool": "pool1",
     "max_pool": "pool1",
+    "call": "pool1",
     "copy": "device-network",
     "copy_back": "device-network",
     "on_ideep": "device-network",
@@ -292,7 +293,7 @@ PATTERNS = [
     ),
     (
         "symbol",
-        r"\b(nn\.MaxPool2[dD]|layers\.MaxPooling2D|F\.max_pooling_2d|self\.pool|Lambda|sym\.Pooling"
+        r"\b(nn\.MaxPool2[dD]|(layers\.)?MaxPooling2D|F\.max_pooling_2d|self\.pool|Lambda|sym\.Pooling"
         r"|brew\.max_pool"
         r"|(?<!\.)MaxPooling|(?<![.\w])max_pool)\(|pool=True",
         POOLS,

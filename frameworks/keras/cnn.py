@@ -105,7 +105,7 @@ def load(images, labels, settings):
     return images, labels
 
 
-class ComparisonPool(layers.MaxPooling2D):
+class ComparisonPooling2D(layers.MaxPooling2D):
     """A pool of 2 for NHWC images on a CPU, where XLA is slow at the gradient of a window."""
 
     def call(self, x):
@@ -119,18 +119,19 @@ class ComparisonPool(layers.MaxPooling2D):
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
-    pool = ComparisonPool if settings.get("pool") == "comparisons" else layers.MaxPooling2D
+    compares = settings.get("pool") == "comparisons"
+    MaxPooling2D = ComparisonPooling2D if compares else layers.MaxPooling2D
     return keras.Sequential(
         [
             keras.Input((3, 32, 32) if settings["layout"] == "NCHW" else (32, 32, 3)),
             layers.Conv2D(50, 3, padding="same", activation="relu", name="conv1"),
             layers.Conv2D(50, 3, padding="same", name="conv2"),  # (N, 50, 32, 32)
-            pool(2),  # (N, 50, 16, 16)
+            MaxPooling2D(2),  # (N, 50, 16, 16)
             layers.ReLU(),  # after the pool: the same numbers, a quarter of the work
             layers.Dropout(drop1),
             layers.Conv2D(100, 3, padding="same", activation="relu", name="conv3"),
             layers.Conv2D(100, 3, padding="same", name="conv4"),  # (N, 100, 16, 16)
-            pool(2),  # (N, 100, 8, 8)
+            MaxPooling2D(2),  # (N, 100, 8, 8)
             layers.ReLU(),
             layers.Dropout(drop2),
             layers.Flatten(name="flatten"),  # (N, 6400), in the order H, W, C in both layouts

@@ -32,7 +32,7 @@ MISTAKES = [
     changed(
         "pool_by_average",
         "forward",
-        ("pool(2),  # (N, 50, 16, 16)", "layers.AveragePooling2D(2),"),
+        (" MaxPooling2D(2),  # (N, 50, 16, 16)", "layers.AveragePooling2D(2),"),
     ),
     changed(
         "one_layer_in_mixed_bfloat16",
