@@ -158,14 +158,25 @@ def shared(benches, machine):
     won = []
     for (name, model), found in sorted(gains.items()):
         sizes = [size for size, verdict in sorted(found) if verdict == "faster"]
-        told = "from batches of %d on" % sizes[0] if sizes else "with none of these batches"
+        told = "with batches of %d or more" % sizes[0] if sizes else "with none of these batches"
+        crossed = _crossing(benches, name, model)
+        told += ", by the fits from %d on" % crossed if crossed else ", by the fits never"
         won.append("%s, %s: %s" % (name, model, told))
+    runs = min([bench.result["runs"] for bench in benches], default=0)
     note = (
-        "Workers of one core each are faster than one process on all cores: {}. {}. Published: {}. "
-        "Made on {}. Exchange: the part of a worker's step that one process on one core does not "
-        "need for such a share of the batch: what workers wait and exchange, and that they share "
-        "the memory."
-    ).format("; ".join(won), SHARED.told, SHARED.published, ", ".join(sorted(when)))
+        "Workers of one core each are faster than one process on all cores: {}. {}. Published: "
+        "{}. Made on {} ({}). Fits: of what a step costs, and an image of it. Exchange: the part "
+        "of a worker's step that one process on one core does not need for such a share of the "
+        "batch: what workers wait and exchange, and that they share the memory."
+    ).format(
+        "; ".join(won),
+        SHARED.told,
+        SHARED.published,
+        ", ".join(sorted(when)),
+        "%d runs or more" % runs
+        if runs > 1
+        else "one run: the intervals do not hold what another start would change",
+    )
     columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
     columns += ["all cores, /s ", "workers, /s ", "workers to all cores (95%) ", "", "exchange "]
     return Table("%s: %s" % (SHARED.question.rstrip("?"), machine), note, columns, rows)
@@ -173,6 +184,24 @@ def shared(benches, machine):
 
 def _parameters(model):
     return sum(int(np.prod(shape)) for shape in ALL[model].shapes.values())
+
+
+def _crossing(benches, name, model):
+    """From which batch size workers win, by the fits of a step's time; None where they never do."""
+    for bench in benches:
+        found = bench.result
+        if found["model"] != model:
+            continue
+        fits = {keys.read(text): one for text, one in found.get("scaling", {}).items()}
+        for key, one in fits.items():
+            whole = fits.get(key._replace(workers=1, threads=None))
+            if key.name != name or key.workers == 1 or whole is None:
+                continue
+            extra = one["overhead_per_step"] - whole["overhead_per_step"]
+            gained = whole["seconds_per_image"] - one["seconds_per_image"]
+            if gained > 0:
+                return max(1, int(np.ceil(extra / gained)))
+    return None
 
 
 def _exchange(found, key, times):
