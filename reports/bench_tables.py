@@ -91,11 +91,22 @@ def scaled(bench):
     ).format(found["made"][:10], found["runs"], found["threads"], noun, _named(first))
     study = STEP.get(model.name)
     if study:
-        note = "%s. Published: %s. %s" % (study.told, study.published, note)
+        parted = _parted(found["scaling"], noun)
+        note = "%s. %s. Published: %s. %s" % (parted, study.told, study.published, note)
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
     title = study.question.rstrip("?") if study else "What a step costs"
     return Table(titled("%s: %s" % (title, bench.machine), model), note, columns, rows)
+
+
+def _parted(fits, noun):
+    """Where contenders part, from the fit of each."""
+    told = [
+        "%s %.3g and %.3g ms"
+        % (_named(key), 1e3 * one["overhead_per_step"], 1e3 * one["seconds_per_image"])
+        for key, one in fits.items()
+    ]
+    return "What a step costs whatever its batch, and each of its %s: %s" % (noun, "; ".join(told))
 
 
 def _named(key):
