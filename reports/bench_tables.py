@@ -256,7 +256,9 @@ def pulled(benches, machine, model):
         "`tox run -e bench -- NAME --levers{}`. They stand in frameworks/levers.py."
     ).format(", ".join(sorted(when)), "" if model is ALL["cnn"] else " --model " + model.name)
     if study:
-        answers = "; ".join("%s, %s: %s" % (row[0][0], row[1], row[4]) for row in rows)
+        answers = "; ".join(
+            "%s, %s, batches of %s: %s" % (row[0][0], row[1], row[2], row[4]) for row in rows
+        )
         note = "%s. %s. Published: %s. %s" % (answers, study.told, study.published, note)
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     return Table("%s: %s" % (title.rstrip("?"), machine), note, columns, rows)
