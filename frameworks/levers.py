@@ -107,6 +107,10 @@ LEVERS = {
                 "x = torch.from_numpy(x).to(device, non_blocking=True).requires_grad_()",
             )
         ),
+        "denormal": _kept(
+            "denormal numbers flushed to 0",
+            ("torch.set_flush_denormal(best)", "torch.set_flush_denormal(False)"),
+        ),
         "uniform_mask": _tried(
             "dropout's masks from `torch.rand`, not `bernoulli_`",
             ("drop1=nn.Dropout(drop1)", "drop1=Dropout(drop1)"),

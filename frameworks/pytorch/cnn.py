@@ -17,6 +17,9 @@ def configure(lane, threads, seed):
     """Set threads, seed, precision and autotune; return the settings in force."""
     best = lane == "best"
     cuda = torch.cuda.is_available()
+    # A velocity or moment without gradients decays to denormal numbers, with which CPUs are slow.
+    # Threads inherit this from the one that starts them.
+    flushed = torch.set_flush_denormal(best) and best
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     torch.backends.fp32_precision = "ieee"  # cuDNN's convolutions take TF32 by default
@@ -32,6 +35,7 @@ def configure(lane, threads, seed):
         "precision": "float32",
         "threads": torch.get_num_threads(),
         "seed": seed,
+        "flush_denormal": flushed,
         "tf32": "tf32" in precisions,
         "autotune": torch.backends.cudnn.benchmark,
         "fused_optimizer": best,

@@ -22,12 +22,18 @@ def in_force(module, settings, model):
     return {
         "precision": precision.replace("torch.", ""),
         "threads": torch.get_num_threads(),
+        "flush_denormal": flush_denormal(),
         "memory_format": stored[0],
         "tf32": tf32(tensors[0].device),
         "autotune": torch.backends.cudnn.benchmark,
         "fused_optimizer": "aten::_fused_sgd_" in updates,
         "jit": jit(),
     }
+
+
+def flush_denormal():
+    """Whether denormal numbers become 0, in all threads: there are enough numbers for each."""
+    return not bool((torch.full((2**22,), 1e-40) * 1).any())
 
 
 def tf32(device):
