@@ -46,13 +46,13 @@ def compared(bench):
             ]
         )
     note = (
-        "Proven, and then timed in turn, on {}: {} runs, {} threads, batches of {}. The ratio of "
+        "Proven, and then timed in turn, on {}: {}, {} threads, batches of {}. The ratio of "
         "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
         "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
         "apart. Others: the most that other programs used of the cores meanwhile."
     ).format(
         found["made"][:10],
-        found["runs"],
+        _runs(found),
         found["threads"],
         found["batch_size"],
         found["baseline"].replace(":", ", "),
@@ -83,12 +83,12 @@ def scaled(bench):
         )
     noun = model.task.observations
     note = (
-        "Proven, and then timed in turn, on {}: {} runs, {} threads. A step's time as a part that "
+        "Proven, and then timed in turn, on {}: {}, {} threads. A step's time as a part that "
         "is the same for each batch, and one for each of its {}: the two that fit best, and by how "
         "much a step is off at most. Memory: of the process, at its peak. Then for each batch size "
         "the median step with its quartiles, and how many times as fast it is as {}, with the 95% "
         "interval."
-    ).format(found["made"][:10], found["runs"], found["threads"], noun, _named(first))
+    ).format(found["made"][:10], _runs(found), found["threads"], noun, _named(first))
     study = STEP.get(model.name)
     if study:
         parted = _parted(found["scaling"], noun)
@@ -107,6 +107,10 @@ def _parted(fits, noun):
         for key, one in fits.items()
     ]
     return "What a step costs whatever its batch, and each of its %s: %s" % (noun, "; ".join(told))
+
+
+def _runs(found):
+    return "%d runs" % found["runs"] if found["runs"] > 1 else "one run"
 
 
 def _named(key):

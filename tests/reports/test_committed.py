@@ -149,7 +149,7 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(tmp_path):
     found = bench_result()
     one, two = found["contenders"].values()
     names = ["pytorch:best", "pytorch:best/1", "pytorch:best/2x1"]
-    found["contenders"] = dict.fromkeys(names, two)
+    found["contenders"] = dict.fromkeys(names, dict(two, batch_size=128))
     fit = {"batch_sizes": [8, 128], "seconds_per_step": [0.1, 1.0], "largest_error": 0.0}
     fit.update(peak_memory_bytes=[10**9, 10**9], overhead_per_step=0.01, seconds_per_image=0.003)
     workers = dict(fit, overhead_per_step=0.02, seconds_per_image=0.002)
