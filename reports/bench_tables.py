@@ -35,7 +35,7 @@ def compared(bench):
         product = one.get("share_of_matmul")
         rows.append(
             [
-                (key.replace(":", ", "), bench.path),
+                (_named(key), bench.path),
                 one["verdict"],
                 "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
                 "%.0f" % one["per_second"],
@@ -55,7 +55,7 @@ def compared(bench):
         _runs(found),
         found["threads"],
         found["batch_size"],
-        found["baseline"].replace(":", ", "),
+        _named(found["baseline"]),
     )
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
@@ -146,15 +146,14 @@ def shared(benches, machine):
         when.add(found["made"][:10])
         for text, one in found["contenders"].items():
             key = keys.read(text)
-            alone = keys.written(key._replace(workers=1, threads=key.threads))
+            alone = keys.written(key._replace(workers=1))
             whole = keys.written(key._replace(workers=1, threads=None))
             if key.workers == 1 or not {alone, whole} <= set(found["contenders"]):
                 continue
-            size = one["batch_size"]
-            times = one["seconds_per_step"]
-            against = [found["contenders"][name] for name in (whole, alone)]
-            ratios = [compare.ratio(times, other["seconds_per_step"]) for other in against]
-            verdict = compare.verdict(ratios[0][1])
+            size, times = one["batch_size"], one["seconds_per_step"]
+            alone, whole = (found["contenders"][name] for name in (alone, whole))
+            ratio, interval = compare.ratio(times, whole["seconds_per_step"])
+            verdict = compare.verdict(interval)
             gains.setdefault((key.name, found["model"]), []).append((size, verdict))
             rows.append(
                 [
@@ -162,10 +161,10 @@ def shared(benches, machine):
                     found["model"],
                     "%.2f" % (_parameters(found["model"]) / 1e6),
                     str(size),
-                    "%.0f" % against[1]["per_second"],
-                    "%.0f" % against[0]["per_second"],
+                    "%.0f" % alone["per_second"],
+                    "%.0f" % whole["per_second"],
                     "%.0f" % one["per_second"],
-                    "%.2f (%.2f–%.2f)" % ((ratios[0][0],) + tuple(ratios[0][1])),
+                    "%.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1]),
                     verdict,
                     _exchange(found, key, times),
                 ]

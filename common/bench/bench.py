@@ -15,7 +15,6 @@ import socket
 import time
 from collections import OrderedDict
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from multiprocessing.pool import ThreadPool
 
 import numpy as np
@@ -26,7 +25,7 @@ from common.bench import against, compare, keys, remote, scaling
 from common.given import models
 from common.host import commands, environments, machine, modules, workers
 from common.host.errors import InputError
-from common.host.files import ROOT, cache_folder, check_writable
+from common.host.files import ROOT, cache_folder, check_writable, now
 from common.proof import contract
 from common.run import results
 
@@ -355,7 +354,7 @@ def result(options, records, facts):
             contenders[key]["share_of_matmul"] = operations / matmul
     return OrderedDict(
         schema=SCHEMA_VERSION,
-        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made=now(),
         machine=facts,
         versions=machine.versions("numpy"),
         model=options.model,

@@ -10,7 +10,6 @@ import json
 import os
 import tempfile
 from collections import OrderedDict
-from datetime import datetime, timezone
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from common.given import models
 from common.given import weights as canonical
 from common.host import commands, environments, machine, modules
 from common.host.errors import InputError
-from common.host.files import check_writable, write_json
+from common.host.files import check_writable, now, write_json
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
 
 ONNX_RUNTIME = "ONNX Runtime"
@@ -125,7 +124,7 @@ def result(folder, options):
         )
     return OrderedDict(
         model=options.model,
-        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made=now(),
         machine=machine.facts(),
         steps=worker.STEPS,
         observations=worker.IMAGES,

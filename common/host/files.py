@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 from contextlib import contextmanager
+from datetime import datetime, timezone
 
 import pooch
 
@@ -63,3 +64,8 @@ def write_json(path, value, allow_nan=False):
     text = json.dumps(value, indent=1, allow_nan=allow_nan) + "\n"
     with atomic_write(path) as file:
         file.write(text.encode())
+
+
+def now():
+    """When a file is written, in UTC."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,7 +4,6 @@ They are started by the framework's own launcher. What the first one is told it 
 through sockets: some frameworks' processes wait for each other in a busy loop.
 """
 
-import importlib
 import os
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ import types
 from multiprocessing.connection import Client, Listener
 
 import frameworks
+from common.host import modules
 from common.host.errors import InputError
 
 PLACE = "ROSETTA_WORKERS"  # the environment variable with the folder of the workers' socket
@@ -30,8 +30,7 @@ def environment(name, workers):
 
 
 def _functions(name):
-    folder = frameworks.FRAMEWORKS[name].folder
-    return importlib.import_module("frameworks.%s.workers" % folder)
+    return modules.load(name, "workers")
 
 
 def launched():

@@ -13,7 +13,6 @@ import os
 import sys
 import time
 from collections import OrderedDict
-from datetime import datetime, timezone
 
 import numpy as np
 
@@ -213,7 +212,7 @@ class Study:
             measured = self.found["measured"]
             for key, figures in news.items():
                 measured.setdefault(key, OrderedDict())[str(seed)] = figures
-            self.found.update(status="finished", made=now(), **shown(measured))
+            self.found.update(status="finished", made=files.now(), **shown(measured))
             self.found.pop("error", None)
             if left:
                 self.found.update(status="unfinished", error="%d are to be trained" % len(left))
@@ -232,11 +231,6 @@ class Study:
             each = float(np.median(seconds))
             told = "%d trainings of %.0f s: about %s" % (len(left), each, spell(each * len(left)))
         print("left       %s" % told, flush=True)
-
-
-def now():
-    """When a file is written."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def spell(seconds):

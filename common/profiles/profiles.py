@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 from collections import OrderedDict
-from datetime import datetime, timezone
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from common.bench.bench import alone, lanes
 from common.given import models
 from common.host import commands, environments, machine
 from common.host.errors import InputError
-from common.host.files import ROOT, check_writable
+from common.host.files import ROOT, check_writable, now
 from common.profiles import parts
 from common.run import results
 
@@ -91,7 +90,7 @@ def result(key, options, facts, answer, matmul):
     model = models.find(options.model)
     found = OrderedDict(
         schema=SCHEMA_VERSION,
-        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made=now(),
         machine=dict(facts, allocator=answer.pop("allocator")),
         framework=name,
         title=frameworks.FRAMEWORKS[name].title,

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import sys
+from contextlib import suppress
 
 from common.given import models
 from common.host import commands, machine, modules, workers
@@ -83,11 +84,12 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
         command += ["--lever", lever] if lever else []
         command += ["--workers", str(team)] if team > 1 else []
+        with suppress(FileNotFoundError):  # one that failed: what is there then is new
+            os.remove(_path(model, name, lane, known_as))
         code = commands.call(command)
         certificate = _kept(model, name, lane, known_as)
-        if code and certificate and not certificate["passed"]:
-            return certificate  # a launcher has its own exit codes
-        if code or certificate is None:
+        # Workers end with their launcher's exit code.
+        if certificate is None or (team == 1 and code not in (0, FAILED)):
             raise InputError("%s: the certificate could not be made (see above)" % name)
     return certificate
 

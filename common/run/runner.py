@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections import OrderedDict
-from datetime import datetime, timezone
 
 import numpy as np
 
@@ -151,7 +150,7 @@ def run(options):
         model=options.model,
         title=framework.title,
         lane=options.lane,
-        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made=files.now(),
         recipe=kind,
         versions=versions,
         machine=facts,
