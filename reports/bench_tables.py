@@ -1,12 +1,20 @@
 """The tables of what was timed in turn, a question for each: cells are plain text."""
 
+from functools import partial
+
 import numpy as np
 
 from common.bench import compare, keys
 from common.given.models import ALL
 from common.host import modules
+from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP
 from reports.table import Table, titled
+
+
+def _command(model, options=" ..."):
+    which = "" if model is ALL["cnn"] else " --model " + model.name
+    return "tox run -e bench -- NAME%s%s" % (options, which)
 
 
 def benched(used, machine):
@@ -30,8 +38,9 @@ def compared(bench):
     """A bench's contenders, the fastest first; none has a time that was not proven before."""
     found = bench.result
     model = ALL[found["model"]]
-    rows = []
+    rows, drawn = [], []
     for key, one in sorted(found["contenders"].items(), key=lambda item: -item[1]["ratio"]):
+        drawn.append((_named(key), one["ratio"]) + tuple(one["interval"]))
         product = one.get("share_of_matmul")
         rows.append(
             [
@@ -60,7 +69,9 @@ def compared(bench):
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
     title = titled("Which is faster: %s" % bench.machine, model)
-    return Table(title, note, columns, rows)
+    command = _command(model)
+    figure = partial(study_figures.ratios, _key(bench), title, drawn, [bench], command)
+    return Table(title, note, columns, rows, figure)
 
 
 def scaled(bench):
@@ -96,7 +107,11 @@ def scaled(bench):
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
     title = study.question.rstrip("?") if study else "What a step costs"
-    return Table(titled("%s: %s" % (title, bench.machine), model), note, columns, rows)
+    title = titled("%s: %s" % (title, bench.machine), model)
+    fits = {_named(key): fit for key, fit in found["scaling"].items()}
+    command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
+    figure = partial(study_figures.steps, _key(bench), title, fits, bench, command)
+    return Table(title, note, columns, rows, figure)
 
 
 def _parted(fits, noun):
@@ -115,6 +130,11 @@ def _runs(found):
 
 def _named(key):
     return key.replace(":", ", ")
+
+
+def _key(bench):
+    """What names a bench's figure in an address."""
+    return bench.path.replace("/", "-").replace(".json", "")
 
 
 def _at(found, key, size):
@@ -140,7 +160,7 @@ def _step(found, key, first, size):
 
 def shared(benches, machine):
     """Workers that share a batch, beside one process on one core and on all."""
-    rows, gains, when = [], {}, set()
+    rows, gains, when, speeds = [], {}, set(), {}
     for bench in benches:
         found = bench.result
         when.add(found["made"][:10])
@@ -154,6 +174,9 @@ def shared(benches, machine):
             alone, whole = (found["contenders"][name] for name in (alone, whole))
             ratio, interval = compare.ratio(times, whole["seconds_per_step"])
             verdict = compare.verdict(interval)
+            lines = speeds.setdefault("%s, %s" % (key.name, found["model"]), {})
+            for line, speed in (("one core", alone), ("all cores", whole), ("workers", one)):
+                lines.setdefault(line, []).append((size, speed["per_second"]))
             gains.setdefault((key.name, found["model"]), []).append((size, verdict))
             rows.append(
                 [
@@ -193,7 +216,11 @@ def shared(benches, machine):
     )
     columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
     columns += ["all cores, /s ", "workers, /s ", "workers to all cores (95%) ", "", "exchange "]
-    return Table("%s: %s" % (SHARED.question.rstrip("?"), machine), note, columns, rows)
+    title = "%s: %s" % (SHARED.question.rstrip("?"), machine)
+    command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
+    key = "workers-" + machine
+    figure = partial(study_figures.shared, key, title, speeds, benches, command)
+    return Table(title, note, columns, rows, figure)
 
 
 def _parameters(model):
@@ -230,7 +257,7 @@ def _exchange(found, key, times):
 
 def pulled(benches, machine, model):
     """What each lever of a network gave: those that lane best has, and others that were tried."""
-    rows, when = [], set()
+    rows, when, drawn = [], set(), []
     for bench in benches:
         for key, one in bench.result["contenders"].items():
             key = keys.read(key)
@@ -252,16 +279,21 @@ def pulled(benches, machine, model):
                 ]
             )
             when.add(bench.result["made"][:10])
+            drawn.append(("%s: %s" % (key.name, known.says), ratio, low, high))
     study = LEVERS.get(model.name)
     title = study.question if study else "What was tried"
+    command = _command(model, " --levers")
     note = (
         "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
-        "`tox run -e bench -- NAME --levers{}`. They stand in frameworks/levers.py."
-    ).format(", ".join(sorted(when)), "" if model is ALL["cnn"] else " --model " + model.name)
+        "`{}`. They stand in frameworks/levers.py."
+    ).format(", ".join(sorted(when)), command)
     if study:
         answers = "; ".join(
             "%s, %s, batches of %s: %s" % (row[0][0], row[1], row[2], row[4]) for row in rows
         )
         note = "%s. %s. Published: %s. %s" % (answers, study.told, study.published, note)
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
-    return Table("%s: %s" % (title.rstrip("?"), machine), note, columns, rows)
+    title = "%s: %s" % (title.rstrip("?"), machine)
+    key = "levers-%s-%s" % (model.name, machine)
+    figure = partial(study_figures.ratios, key, title, drawn, benches, command)
+    return Table(title, note, columns, rows, figure)

@@ -4,6 +4,7 @@ import frameworks
 from common.given.models import ALL
 from common.host.machine import described
 from reports import tables
+from reports.provenance import data
 from reports.table import kind, module_is_as_it_was
 
 # What can be compared. zero: bars begin at 0; less: the least is the best; timed: a time, which
@@ -88,17 +89,6 @@ METRICS = {
     },
 }
 
-# What is known of pixels that are not the published ones, by the checksum's beginning.
-PIXELS = {
-    "a9c109eea194": "decoded from JPEG copies, so they differ slightly from the official files"
-}
-
-
-def data(dataset):
-    """A data set for people, with where its pixels come from."""
-    known = [says for begin, says in PIXELS.items() if dataset["sha256"].startswith(begin)]
-    return "; ".join([dataset["name"]] + known)
-
 
 def run(one):
     """A committed run; figures are lists of the value and, where there is one, its interval."""
@@ -147,13 +137,3 @@ def comparison(used):
         "runs": runs,
         "metrics": METRICS,
     }, [(name, model.title) for name, model in ALL.items() if name in models]
-
-
-def provenance(runs):
-    """Where figures of these runs come from, as a sentence or two."""
-    results = [one.result for one in runs]
-    sets = "; ".join(dict.fromkeys(data(result["dataset"]) for result in results))
-    machines = "; ".join(dict.fromkeys(described(result["machine"]) for result in results))
-    dates = sorted(result["made"][:10] for result in results)
-    when = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
-    return "Data: %s. Machine: %s. Made %s." % (sets, machines, when)

@@ -1,111 +1,31 @@
-"""The figures, drawn by Matplotlib as SVG whose text and lines take the page's colours."""
+"""The figures of runs, and of their certificates."""
 
-import io
-import re
-from collections import namedtuple
-
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from common.given.figures import LIMBS
-from reports.comparison import provenance
+from reports.drawing import ACCENT, LINES, OTHER, YARDSTICK, Drawn, panels
+from reports.provenance import provenance
 from reports.tables import kind, latest, ordered
 
-Drawn = namedtuple("Drawn", "key title caption svg command provenance")
-Drawn.__doc__ = """A figure.
-
-key: what names it in an address.
-title, caption: what it shows, and how it is read.
-svg: the drawing.
-command: what reproduces the runs in it, NAME standing for an environment.
-provenance: data, machine and date of the runs in it.
-"""
-
-# Two colours of Okabe and Ito's palette, which the colour-blind tell apart, two shapes, and two
-# widths of line, so that both lanes are seen where they agree.
-LANES = {"same": ("#0072B2", "o", 2.2), "best": ("#D55E00", "s", 0.9)}
-COLOURS = {"#0072B2": "accent", "#D55E00": "other"}  # of the page, where it has them
-YARDSTICK = "#808080"
-TEXT, LINES = "#010101", "#020202"  # replaced by the page's own colours
-
-STYLE = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "text.color": TEXT,
-    "axes.labelcolor": TEXT,
-    "xtick.color": TEXT,
-    "ytick.color": TEXT,
-    "axes.edgecolor": LINES,
-    "grid.color": LINES,
-    "grid.linewidth": 0.4,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-}
-
-
-def _svg(figure, title):
-    """The figure as an SVG element to put into a page."""
-    out = io.StringIO()
-    figure.patch.set_alpha(0)
-    for axes in figure.axes:
-        axes.patch.set_alpha(0)
-    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    with matplotlib.rc_context({"svg.hashsalt": title}):
-        figure.savefig(out, format="svg", metadata=metadata)
-    text = out.getvalue()
-    text = text[text.index("<svg") :]
-    text = text.replace(TEXT, "var(--text)").replace(LINES, "var(--line)")
-    for colour, _, _ in LANES.values():
-        text = text.replace(colour.lower(), "var(--%s)" % COLOURS[colour])
-    text = re.sub(r'font-family: [^;"]*', "font-family: system-ui, sans-serif", text)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)  # each figure's are the same
-    text = re.sub(r' (width|height)="[\d.]+pt"', "", text)
-    return text.replace("<svg ", '<svg role="img" aria-label="%s" ' % title, 1)
-
-
-def _frameworks(runs):
-    return list(dict.fromkeys(run.result["framework"] for run in runs))
+# Two widths of line, so that both lanes are seen where they agree.
+LANES = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9)}
 
 
 def _panels(runs, title, xlabel, ylabel, draw, log=False):
-    """A small panel for each framework, all with the same axes; ``draw`` fills it."""
-    names = _frameworks(runs)
-    columns = 4
-    rows = -(-len(names) // columns)
-    with matplotlib.rc_context(STYLE):
-        height = 0.9 + 1.5 * rows
-        figure = Figure(figsize=(8, height))
-        # By hand: a layout that Matplotlib solves takes most of the time that the page takes.
-        sides = {"left": 0.09, "right": 0.99, "bottom": 0.5 / height, "top": 1 - 0.5 / height}
-        figure.subplots_adjust(wspace=0.08, hspace=0.3, **sides)
-        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-        for axes, name in zip(grid, names):
-            axes.set_title(name, fontsize=9)
-            for run in runs:
-                if run.result["framework"] == name:
-                    draw(axes, run.result)
-            if log:
-                axes.set_yscale("log")
-        for axes in grid[len(names) :]:
-            axes.set_axis_off()
-        keys = {}
-        for axes in grid[: len(names)]:
-            for handle, label in zip(*axes.get_legend_handles_labels()):
-                keys.setdefault(label, handle)
-        figure.legend(keys.values(), keys, loc="upper right", ncols=3)
-        figure.supxlabel(xlabel, fontsize=9, y=0.05 / height)
-        figure.supylabel(ylabel, fontsize=9, x=0.01)
-        return _svg(figure, title)
+    """A panel for each framework, which ``draw(axes, result)`` fills with each of its runs."""
+
+    def fill(axes, name):
+        for run in runs:
+            if run.result["framework"] == name:
+                draw(axes, run.result)
+
+    names = list(dict.fromkeys(run.result["framework"] for run in runs))
+    return panels(names, title, xlabel, ylabel, fill, log)
 
 
 def _line(axes, result, steps, values):
     lane = result["lane"]
-    colour, _, width = LANES[lane]
+    colour, width = LANES[lane]
     axes.plot(steps, values, color=colour, linewidth=width, label="lane " + lane)
 
 
@@ -188,7 +108,7 @@ def found_joints(runs):
             x, y, visible = targets.T
             style = {"color": YARDSTICK, "markersize": 9, "alpha": 0.5}
             axes.plot(x[visible > 0], -y[visible > 0], "o", label="visible joints", **style)
-        colour, _, width = LANES[result["lane"]]
+        colour, width = LANES[result["lane"]]
         label = "lane " + result["lane"]
         for bone in bones:
             x, y = found[list(bone)].T

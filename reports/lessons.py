@@ -1,10 +1,12 @@
 """The lessons of the comparison that this began with, and whether they hold here."""
 
 from collections import namedtuple
+from functools import partial
 
 from common.bench import compare
 from common.lessons import differences
 from common.lessons.switches import SWITCHES
+from reports import study_figures
 from reports.table import CHANGED, Table, kind, module_is_as_it_was
 
 Lesson = namedtuple("Lesson", "says published switches levers holds most command")
@@ -197,4 +199,14 @@ def learnt(used):
         "pairs, one may show a difference. " + CHANGED
     )
     columns = ["lesson", "published", "found here", "verdict", "command"]
-    return Table("The original's lessons", note, columns, rows)
+    title = "The original's lessons"
+    drawn = [
+        ("%s: %s" % (one.result["framework"], SWITCHES[key].says), found["mean"])
+        + tuple(found["interval"])
+        for one in used.studies
+        for key, found in one.result["differences"].items()
+        if key in SWITCHES
+    ]
+    command = "tox run -e lessons -- NAME"
+    figure = partial(study_figures.points, "lessons", title, drawn, used.studies, command)
+    return Table(title, note, columns, rows, figure if drawn else None)

@@ -1,16 +1,18 @@
 """The table of where a step's time goes, as each framework's own profiler has it."""
 
 from collections import Counter
+from functools import partial
 from statistics import mean
 
 from common.given.models import ALL
 from common.profiles import parts
+from reports import study_figures
 from reports.table import CHANGED, Table, label, position, titled
 
 
 def spent(profiles, machine, model):
     """Where a step's time goes, as each framework's own profiler has it."""
-    rows, when = [], set()
+    rows, when, shares = [], set(), {}
     mine = [one for one in profiles if one.machine == machine and one.result["model"] == model.name]
     mine.sort(key=lambda one: position(one.result))
     asked = [part for part in parts.PARTS if any(part in one.result["parts"] for one in mine)]
@@ -29,8 +31,11 @@ def spent(profiles, machine, model):
         told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
         rows.append(cells + [_convolved(found), "; ".join(told)])
         when.add(found["made"][:10])
+        shares[label(found)] = {part: found["parts"].get(part, 0) for part in asked}
+    command = "tox run -e profile -- NAME"
+    command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (
-        "From each framework's own profiler ({}): `tox run -e profile -- NAME{}`. Step: without "
+        "From each framework's own profiler ({}): `{}`. Step: without "
         "the profiler, the median of some passes. Its sum: of all that the profiler tells of a "
         "step; above the step where threads add up or the profiler slows it, below it where "
         "something is not told. Forward, backward and the parts are shares of that sum. A part "
@@ -41,12 +46,15 @@ def spent(profiles, machine, model):
         "that is less; in brackets, the part of the speed of NumPy's matrix product. {}"
     ).format(
         ", ".join(sorted(when)),
-        "" if model is ALL["cnn"] else " --model " + model.name,
+        command,
         CHANGED,
     )
     columns = ["run", "step ", "its sum ", "forward ", "backward "] + [part + " " for part in asked]
     columns += ["convolutions' speed ", "slowest operations"]
-    return Table(titled("Where a step's time goes: %s" % machine, model), note, columns, rows)
+    title = titled("Where a step's time goes: %s" % machine, model)
+    key = "profile-%s-%s" % (model.name, machine)
+    figure = partial(study_figures.spent, key, title, shares, mine, command)
+    return Table(title, note, columns, rows, figure)
 
 
 def _milliseconds(seconds):

@@ -11,6 +11,7 @@ from common.given.models import ALL, MODELS
 from common.host.machine import described
 from reports import aligned, comparison, concepts, figures, phrases, port, sources, tables
 from reports.committed import HERE, RUNS
+from reports.provenance import provenance
 
 SITE = HERE / "site"
 FIRST = ("pytorch", "tensorflow")  # the frameworks that are shown before any is chosen
@@ -68,7 +69,7 @@ def proof(runs, model):
     if whole < count:
         verdict = "✗ %d of %d runs failed." % (count - whole, count)
     runs = found.pop("runs")
-    return dict(found, verdict=verdict, provenance=comparison.provenance(runs))
+    return dict(found, verdict=verdict, provenance=provenance(runs))
 
 
 def packed(challenge, folder):
@@ -139,7 +140,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             files=tables.files(),
             diagnosed=[one for one in map(tables.diagnosed, MODELS.values()) if one],
             exchanges=[one for one in map(tables.exchanged, MODELS.values()) if one],
-            original=tables.original(),
+            original=tables.original(runs),
             differs=tables.differs(),
             lessons=tables.learnt(used),
             data={

@@ -11,12 +11,13 @@ from common.proof.contract import LANES
 
 CHANGED = "† The module's file has changed since."
 
-Table = namedtuple("Table", "title note columns rows")
+Table = namedtuple("Table", "title note columns rows figure", defaults=(None,))
 Table.__doc__ = """A table of text.
 
 title, note: what stands above it; the note may be empty.
 columns: their heads; one that ends in a space is of numbers, and set flush right.
 rows: lists of cells, each a text or a (text, link) pair.
+figure: a function that draws it, for the page; None where there is none.
 """
 
 

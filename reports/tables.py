@@ -18,6 +18,7 @@ PLANTED = HERE / "mistakes"
 EXCHANGES = HERE / "exchange"
 DIAGNOSED = HERE / "diagnosis"
 ANSWERS = HERE / "answers"
+HEADLINE = "50,000 × 10"  # the original's training
 VERDICTS = ("named", "one of several", "located", "wrong", "not seen")  # of a diagnosis
 
 
@@ -248,11 +249,39 @@ def planted_says(model):
     ) % (model.title, len(found), len(environments), caught, alarms)
 
 
-def original():
-    """The published figures of the comparison that this began with."""
+def original(runs):
+    """The published figures of the comparison that this began with, and the same training here."""
     content = json.loads(ORIGINAL.read_text(encoding="utf-8"))
-    note = "%s Source: %s." % (content["what"], content["source"])
-    return Table("Beside the original", note, content["columns"], content["rows"])
+    columns, rows = list(content["columns"]), [list(row) for row in content["rows"]]
+    headline = [
+        one
+        for one in of_model(runs, MODELS["cnn"])
+        if kind(one.result) == HEADLINE and one.result["lane"] == "best"
+    ]
+    for machine in dict.fromkeys(one.machine for one in headline):
+        columns += ["%s, seconds " % machine, "accuracy (95% interval) ", "proven"]
+        mine = latest([one for one in headline if one.machine == machine])
+        cells = {one.result["framework"]: _headline(one) for one in mine}
+        for row in rows:
+            row += cells.get(row[len(content["columns"]) - 1], ["-"] * 3)
+    note = (
+        "%s Source: %s. Beside it, where a run is committed, the same recipe in lane best: "
+        "`tox run -e NAME -- --lane best --epochs 10`. Libraries are to be compared within a "
+        "column."
+    ) % (content["what"], content["source"])
+    return Table("Beside the original", note, columns, rows)
+
+
+def _headline(one):
+    """The cells of a run of the original's length: seconds, accuracy, rungs."""
+    result = one.result
+    accuracy = result["accuracy"]
+    shares = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
+    rungs = result["certificate"]["rungs"]
+    passed = sum(rung["passed"] for rung in rungs)
+    seconds = "%.0f" % result["timings"]["train"] if passed == len(rungs) else "not proven"
+    accuracy = "%.2f%% (%.2f–%.2f)" % shares
+    return [(seconds, one.path), accuracy, "%d of %d rungs" % (passed, len(rungs))]
 
 
 def differs():
@@ -410,5 +439,5 @@ def every(used):
         + proofs(used.runs)
         + further
         + made
-        + [learnt(used), original()]
+        + [learnt(used), original(used.runs)]
     )

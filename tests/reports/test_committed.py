@@ -84,6 +84,15 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     assert [row[0][0] for row in table.rows] == ["pytorch, best", "numpy, same"]
     assert table.rows[0][1:4] == ["no difference shown", "1.010 (0.990–1.030)", "101"]
     assert "1.010 (0.990–1.030)" in markdown.page(used)
+    assert_drawn(table, "pytorch, best", "numpy, same", "times as fast")
+
+
+def assert_drawn(table, *texts):
+    """The table's figure has these texts, and says where it comes from."""
+    figure = table.figure()
+    for text in texts:
+        assert ">%s<" % text in figure.svg
+    assert figure.provenance.startswith("Data: random numbers. Machine: ")
 
 
 def test_what_levers_gave_is_one_table(tmp_path):
@@ -104,6 +113,7 @@ def test_what_levers_gave_is_one_table(tmp_path):
         ["2.000 (1.250–2.500)", "faster", "yes"],
         ["1.010 (0.990–1.030)", "no difference shown", "no"],
     ]
+    assert_drawn(table, *("mxnet: " + row[1] for row in table.rows))
 
 
 def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
@@ -121,6 +131,7 @@ def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
     assert first[:4] == ["90 ms", "14 s", "3%", "1.00 to 2.00 GB"]
     assert first[4:] == ["1e+03 ms (1e+03–1e+03)"] * 2
     assert second[4:] == ["-", "500 ms (500–500); 2.00 (2.00–2.00)"]
+    assert_drawn(table, "numpy, same", "pytorch, best", "8", "128")
 
 
 def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
@@ -142,6 +153,7 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     assert row[1:4] == ["cnn", "3.44", "128"]
     assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
     assert "pytorch, cnn: with batches of 128 or more, by the fits never" in table.note
+    assert_drawn(table, "pytorch, cnn", "one core", "all cores", "workers")
 
 
 def test_the_batch_from_which_workers_win_is_that_of_the_fits(tmp_path):
@@ -202,6 +214,7 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
     assert table.rows[0][1:] == ["0.20 ms", "0.10 ms"] + ["-"] * 4 + ["100%", "-", "-"] + [
         "wrapped_add.3 98%; dot 2%"
     ]
+    assert_drawn(table, "keras-jax, best †", "convolution backward", "other")
     # 2 x 128 x 15 million operations in three quarters of the step, whatever the threads add up to.
     assert table.rows[1][1:] == ["500 ms", "4000 ms"] + ["< 1%"] * 2 + [
         "25%",
@@ -323,6 +336,25 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
     assert "no git repository: every result file" in capsys.readouterr().err
 
 
+def test_the_originals_training_stands_beside_its_figures(good):
+    """Of its length and lane best alone, and no time that was not proven."""
+    hp = dict(good["hyperparameters"], epochs=10)
+    proven = dict(good, hyperparameters=hp, framework="mxnet", lane="best")
+    proven["dataset"] = dict(good["dataset"], train_images=50000)
+    failed = json.loads(json.dumps(dict(proven, framework="caffe2")))
+    failed["certificate"]["rungs"][4]["passed"] = False
+    others = [dict(proven, framework="chainer", lane="same"), dict(good, framework="cntk")]
+    table = tables.original(
+        [committed.Committed("path", "machine", one) for one in [proven, failed] + others]
+    )
+    told = {row[4]: row[5:] for row in table.rows}
+    seconds = "%.0f" % good["timings"]["train"]
+    assert [told["mxnet"][0], told["mxnet"][2]] == [(seconds, "path"), "8 of 8 rungs"]
+    assert [told["caffe2"][0], told["caffe2"][2]] == [("not proven", "path"), "7 of 8 rungs"]
+    assert told["chainer"] == told["cntk"] == told["-"] == ["-", "-", "-"]
+    assert len(tables.original([]).columns) == 5
+
+
 def study_result(good, **differences):
     """What a study of these {switch: (mean, interval)} writes."""
     found = {
@@ -354,8 +386,11 @@ def learnt(tmp_path, kind, result):
     machine.mkdir(parents=True)
     (machine / "one.json").write_text(json.dumps(result))
     used, left_out = committed.read(tmp_path)
-    rows = tables.learnt(used).rows
-    return {word: row for word, row in zip(WORDS, rows) if word in row[0]}, left_out
+    table = tables.learnt(used)
+    assert (table.figure is not None) == bool(used.studies)
+    if table.figure:
+        assert ">points of accuracy<" in table.figure().svg
+    return {word: row for word, row in zip(WORDS, table.rows) if word in row[0]}, left_out
 
 
 def test_what_a_study_found_stands_beside_what_was_published(tmp_path, good):

@@ -1,0 +1,25 @@
+"""Where the figures of result files come from: data, machine and date, for people."""
+
+from common.host.machine import described
+
+# What is known of pixels that are not the published ones, by the checksum's beginning.
+PIXELS = {
+    "a9c109eea194": "decoded from JPEG copies, so they differ slightly from the official files"
+}
+
+
+def data(dataset):
+    """A data set, with where its pixels come from."""
+    known = [says for begin, says in PIXELS.items() if dataset["sha256"].startswith(begin)]
+    return "; ".join([dataset["name"]] + known)
+
+
+def provenance(committed):
+    """Where figures of these files come from, as a sentence or two."""
+    results = [one.result for one in committed]
+    sets = [data(one["dataset"]) if "dataset" in one else "random numbers" for one in results]
+    sets = "; ".join(dict.fromkeys(sets))
+    machines = "; ".join(dict.fromkeys(described(result["machine"]) for result in results))
+    dates = sorted(result["made"][:10] for result in results)
+    when = " to ".join(dict.fromkeys([dates[0], dates[-1]]))
+    return "Data: %s. Machine: %s. Made %s." % (sets, machines, when)
