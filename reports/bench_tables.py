@@ -38,7 +38,7 @@ def compared(bench):
     """A bench's contenders, the fastest first; none has a time that was not proven before."""
     found = bench.result
     model = ALL[found["model"]]
-    rows, drawn = [], []
+    rows, drawn, against = [], [], found.get("against")
     for key, one in sorted(found["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         drawn.append((_named(key), one["ratio"]) + tuple(one["interval"]))
         product = one.get("share_of_matmul")
@@ -54,13 +54,14 @@ def compared(bench):
                 "%.0f%%" % (100 * max(one["others"])),
             ]
         )
+        if against:
+            rows[-1] += _since(against["changes"].get(key))
     note = (
-        "Proven, and then timed in turn, on {}: {}, {} threads, batches of {}. The ratio of "
+        "Proven, and then timed in turn: {}, {} threads, batches of {}. The ratio of "
         "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
         "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
         "apart. Others: the most that other programs used of the cores meanwhile."
     ).format(
-        found["made"][:10],
         _runs(found),
         found["threads"],
         found["batch_size"],
@@ -68,7 +69,12 @@ def compared(bench):
     )
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
-    title = titled("Which is faster: %s" % bench.machine, model)
+    if against:
+        note += (
+            " Since {}: the ratio of speed, counted in matrix products, to what a bench found then."
+        ).format(_when(against))
+        columns += ["since %s (95%%) " % _when(against), ""]
+    title = titled("Which is faster: %s, %s" % (bench.machine, _when(found)), model)
     command = _command(model)
     figure = partial(study_figures.ratios, _key(bench), title, drawn, [bench], command)
     return Table(title, note, columns, rows, figure)
@@ -130,6 +136,19 @@ def _runs(found):
 
 def _named(key):
     return key.replace(":", ", ")
+
+
+def _when(found):
+    """When a bench was made, to the minute: two of a day are two."""
+    return found["made"][:16].replace("T", " ")
+
+
+def _since(change):
+    """The cells of a contender's change; dashes where the earlier bench did not have it."""
+    if change is None:
+        return ["-", "-"]
+    figures = (change["ratio"],) + tuple(change["interval"])
+    return ["%.3f (%.3f–%.3f)" % figures, change["verdict"]]
 
 
 def _key(bench):

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import frameworks
-from common.given.models import MODELS
+from common.given.models import ALL, MODELS
 from common.host.files import ROOT
 from common.proof.contract import LANES
 
@@ -48,6 +48,14 @@ def module_is_as_it_was(result):
 
 
 def kind(result):
-    """How long a run was, for people: images x epochs."""
-    images = result["dataset"]["train_images"]
-    return "{:,} × {}".format(images, result["hyperparameters"]["epochs"])
+    """How long a run was, for people: images x epochs, and what else it has that is no recipe's."""
+    images, hp = result["dataset"]["train_images"], result["hyperparameters"]
+    model = ALL[result.get("model", "cnn")]
+    usual = model.initialize.__name__.replace("_", " ")
+    cores, threads = result["machine"]["cores"], result["settings"]["threads"]
+    parts = ["{:,} × {}".format(images, hp["epochs"])]
+    parts += ["no dropout"] if model.hp.dropout and not any(hp["dropout"]) else []
+    parts += ["seed %d" % hp["seed"]] if hp.get("seed") else []
+    parts += ["weights of its own"] if result.get("weights", usual) != usual else []
+    parts += ["threads: %d" % threads] if threads != cores else []
+    return ", ".join(parts)

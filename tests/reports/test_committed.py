@@ -87,6 +87,14 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     assert_drawn(table, "pytorch, best", "numpy, same", "times as fast")
 
 
+def test_what_changed_since_an_earlier_bench_stands_beside_it(tmp_path):
+    change = {"ratio": 1.04, "interval": [1.02, 1.06], "verdict": "faster"}
+    against = {"made": "2026-11-22T19:43:00Z", "changes": {"pytorch:best": change}}
+    (table,) = measured_alone(tmp_path, dict(bench_result(), against=against))
+    assert table.columns[-2:] == ["since 2026-11-22 19:43 (95%) ", ""]
+    assert [row[-2:] for row in table.rows] == [["1.040 (1.020–1.060)", "faster"], ["-", "-"]]
+
+
 def assert_drawn(table, *texts):
     """The table's figure has these texts, and says where it comes from."""
     figure = table.figure()
@@ -344,6 +352,10 @@ def test_the_originals_training_stands_beside_its_figures(good):
     failed = json.loads(json.dumps(dict(proven, framework="caffe2")))
     failed["certificate"]["rungs"][4]["passed"] = False
     others = [dict(proven, framework="chainer", lane="same"), dict(good, framework="cntk")]
+    for key, value in (("dropout", [0, 0, 0]), ("seed", 3)):
+        other = dict(proven, framework="chainer", hyperparameters=dict(hp, **{key: value}))
+        others.append(other)
+    others.append(dict(proven, framework="chainer", weights="mine.npz"))
     table = tables.original(
         [committed.Committed("path", "machine", one) for one in [proven, failed] + others]
     )
