@@ -75,6 +75,18 @@ LEVERS = {
             ('"shares": threads if lane == "best" and xp is np else 1', '"shares": 1'),
         ),
         "busy_blas": _kept("idle BLAS threads sleep", OPENBLAS_THREAD_TIMEOUT="26"),
+        "float32_masks": _tried(
+            "dropout's masks from float32 random numbers",
+            ('xp.random.RandomState(settings["seed"])', 'Random(settings["seed"])'),
+            (
+                "def symbol(",
+                "class Random:\n    def __init__(self, seed):\n"
+                "        self.generator = xp.random.default_rng(seed)\n\n"
+                "    def random_sample(self, shape):\n"
+                '        return self.generator.random(shape, dtype="float32")\n\n\n'
+                "def symbol(",
+            ),
+        ),
         "pool_loop": _pool("the pool's gradients assigned in a loop", "Looped"),
         "pool_index": _pool("the pool's gradients assigned by arrays of indices", "Indexed"),
         "pool_put": _pool("the pool's gradients assigned by `put_along_axis`", "Put"),
