@@ -70,9 +70,12 @@ def compared(bench):
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
     if against:
-        note += (
-            " Since {}: the ratio of speed, counted in matrix products, to what a bench found then."
-        ).format(_when(against))
+        together, yardstick = against.get("together"), "matrix products"
+        if together:
+            told = (_since(together)[0], yardstick)
+            yardstick = "that of the median of all, which itself is %s in %s" % told
+        told = (_when(against), yardstick)
+        note += " Since %s: the ratio of speed to what a bench found then, counted in %s." % told
         columns += ["since %s (95%%) " % _when(against), ""]
     title = titled("Which is faster: %s, %s" % (bench.machine, _when(found)), model)
     command = _command(model)

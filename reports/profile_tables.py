@@ -12,7 +12,7 @@ from reports.table import CHANGED, Table, label, position, titled
 
 def spent(profiles, machine, model):
     """Where a step's time goes, as each framework's own profiler has it."""
-    rows, when, shares = [], set(), {}
+    rows, when, shares = [], set(), []
     mine = [one for one in profiles if one.machine == machine and one.result["model"] == model.name]
     mine.sort(key=lambda one: position(one.result))
     asked = [part for part in parts.PARTS if any(part in one.result["parts"] for one in mine)]
@@ -31,7 +31,7 @@ def spent(profiles, machine, model):
         told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
         rows.append(cells + [_convolved(found), "; ".join(told)])
         when.add(found["made"][:10])
-        shares[label(found)] = {part: found["parts"].get(part, 0) for part in asked}
+        shares.append((label(found), {part: found["parts"].get(part, 0) for part in asked}))
     command = "tox run -e profile -- NAME"
     command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (

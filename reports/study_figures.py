@@ -85,8 +85,8 @@ def shared(key, title, speeds, committed, command):
 
 
 def spent(key, title, shares, committed, command):
-    """A bar for each run, of the parts of its step; shares: {run: {part: share}}."""
-    parts = list(dict.fromkeys(part for run in shares.values() for part in run))
+    """A bar for each run, of the parts of its step; shares: [(run, {part: share})]."""
+    parts = list(dict.fromkeys(part for _, run in shares for part in run))
     with matplotlib.rc_context(STYLE):
         height = 1.2 + 0.22 * len(shares)
         figure = Figure(figsize=(8, height))
@@ -94,13 +94,13 @@ def spent(key, title, shares, committed, command):
         axes = figure.subplots()
         left = np.zeros(len(shares))
         for number, part in enumerate(parts):
-            own = np.array([100 * run.get(part, 0) for run in shares.values()])
+            own = np.array([100 * run.get(part, 0) for _, run in shares])
             hatch = "////" if number >= len(COLOURS) else None
             colour = COLOURS[number % len(COLOURS)]
             style = {"color": colour, "hatch": hatch, "edgecolor": LINES, "linewidth": 0.4}
             axes.barh(range(len(shares)), own, left=left, height=0.7, label=part, **style)
             left += own
-        axes.set_yticks(range(len(shares)), list(shares))
+        axes.set_yticks(range(len(shares)), [run for run, _ in shares])
         axes.set_ylim(len(shares) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel("% of what the profiler tells of a step")

@@ -12,6 +12,7 @@ from common.host.errors import InputError
 from common.host.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
+TOGETHER = 3  # contenders, of which the median tells how fast the machine was
 SAME = ("model", "threads", "batch_size")  # what two benches must have in common, and the machine
 
 
@@ -46,35 +47,51 @@ def check(earlier, path, **now):
             raise InputError("%s has another %s: %r, not %r" % told)
 
 
-def speeds(found, key):
-    """For each run the log speeds of a contender, in the matrix products of the same rounds.
+def speeds(found, both):
+    """({contender: its log speeds by a yardstick}, the yardstick's own in matrix products).
 
-    A machine is not equally fast on two days; its matrix product tells by how much.
+    Of each round, as a list for each run. The yardstick is the median of these contenders, or the
+    matrix product where they are fewer than ``TOGETHER``.
     """
-    product = [one["matmul_flops"] for one in found["rounds"]]
-    logs, first = [], 0
-    for run in found["contenders"][key]["seconds_per_step"]:
-        logs.append(-np.log(np.multiply(run, product[first : first + len(run)])))
-        first += len(run)
-    return logs
+    own = [-np.log(np.concatenate(found["contenders"][key]["seconds_per_step"])) for key in both]
+    product = np.log([one["matmul_flops"] for one in found["rounds"]])
+    yardstick = np.median(own, 0) if len(both) >= TOGETHER else product
+    runs = found["contenders"][both[0]]["seconds_per_step"]
+    ends = np.cumsum([len(run) for run in runs])[:-1]
+    relative = {key: np.split(one - yardstick, ends) for key, one in zip(both, own)}
+    return relative, np.split(yardstick - product, ends)
 
 
-def changes(found, earlier):
-    """{contender: ratio of speed, interval and verdict} of those that are in both."""
+def since(found, earlier):
+    """What changed of the contenders that are in both benches.
+
+    A machine is not equally fast on two days. By how much, contenders tell best: what slows them
+    all down is the machine, or what they share, and stands apart as ``together``. A matrix product
+    may slow down by some percent more or less than they do.
+    """
     both = [key for key in found["contenders"] if key in earlier["contenders"]]
-    changed = OrderedDict()
-    for key in both:
-        value, interval = compare.change(speeds(found, key), speeds(earlier, key))
-        changed[key] = OrderedDict(
-            ratio=value, interval=interval, verdict=compare.verdict(interval)
-        )
-    return changed
+    (now, all_now), (before, all_before) = (speeds(one, both) for one in (found, earlier))
+    told = OrderedDict(made=earlier["made"])
+    if len(both) >= TOGETHER:
+        told["together"] = _change(all_now, all_before)
+    told["changes"] = OrderedDict((key, _change(now[key], before[key])) for key in both)
+    return told
 
 
-def summary(changed, earlier):
+def _change(now, before):
+    value, interval = compare.change(now, before)
+    return OrderedDict(ratio=value, interval=interval, verdict=compare.verdict(interval))
+
+
+def summary(against):
     """The changes in a few lines of text."""
-    lines = ["", "against the bench of %s, per matrix product:" % earlier["made"]]
-    for key, one in changed.items():
+    together, yardstick = against.get("together"), "matrix product"
+    rows = list(against["changes"].items())
+    if together:
+        rows.insert(0, ("all, per %s" % yardstick, together))
+        yardstick = "median of all"
+    lines = ["", "against the bench of %s, per %s:" % (against["made"], yardstick)]
+    for name, one in rows:
         ratio = "%.3f (%.3f to %.3f)" % ((one["ratio"],) + tuple(one["interval"]))
-        lines.append("%-22s %-26s %s" % (key, ratio, one["verdict"]))
+        lines.append("%-24s %-26s %s" % (name, ratio, one["verdict"]))
     return "\n".join(lines)

@@ -424,11 +424,10 @@ def command(arguments):
             run(options, number, records, listener, token)
         found = result(options, records, facts)
     if options.earlier:
-        changed = against.changes(found, options.earlier)
-        found["against"] = OrderedDict(made=options.earlier["made"], changes=changed)
+        found["against"] = against.since(found, options.earlier)
     results.write(path, found)
     print(summary(found))
     if options.earlier:
-        print(against.summary(changed, options.earlier))
+        print(against.summary(found["against"]))
     print("result file  %s" % os.path.relpath(path))
     return 0

@@ -194,6 +194,25 @@ def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, caps
     assert "ms a step and" in capsys.readouterr().out
 
 
+def test_what_slows_all_down_is_the_machine_and_not_one_of_them():
+    """All take 1.1 times as long, by matrix products that take 1.2 times; one of them but half."""
+
+    def made(slower, product):
+        times = [[0.1 * slower] * 4, [0.101 * slower] * 4]
+        contenders = {key: {"seconds_per_step": times} for key in ("a", "b", "c", "d")}
+        return {"made": "then", "contenders": contenders, "rounds": [{"matmul_flops": product}] * 8}
+
+    now, then = made(1.1, 1e11 / 1.2), made(1, 1e11)
+    quick = [[seconds / 2 for seconds in run] for run in now["contenders"]["a"]["seconds_per_step"]]
+    now["contenders"]["a"] = {"seconds_per_step": quick}
+    found = against.since(now, then)
+    assert found["together"]["ratio"] == pytest.approx(1.2 / 1.1)
+    ratios = [one["ratio"] for one in found["changes"].values()]
+    assert ratios == pytest.approx([2, 1, 1, 1])
+    assert [one["verdict"] for one in found["changes"].values()][1:] == ["no difference shown"] * 3
+    assert "all, per matrix product" in against.summary(found)
+
+
 @pytest.mark.parametrize("overhead, image", [(0.01, 0.002), (0, 0.002), (0.01, 0)])
 def test_a_fit_finds_both_parts(overhead, image):
     sizes = [1, 4, 16, 64]
