@@ -3,12 +3,13 @@
 import numpy as np
 
 from common.given.figures import LIMBS
+from common.host.modules import MIXED
 from reports.drawing import ACCENT, LINES, OTHER, YARDSTICK, Drawn, panels
 from reports.provenance import provenance
 from reports.tables import kind, latest, ordered
 
-# Two widths of line, so that both lanes are seen where they agree.
-LANES = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9)}
+# Two widths of line, so that both lanes are seen where they agree; the third stands alone.
+COLOURS = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9), MIXED: (ACCENT, 0.9)}
 
 
 def _panels(runs, title, xlabel, ylabel, draw, log=False):
@@ -25,7 +26,7 @@ def _panels(runs, title, xlabel, ylabel, draw, log=False):
 
 def _line(axes, result, steps, values):
     lane = result["lane"]
-    colour, width = LANES[lane]
+    colour, width = COLOURS[lane]
     axes.plot(steps, values, color=colour, linewidth=width, label="lane " + lane)
 
 
@@ -108,7 +109,7 @@ def found_joints(runs):
             x, y, visible = targets.T
             style = {"color": YARDSTICK, "markersize": 9, "alpha": 0.5}
             axes.plot(x[visible > 0], -y[visible > 0], "o", label="visible joints", **style)
-        colour, width = LANES[result["lane"]]
+        colour, width = COLOURS[result["lane"]]
         label = "lane " + result["lane"]
         for bone in bones:
             x, y = found[list(bone)].T
@@ -126,7 +127,7 @@ def divergence(committed):
     """How far each framework's losses are from float64, of the latest certificates."""
     title = "Distance from the float64 reference"
     svg = _panels(
-        latest(committed),
+        [run for run in latest(committed) if run.result["lane"] != MIXED],
         title,
         "step",
         "difference of the loss (logarithmic)",

@@ -7,7 +7,7 @@ from pathlib import Path
 import frameworks
 from common.given.models import ALL, MODELS
 from common.host.files import ROOT
-from common.proof.contract import LANES
+from common.proof.contract import ALL_LANES
 
 CHANGED = "† The module's file has changed since."
 
@@ -29,7 +29,7 @@ def titled(title, model):
 def position(result):
     """By which those of one machine are in the order of the registry."""
     names, name = list(frameworks.FRAMEWORKS), result["framework"]
-    return names.index(name) if name in names else len(names), LANES.index(result["lane"])
+    return names.index(name) if name in names else len(names), ALL_LANES.index(result["lane"])
 
 
 def label(result):
@@ -54,6 +54,8 @@ def kind(result):
     usual = model.initialize.__name__.replace("_", " ")
     cores, threads = result["machine"]["cores"], result["settings"]["threads"]
     parts = ["{:,} × {}".format(images, hp["epochs"])]
+    products = result["settings"].get("products", "float32")
+    parts += ["products of %s" % products] if products != "float32" else []
     parts += ["no dropout"] if model.hp.dropout and not any(hp["dropout"]) else []
     parts += ["seed %d" % hp["seed"]] if hp.get("seed") else []
     parts += ["weights of its own"] if result.get("weights", usual) != usual else []

@@ -125,8 +125,9 @@ def lanes(text, model, threads):
     """
     key = keys.read(text)
     framework = modules.find(key.name, model)
-    if key.lane and key.lane not in contract.LANES:
-        raise InputError("%s: the lanes are %s" % (text, " and ".join(contract.LANES)))
+    if key.lane and key.lane not in contract.ALL_LANES:
+        raise InputError("%s: the lanes are %s" % (text, ", ".join(contract.ALL_LANES)))
+    modules.check_lane(key.name, key.lane, model)
     system = dict(framework.system)
     if workers.environment(key.name, key.workers) != key.name:
         system.update(frameworks.MPI_COMPILER)

@@ -10,12 +10,13 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 
 from common.host import modules
-from common.proof.contract import replaced
+from common.host.modules import replaced
 
 # The reference's own layers; by name, because nothing in common/ imports a framework. Loading a
 # module first settles which array library they are imported with.
 modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
+strips = importlib.import_module("frameworks.numpy.strips")
 
 Cause = namedtuple("Cause", "says make leaves")
 Cause.__new__.__defaults__ = (0.0,)
@@ -33,27 +34,7 @@ def plain(description, module):
         return module
 
     def symbol(settings, hp):
-        random = np.random.RandomState(settings["seed"])
-        drop1, drop2, drop3 = (layers.Dropout(settings, rate, random) for rate in hp.dropout)
-        return [
-            layers.Convolution(settings, "conv1", padding=1, input_gradient=False),
-            layers.ReLU(settings),
-            layers.Convolution(settings, "conv2", padding=1),
-            layers.MaxPool(settings),
-            layers.ReLU(settings),
-            drop1,
-            layers.Convolution(settings, "conv3", padding=1),
-            layers.ReLU(settings),
-            layers.Convolution(settings, "conv4", padding=1),
-            layers.MaxPool(settings),
-            layers.ReLU(settings),
-            drop2,
-            layers.Flatten(settings),
-            layers.Dense(settings, "dense1"),
-            layers.ReLU(settings),
-            drop3,
-            layers.Dense(settings, "dense2"),
-        ]
+        return list(strips.unfused(settings, module.symbol(settings, hp)))
 
     return replaced(module, symbol=symbol)
 

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from common.challenge import causes, hypotheses, mending, script, updates
 from common.given import models
-from common.proof.contract import replaced
+from common.host.modules import replaced
 from common.proof.reference import MULTIPLE, unit
 
 ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by

@@ -27,8 +27,8 @@ import numpy as np
 from common.given import models
 from common.host import modules
 from common.host.errors import InputError
+from common.host.modules import replaced
 from common.proof import probes, tasks
-from common.proof.contract import replaced
 from common.proof.reference import CHOICES, named
 
 SCHEMA_VERSION = 2

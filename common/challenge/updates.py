@@ -10,7 +10,7 @@ import numpy as np
 
 from common.challenge.causes import Cause, layers
 from common.given import models
-from common.proof.contract import replaced
+from common.host.modules import replaced
 
 Evidence = namedtuple("Evidence", "start moved right silent silent_start loud loud_right")
 Evidence.__doc__ = """What an answer says of one step, from which constants are read.

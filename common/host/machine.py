@@ -69,6 +69,19 @@ def cpu():
         return platform.processor() or platform.machine()
 
 
+def takes_bfloat16():
+    """Whether frameworks multiply bfloat16 here: on GPUs, and on CPUs as oneDNN does, with AVX-512.
+
+    True where a CPU does not tell.
+    """
+    try:
+        with open("/proc/cpuinfo") as file:
+            flags = re.search(r"flags\s*: (.*)", file.read()).group(1).split()
+    except (OSError, AttributeError):
+        return True
+    return "avx512bw" in flags or bool(_gpus())
+
+
 @functools.lru_cache(maxsize=None)  # it may take seconds, and is asked more than once in a run
 def _nvidia_smi():
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]

@@ -4,13 +4,17 @@ import hashlib
 import importlib.util
 import os
 import sys
+import types
 from collections import OrderedDict
 
 import frameworks
+from common.host import machine
 from common.host.errors import InputError
 from common.host.files import ROOT, atomic_write, cache_folder
 from common.host.machine import KEEP_FREED_MEMORY
 from frameworks.levers import LEVERS
+
+MIXED = "bf16"  # the lane of products of bfloat16, and the file of what it takes
 
 
 def find(name, model="cnn"):
@@ -50,7 +54,7 @@ def find_lever(name, lever, model="cnn"):
 
 def environ(name, lane):
     """The environment variables that a process for this framework and lane is started with."""
-    return dict(KEEP_FREED_MEMORY, **find(name).best_environ) if lane == "best" else {}
+    return dict(KEEP_FREED_MEMORY, **find(name).best_environ) if lane != "same" else {}
 
 
 def load(name, model="cnn", lever=""):
@@ -80,6 +84,36 @@ def load(name, model="cnn", lever=""):
         )
     folder = os.path.join(cache_folder(), "levers", name)
     return changed(module, changes, folder, lever) if changes else module
+
+
+def in_lane(name, lane, model="cnn", lever=""):
+    """The module as it is in this lane; InputError where it has none.
+
+    Lanes are their settings, but for that of other products: it has functions of its own.
+    """
+    check_lane(name, lane, model)
+    module = load(name, model, lever)
+    if lane != MIXED:
+        return module
+    return replaced(module, **load(name, MIXED).functions(module))
+
+
+def check_lane(name, lane, model="cnn"):
+    """InputError where the framework has no such lane of the model."""
+    if lane != MIXED:
+        return
+    if not has(name, MIXED):
+        those = ", ".join(other for other in frameworks.FRAMEWORKS if has(other, MIXED))
+        raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, those))
+    if model != "cnn":
+        raise InputError("lane %s is the CNN's alone, not %r's" % (MIXED, model))
+    if find(name).folder != "numpy" and not machine.takes_bfloat16():  # NumPy rounds by hand
+        raise InputError("lane %s needs a GPU, or a CPU with AVX-512" % MIXED)
+
+
+def replaced(module, **functions):
+    """``module`` with some functions replaced, or others beside them."""
+    return types.SimpleNamespace(**dict(vars(module), **functions))
 
 
 def changed(module, changes, folder, name):

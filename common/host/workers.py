@@ -8,7 +8,6 @@ import os
 import shutil
 import tempfile
 import time
-import types
 from multiprocessing.connection import Client, Listener
 
 import frameworks
@@ -55,7 +54,7 @@ def parallel(name, module, workers):
     if workers == 1:
         return module
     functions = _functions(name).parallel(module, workers, rank(name))
-    return types.SimpleNamespace(**dict(vars(module), **functions))
+    return modules.replaced(module, **functions)
 
 
 class Team:

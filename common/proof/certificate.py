@@ -13,6 +13,7 @@ from common.host.errors import InputError
 from common.host.files import ROOT, cache_folder, write_json
 from common.proof import contract, progress
 from common.proof.kept import Kept
+from common.proof.reference import products
 from common.proof.rungs import SEED, Certifier
 
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
@@ -44,7 +45,7 @@ def make(model, name, module, lane, threads, lever=""):
     # Of the sources before the climb.
     known_as = identity(model, name, module, lane, settings, lever)
     kept = Kept(model, threads)
-    certifier = Certifier(model, threads, kept)
+    certifier = Certifier(model, threads, kept, products(settings))
     first = workers.rank(name) == 0
     with progress.told(certifier.rungs, first) as report:
         certificate = certifier.certify(name, module, lane, report)
@@ -97,7 +98,8 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
 def proven(name, model, lane, threads, lever="", team=1):
     """A module that has passed, and its settings in force; InputError where it has not."""
     machine.limit_threads(threads)
-    module = workers.parallel(name, modules.load(name, model, lever), team)
+    module = modules.in_lane(name, lane, model, lever)
+    module = workers.parallel(name, module, team)
     settings = module.configure(lane, threads, 0)
     found = obtain(models.find(model), name, module, lane, settings, lever, team)
     if not found["passed"]:
@@ -111,7 +113,7 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m common.proof")
     parser.add_argument("name", help="the framework")
     parser.add_argument("--model", choices=list(models.ALL), default="cnn")
-    parser.add_argument("--lane", choices=contract.LANES, default="same")
+    parser.add_argument("--lane", choices=contract.ALL_LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     parser.add_argument("--lever", default="", help="one of frameworks/levers.py")
     parser.add_argument(
@@ -128,7 +130,7 @@ def command(arguments):
     machine.limit_threads(options.threads)
     if options.workers > 1 and not workers.launched():
         workers.launch(options.name, options.workers, "common.proof", arguments)
-    module = modules.load(options.name, model.name, options.lever)
+    module = modules.in_lane(options.name, options.lane, model.name, options.lever)
     module = workers.parallel(options.name, module, options.workers)
     certificate = make(model, options.name, module, options.lane, options.threads, options.lever)
     return 0 if certificate["passed"] else FAILED

@@ -40,15 +40,17 @@ Settings
     "NTC" of sequences: of the arrays that ``load`` returns), ``precision`` ("float32") and
     ``threads`` are always there; ``ties`` is "all" where a pool gives the gradient to each of
     several equal maxima, and ``adam_epsilon`` and ``adam_scalars`` say in what Adam differs by
-    nature (``reference.Named``).
+    nature (``reference.Named``). ``products`` is "bfloat16" where numbers are rounded to that
+    before they are multiplied, and so is the product; weights, updates and all that goes in and
+    out of these functions are float32 as ever.
     The rest are switches in the framework's own terms, read back from it where it can tell.
     ``not_in_force`` lists those that were asked for but cannot act on this machine, such as cuDNN's
     autotune without a GPU.
 """
 
 import inspect
-import types
 
+from common.host.modules import MIXED
 from common.proof.reference import CHOICES
 
 SIGNATURES = {
@@ -64,14 +66,11 @@ SIGNATURES = {
 }
 
 LAYOUTS = ("NCHW", "NHWC", "NTC")
-LANES = ("same", "best")
+LANES = ("same", "best")  # of every framework; a few have another one
+ALL_LANES = LANES + (MIXED,)
+PRODUCTS = ("float32", "bfloat16")
 
 REQUIRED_SETTINGS = ("device", "layout", "precision", "threads", "not_in_force")
-
-
-def replaced(module, **functions):
-    """``module`` with some functions replaced, or others beside them."""
-    return types.SimpleNamespace(**dict(vars(module), **functions))
 
 
 def problems(module, task):
@@ -112,6 +111,8 @@ def settings_problems(settings):
     for key, choices in CHOICES._asdict().items():
         if settings.get(key, choices[0]) not in choices:
             found.append("%s is %r, not %s" % (key, settings[key], " or ".join(choices)))
+    if settings.get("products", "float32") not in PRODUCTS:
+        found.append("products is %r, not %s" % (settings["products"], " or ".join(PRODUCTS)))
     for key in settings.get("not_in_force", ()):
         if key not in settings:
             found.append("%r is listed as not in force but is not a setting" % key)

@@ -5,20 +5,23 @@ from itertools import combinations
 import numpy as np
 
 from common.proof.check import Check
-from common.proof.masks import layouts
+from common.proof.masks import DROPPED, layouts
 from common.proof.reference import distance
 
 SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
+# Relative errors that are allowed, by what products take: what is seen is a difference of products.
+SCALE = {"float32": 2e-3, "bfloat16": 2.0**-4}
+BACKWARD = {"float32": 1e-2, "bfloat16": 2.0**-4}
 
 
-def fractions(masks):
+def fractions(masks, products):
     """The fraction that each layer keeps, and what it multiplies that by."""
     for number in masks[0].layers:
         rate = masks[0].rates[number]
         keep = 1 - rate
         seen = np.concatenate([mask.layers[number].ravel() for mask in masks])
         seen = seen[~np.isnan(seen)]
-        kept = np.abs(seen) > 1e-2
+        kept = np.abs(seen) > DROPPED
         what = "dropout %d: fraction kept" % number
         detail = "%s is %.3f, not %.3f" % (what, kept.mean(), keep)
         sigma = np.sqrt(keep * rate / kept.size)
@@ -27,7 +30,7 @@ def fractions(masks):
         scales = seen[kept] if kept.any() else np.array([np.inf])
         scale = scales[np.argmax(np.abs(scales - 1 / keep))]
         detail = "%s is %.4f for some, not %.4f" % (what, scale, 1 / keep)
-        yield Check(what, abs(scale - 1 / keep), 2e-3 / keep, detail)
+        yield Check(what, abs(scale - 1 / keep), SCALE[products] / keep, detail)
 
 
 def shared(masks):
@@ -35,7 +38,7 @@ def shared(masks):
     for number, mask in sorted(masks.layers.items()):
         rate = masks.rates[number]
         known = ~np.isnan(mask)
-        chance = np.where(known, (np.abs(mask) > 1e-2) - (1 - rate), 0)
+        chance = np.where(known, (np.abs(mask) > DROPPED) - (1 - rate), 0)
         for axis in range(mask.ndim):
             slices, seen = (
                 np.moveaxis(one, axis, 0).reshape(mask.shape[axis], -1)
@@ -55,7 +58,7 @@ def repeated(masks):
     """No two units of a dense layer have the same mask in all steps."""
     for number, mask in sorted(masks[0].layers.items()):
         if mask.ndim == 2:
-            kept = np.concatenate([np.abs(one.layers[number]) > 1e-2 for one in masks])
+            kept = np.concatenate([np.abs(one.layers[number]) > DROPPED for one in masks])
             kept = np.unique(kept, axis=0)  # steps with one mask are another check's
             rows, units = kept.shape
             error = units - len(np.unique(kept, axis=1).T)
@@ -70,7 +73,7 @@ def alike(what, one, two):
     """Two masks of a layer agree no more often than by chance."""
     for number, rate in sorted(one.rates.items()):
         both = np.array([mask.layers[number].ravel() for mask in (one, two)])
-        a, b = np.abs(both[:, ~np.isnan(both).any(0)]) > 1e-2
+        a, b = np.abs(both[:, ~np.isnan(both).any(0)]) > DROPPED
         chance = (1 - rate) ** 2 + rate**2
         tolerance = SIGMAS * np.sqrt(chance * (1 - chance) / a.size)
         name = "dropout %d: alike %s" % (number, what)
@@ -85,7 +88,7 @@ def correlated(masks):
         for layout in a:
             n = min(len(a[layout]), len(b[layout]))
             both = np.array([a[layout][:n], b[layout][:n]])
-            both = (np.abs(both) > 1e-2)[:, ~np.isnan(both).any(0)].astype(float)
+            both = (np.abs(both) > DROPPED)[:, ~np.isnan(both).any(0)].astype(float)
             if both.shape[1] < 100 or not both.std(1).all():
                 continue  # the values that are seen of the two do not meet in this order
             error = abs(np.corrcoef(both)[0, 1])
@@ -94,9 +97,9 @@ def correlated(masks):
             yield Check(what, error, SIGMAS / np.sqrt(both.shape[1]), detail)
 
 
-def backward(masks):
+def backward(masks, products):
     """What was dropped on the way there is dropped on the way back."""
     for layer, (measured, expected) in sorted(masks.backward.items()):
         error = distance(measured, expected) / max(distance(expected, 0), 1e-300)
         detail = "the gradient does not come back through dropout %d's own mask" % layer
-        yield Check("dropout %d: backward" % layer, error, 1e-2, detail)
+        yield Check("dropout %d: backward" % layer, error, BACKWARD[products], detail)

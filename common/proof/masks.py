@@ -21,6 +21,7 @@ from common.proof import probes, tasks
 SEEN = 9  # observations whose masks are seen: the first ones of a batch
 RATES = (0.15, 0.3, 0.4)  # no two alike, so that exchanged layers show, and none the recipe's
 BEHIND = 0.5  # the bias between dropout 1 and 2
+DROPPED = 0.25  # what was dropped is multiplied by less than that, the rest by 1 or more
 SMALL = 2.0**-17  # every weight of the first dense layer
 
 Masks = namedtuple("Masks", "layers rates backward")
@@ -95,7 +96,7 @@ def observe(before, after, tied):
     second = np.concatenate([kept / (1 - RATES[1]), pixels[:, 50:]], 1)
     returned = returned.reshape(pixels.shape)[:, :50] * kept / (1 - RATES[1])
     # Where dropout 1 dropped the lit value, all four of its window are equal.
-    equal = np.where(np.abs(through) < 1e-2, tied, 1)
+    equal = np.where(np.abs(through) < DROPPED, tied, 1)
     backward = {
         1: (step["conv2.bias"], tied * np.nansum(returned * through, (0, 2, 3))),
         2: (step["conv4.bias"][:50], (returned * equal).sum((0, 2, 3))),

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from common.given import batches, hyperparameters
 from common.proof import edges, probes, tasks
-from common.proof.reference import EXACT, ROUNDED, USUAL, Reference, unit
+from common.proof.reference import MULTIPLES, ROUNDED, USUAL, Reference, pair, unit
 
 SEED = 0  # of weights, batches and images
 STEPS = 20  # of the recipe model
@@ -20,6 +20,7 @@ SEARCHED = 1280  # images, for some that stand on no edge; fewer where they are 
 LATE = 60  # steps after which updates are compared again
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
 NUDGED = 8  # trajectories in float32 from weights that are off by their rounding, with Adam
+NUDGED_MIXED = 2  # where products take bfloat16
 UNEVEN = 8  # images one of which is bright
 FAINT = 0.05  # what is left of an image where its brightness alone is to open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
@@ -52,10 +53,14 @@ class Training:
 
 
 class Oracle:
-    """The reference of one model. ``kept``: a dict of arrays that outlives it, or an empty one."""
+    """The reference of one model.
 
-    def __init__(self, model, threads, kept):
-        self.model, self.threads, self.kept = model, threads, kept
+    kept: a dict of arrays that outlives it, or an empty one. products: what products take.
+    """
+
+    def __init__(self, model, threads, kept, products="float32"):
+        self.model, self.threads, self.kept, self.products = model, threads, kept, products
+        self.multiple = MULTIPLES[products]
         self.gradient_hp = hyperparameters.plain(model.hp, GRADIENT_BATCH)
         self.momentum_hp = hyperparameters.other(model.hp, MOMENTUM_BATCH)
         self.recipe_hp = hyperparameters.without_dropout(model.hp)
@@ -79,15 +84,13 @@ class Oracle:
         self.chosen = {}  # {key: numbers of images that ``clear`` found, or is to take}
 
     def references(self, as_named=USUAL):
-        """The reference in float64 and in float32."""
+        """The reference as it must be, and the one whose distance is the unit."""
         if as_named not in self._references:
-            self._references[as_named] = [
-                Reference(self.model, precision, self.threads, as_named)
-                for precision in (EXACT, ROUNDED)
-            ]
+            self._references[as_named] = pair(self.model, self.threads, as_named, self.products)
         return self._references[as_named]
 
     def _keep(self, key, compute):
+        key = key if self.products == "float32" else "%s, %s" % (key, self.products)
         if key not in self.kept:
             self.kept[key] = compute()
         return self.kept[key]
@@ -95,6 +98,7 @@ class Oracle:
     def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
         """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
 
+        Products of bfloat16 tip some edges of every image, in the reference too: any will do then.
         Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
         float32 has come to in place of these weights, if it is not the same. ValueError if there
         is no such image. ``bright``: 64 times as bright. ``start``: with batch normalisation, the
@@ -106,6 +110,8 @@ class Oracle:
         both = weights, weights if rounded is None else rounded
 
         def search():
+            if self.products == "bfloat16":
+                return np.arange(start, start + count)
             networks = [one.model(hp, own)[0] for one, own in zip(self.references(), both)]
             if "batchnorm" in self.model.traits:
                 chosen = np.arange(start, start + count)
@@ -250,9 +256,12 @@ class Oracle:
 
         def compute():
             exact, rounded = self.references(as_named)
-            throughout = Reference(self.model, ROUNDED, self.threads, as_named, scalars=ROUNDED)
+            throughout = Reference(
+                self.model, ROUNDED, self.threads, as_named, ROUNDED, self.products
+            )
             jobs = [(exact, self.weights), (rounded, self.weights)]
-            count = NUDGED if "adam" in self.model.traits else 1
+            count = NUDGED_MIXED if self.products == "bfloat16" else 1
+            count = NUDGED if "adam" in self.model.traits else count
             jobs += [(throughout, nudged(seed)) for seed in range(SEED, SEED + count)]
             runs = self._side_by_side(jobs)
             (losses, scores), others = runs[0], runs[1:]

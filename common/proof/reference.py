@@ -3,6 +3,9 @@
 Every tolerance is made here: the error that the same NumPy code makes in float32 is the unit, and
 a framework may differ by ``MULTIPLE`` units. A framework sums in another order than NumPy does, so
 its rounding errors are of that size, not equal; the mistakes worth finding are hundreds of units.
+Where products take bfloat16, the reference rounds what goes in and out of each, sums in float32 as
+frameworks do, and the unit is how far it is from float64. Frameworks may round a bias or a gradient
+besides; but no result of theirs may be as exact as float16's or float32's.
 """
 
 import importlib.util
@@ -13,9 +16,12 @@ from collections import namedtuple
 import numpy as np
 
 import frameworks
+from common.host import modules
 from common.host.files import ROOT
 
 MULTIPLE = 16
+MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by what products take
+TOO_EXACT = 0.5  # units from the reference without rounding: what was computed was not bfloat16
 
 EXACT, ROUNDED = "float64", "float32"
 
@@ -48,7 +54,12 @@ def named(settings):
     return Named(*(settings.get(key, usual) for key, usual in USUAL._asdict().items()))
 
 
-def _numpy_module(model):
+def products(settings):
+    """What products take, by a module's settings: "float32" if they are silent, or "bfloat16"."""
+    return settings.get("products", "float32")
+
+
+def _numpy_module(model, products):
     """The reference's own instance of a NumPy module, on NumPy even where CuPy is under test."""
     path = os.path.join(ROOT, frameworks.path(frameworks.FRAMEWORKS["numpy"], model.name))
     spec = importlib.util.spec_from_file_location("common.proof.reference_" + model.name, path)
@@ -58,6 +69,9 @@ def _numpy_module(model):
     chosen = os.environ.pop("ARRAY_MODULE", None)
     try:
         spec.loader.exec_module(module)
+        if products == "bfloat16":
+            mixed = importlib.import_module("frameworks.numpy.bf16")
+            module = modules.replaced(module, **mixed.functions(module))
     finally:
         for name in [name for name in sys.modules if name.startswith("frameworks.numpy.")]:
             del sys.modules[name]
@@ -71,10 +85,13 @@ class Reference:
     """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``, as ``Named``.
 
     scalars: the precision of Adam's corrections, where they are named "float32 corrections".
+    products: what products take, "bfloat16" or the same as the rest.
     """
 
-    def __init__(self, model, precision, threads, as_named=USUAL, scalars=EXACT):
-        self.module = _numpy_module(model)
+    def __init__(
+        self, model, precision, threads, as_named=USUAL, scalars=EXACT, products="float32"
+    ):
+        self.module = _numpy_module(model, products)
         settings = self.module.configure("same", threads, 0)
         named_settings = as_named._asdict()
         self.settings = dict(settings, precision=precision, scalars=scalars, **named_settings)
@@ -105,6 +122,16 @@ def distance(ours, theirs):
     """Root mean square difference of two arrays, in float64."""
     difference = np.asarray(ours, np.float64) - np.asarray(theirs, np.float64)
     return float(np.sqrt(np.mean(difference**2)))
+
+
+def pair(model, threads, as_named=USUAL, products="float32"):
+    """The reference that a framework is compared with, and one whose distance from it is the unit.
+
+    That in float64 and that in float32; or that with products of bfloat16 and that in float64.
+    """
+    exact = Reference(model, EXACT, threads, as_named)
+    rounded = Reference(model, ROUNDED, threads, as_named, products=products)
+    return [exact, rounded] if products == "float32" else [rounded, exact]
 
 
 def unit(exact, rounded):

@@ -25,10 +25,11 @@ import numpy as np
 import frameworks
 from common.given import hyperparameters, models
 from common.given import weights as canonical
-from common.proof import contract, dropout, joint_masks, masks, probes, updates
+from common.host.modules import MIXED
+from common.proof import contract, dropout, joint_masks, masks, probes, reference, updates
 from common.proof.check import Check
 from common.proof.oracle import LATE, MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS, Oracle
-from common.proof.reference import CHOICES, MULTIPLE, distance, named, unit
+from common.proof.reference import CHOICES, distance, named, products, unit
 
 RUNGS = (
     "data",
@@ -75,8 +76,8 @@ def copied(weights):
 class Certifier:
     """Climbs the rungs with modules; what the reference computes for one serves them all."""
 
-    def __init__(self, model, threads, kept=None):
-        self.oracle = Oracle(model, threads, {} if kept is None else kept)
+    def __init__(self, model, threads, kept=None, products="float32"):
+        self.oracle = Oracle(model, threads, {} if kept is None else kept, products)
         self.model, self.threads, self.task = model, threads, self.oracle.task
         self.masks = joint_masks if model.task is models.JOINTS else masks
         self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
@@ -258,6 +259,10 @@ class Certifier:
         precision = self.settings["precision"]
         detail = "settings say %s; what can be proven is float32" % precision
         yield Check("precision", precision != "float32", 0, detail)
+        taken = products(self.settings)
+        detail = "settings say products of %s, in lane %s" % (taken, self.lane)
+        wrong = taken != self.oracle.products or (taken == "bfloat16") != (self.lane == MIXED)
+        yield Check("products", wrong, 0, detail)
         problems = contract.settings_problems(self.settings)
         yield Check("settings", len(problems), 0, "; ".join(problems))
         out = self.module.weights(self._gradient_model())
@@ -280,16 +285,30 @@ class Certifier:
                 if part is images:
                     check.detail = self._first_layer_off(part[:64])
             yield check
+            if self.oracle.products == "bfloat16":
+                yield self._not_too_exact(what, part, scores)
 
-    @staticmethod
-    def _scores_check(what, exact, allowed, scores):
+    def _not_too_exact(self, what, images, scores):
+        """Scores are off by as much as bfloat16 makes them."""
+        unrounded = self.oracle.references()[1]
+        error = distance(
+            unrounded.scores(self.oracle.recipe_hp, self.oracle.biased, images), scores
+        )
+        _, one = self.oracle.scores(what, self.oracle.biased, images)
+        detail = "off by %.1e where bfloat16 is by %.1e: what was multiplied was not that" % (
+            error,
+            one,
+        )
+        return Check("%s, too exact" % what, error < reference.TOO_EXACT * one, 0, detail)
+
+    def _scores_check(self, what, exact, allowed, scores):
         if scores.shape != exact.shape:
             detail = "predict() gave %s, not %s" % (scores.shape, exact.shape)
-            return Check(what, np.inf, MULTIPLE * allowed, detail)
+            return Check(what, np.inf, self.oracle.multiple * allowed, detail)
         if scores.dtype != np.float32:
             detail = "predict() gave %s, not float32" % scores.dtype
-            return Check(what, np.inf, MULTIPLE * allowed, detail)
-        return Check(what, distance(exact, scores), MULTIPLE * allowed)
+            return Check(what, np.inf, self.oracle.multiple * allowed, detail)
+        return Check(what, distance(exact, scores), self.oracle.multiple * allowed)
 
     def _first_layer_off(self, images):
         """Name the first layer whose real weights, with all behind it passing through, are off.
@@ -359,7 +378,9 @@ class Certifier:
 
     def _updates(self, what, start, ours, step):
         """A check for each tensor, in backward order: the first one off is where it went wrong."""
-        for name, error, allowed, factor in updates.compared(start, ours, step):
+        for name, error, allowed, factor in updates.compared(
+            start, ours, step, self.oracle.products
+        ):
             detail = "%s%s: its update is %.6g times the reference's" % (what, name, factor)
             yield Check(what + name, error, allowed, detail)
 
@@ -386,7 +407,7 @@ class Certifier:
 
         def fits(as_named):
             _, _, step = self.oracle.plain_step(as_named)
-            compared = updates.compared(self.oracle.biased, ours, step)
+            compared = updates.compared(self.oracle.biased, ours, step, self.oracle.products)
             return all(error <= allowed for _, error, allowed, _ in compared)
 
         for key in self._applies():
@@ -489,9 +510,11 @@ class Certifier:
         for step, (e, o) in enumerate(zip(exact, ours), 1):
             # Rounding errors grow from step to step, so the unit never shrinks; and one step's may
             # be small by luck, so it is of five at least.
-            tolerance = MULTIPLE * max(units[: max(step, 5)])
+            tolerance = self.oracle.multiple * max(units[: max(step, 5)])
             if step == 1:  # no update has strayed yet, and the scores have been compared
-                tolerance = MULTIPLE * max(units[0], 2 * np.finfo(np.float32).eps * abs(e))
+                tolerance = self.oracle.multiple * max(
+                    units[0], 2 * np.finfo(np.float32).eps * abs(e)
+                )
             what = "step %d" % step
             detail = "the loss of %s is %.7g, not %.7g" % (what, o, e)
             if step > STEPS // 2:
@@ -573,14 +596,14 @@ class Certifier:
             yield Check("values kept", np.inf, 0, str(error))
             return
         for checks in (
-            dropout.fractions([first, second, third]),
+            dropout.fractions([first, second, third], self.oracle.products),
             dropout.shared(first),
             dropout.repeated([first, second, third]),
             dropout.alike("between two steps", first, second),
             dropout.alike("between two passes", first, third),
             dropout.alike("between two passes, later", second, third),
             dropout.correlated(first),
-            dropout.backward(first),
+            dropout.backward(first, self.oracle.products),
             self._prediction(model),
             self._seeds(first, tied),
         ):
@@ -597,7 +620,9 @@ class Certifier:
         )
         error = distance(exact, self.masks.telling(self._scores(model, images)))
         detail = "prediction differs from the network without dropout"
-        yield Check("scores in prediction", error, MULTIPLE * unit(exact, rounded), detail)
+        yield Check(
+            "scores in prediction", error, self.oracle.multiple * unit(exact, rounded), detail
+        )
 
     def _seeds(self, seen, tied):
         """The same seed gives the same masks, another seed gives others."""
@@ -613,7 +638,7 @@ class Certifier:
             self.module.configure(self.lane, self.threads, SEED)
         again, other = found[SEED], found[SEED + 1]
         differ = sum(
-            np.count_nonzero((np.abs(a) > 1e-2) != (np.abs(b) > 1e-2))
+            np.count_nonzero((np.abs(a) > masks.DROPPED) != (np.abs(b) > masks.DROPPED))
             for a, b in zip(seen.layers.values(), again.layers.values())
         )
         yield Check("same seed", differ, 0, "the same seed gives other masks")
@@ -658,7 +683,7 @@ class Certifier:
                 ("model", self.model.name),
                 ("lane", lane),
                 ("passed", all(rung["passed"] for rung in rungs)),
-                ("multiple", MULTIPLE),
+                ("multiple", self.oracle.multiple),
                 ("rungs", rungs),
                 ("losses", self.losses),
                 ("settings", self.settings),

@@ -3,23 +3,23 @@
 import numpy as np
 
 from common.given.hyperparameters import without_dropout
-from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
+from common.proof.reference import MULTIPLES, distance, pair, unit
 
 ROWS = 64  # of the first and of the last ones
 
 
-def problem(description, threads, weights, observations, scores):
+def problem(description, threads, products, weights, observations, scores):
     """What is wrong with the scores of some observations, as a sentence; empty if nothing is.
 
-    weights: canonical, those that were left by training.
+    products: what they take. weights: canonical, those that were left by training.
     """
     rows = np.unique(np.r_[:ROWS, -ROWS:0] % len(scores))
     hp = without_dropout(description.hp)
     exact, rounded = (
-        Reference(description, precision, threads).scores(hp, weights, observations[rows])
-        for precision in (EXACT, ROUNDED)
+        one.scores(hp, weights, observations[rows])
+        for one in pair(description, threads, products=products)
     )
-    error, allowed = distance(exact, scores[rows]), MULTIPLE * unit(exact, rounded)
+    error, allowed = distance(exact, scores[rows]), MULTIPLES[products] * unit(exact, rounded)
     if error <= allowed:
         return ""
     told = (description.task.outputs, error, allowed)

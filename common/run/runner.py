@@ -17,6 +17,7 @@ from common.given.hyperparameters import without_dropout
 from common.host import commands, files, machine, modules
 from common.host.errors import InputError
 from common.proof import certificate, contract, scores, updates
+from common.proof.reference import products
 from common.run import clocks, console, measures, results, stored
 
 
@@ -36,7 +37,7 @@ def parse(arguments):
     parser.add_argument(
         "--epochs", type=commands.count, metavar="N", help="passes over the images; 0: none"
     )
-    parser.add_argument("--lane", choices=contract.LANES, default="same", help="the settings")
+    parser.add_argument("--lane", choices=contract.ALL_LANES, default="same", help="the settings")
     parser.add_argument("--seed", type=int, default=0, help="of weights, batches and dropout")
     parser.add_argument(
         "--train-images", type=number, metavar="N", help="or sequences: the first N"
@@ -95,6 +96,11 @@ def result_path(options, dataset, facts):
     return os.path.join(folder, "-".join(parts) + ".json")
 
 
+def load(options):
+    """The module with the six steps, in the lane that is asked for."""
+    return modules.in_lane(options.name, options.lane, options.model)
+
+
 def run(options):
     """The whole run; its result, which is also written."""
     for path in (options.out, options.save_weights, options.save_onnx, options.save_scores):
@@ -111,7 +117,7 @@ def run(options):
     hp = description.hp if options.dropout == "on" else without_dropout(description.hp)
 
     def build(weights):
-        module = modules.load(options.name, options.model)
+        module = load(options)
         settings = module.configure(options.lane, options.threads, options.seed)
         return module, module.loss(module.symbol(settings, hp), settings, hp, weights)
 
@@ -119,7 +125,7 @@ def run(options):
         weights = stored.read(description, options.name, options.weights, build)
     else:
         weights = description.initialize(description.shapes, options.seed)
-    module = modules.load(options.name, options.model)
+    module = load(options)
     settings = module.configure(options.lane, options.threads, options.seed)
     kind = recipe(options, description, settings["device"])
     noun = description.task.observations
@@ -173,7 +179,9 @@ def run(options):
         model, outputs = six_steps(module, settings, hp, weights, dataset, options, result, losses)
         trained = module.weights(model)
         observations = batches.as_float(dataset.test_images)
-        why = scores.problem(description, options.threads, trained, observations, outputs)
+        why = scores.problem(
+            description, options.threads, products(settings), trained, observations, outputs
+        )
         if why:
             raise clocks.Stop(why)
         if options.save_weights:  # here, because what follows trains the model on

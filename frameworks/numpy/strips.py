@@ -15,7 +15,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import threadpoolctl
 
-from frameworks.numpy.layers import Layer, largest_and_gap, winners, xp
+from frameworks.numpy.layers import (
+    Convolution,
+    Flatten,
+    Layer,
+    MaxPool,
+    ReLU,
+    largest_and_gap,
+    winners,
+    xp,
+)
 
 
 @functools.lru_cache(maxsize=None)
@@ -225,3 +234,17 @@ class FromStrip(StripLayer):
         strip = self.strip("dx", len(g), self.side, g.shape[1])
         pictures(strip, self.side)[:, :-1, :-1] = g.transpose(0, 2, 3, 1)
         return strip
+
+
+def unfused(settings, network):
+    """Yield the layers of the same network on plain images, with one for each step."""
+    for layer in network:
+        if isinstance(layer, ConvolutionReLU):
+            yield Convolution(settings, layer.name, padding=1, input_gradient=layer.input_gradient)
+            if layer.pool:
+                yield MaxPool(settings)
+            yield ReLU(settings)
+        elif isinstance(layer, FromStrip):
+            yield Flatten(settings)
+        elif not isinstance(layer, ToStrip):
+            yield layer

@@ -471,7 +471,7 @@ const number = (value, digits) => value.toLocaleString("en", { minimumFractionDi
 
 function shownRuns() {
   const { machine, model, lane, by } = filters;
-  const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" || run.lane === lane.value));
+  const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" ? run.lane !== "bf16" : run.lane === lane.value));
   const longest = Math.max(0, ...some.filter((run) => !run.own).map((run) => run.length));
   const timed = metrics[by.value].timed;
   return some.filter((run) => (run.own || run.length === longest) && run[by.value] && (run.proven || !timed));

@@ -87,7 +87,7 @@ def test_nobody_always_follows_the_same_one():
     "arguments, line",
     [
         (["nothing"], "unknown framework 'nothing'"),
-        (["numpy:fast"], "numpy:fast: the lanes are same and best"),
+        (["numpy:fast"], "numpy:fast: the lanes are same, best, bf16"),
         (["theano", "--model", "resnet"], "theano has no model 'resnet'"),
         (["numpy:same", "numpy", "--baseline", "mxnet:best"], "--baseline mxnet:best is not among"),
         (["numpy:same"], "a bench takes two contenders or more"),

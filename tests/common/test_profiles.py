@@ -97,7 +97,7 @@ def test_multiply_adds_are_those_of_the_convolutions_alone():
     [
         ([], "required"),
         (["nothing"], "unknown framework 'nothing'"),
-        (["numpy:fast"], "numpy:fast: the lanes are same and best"),
+        (["numpy:fast"], "numpy:fast: the lanes are same, best, bf16"),
         (["theano", "--model", "resnet"], "theano has no model 'resnet'"),
         (["numpy:best+freed"], "numpy:best+freed: a profile takes NAME or NAME:LANE"),
         (["numpy@8"], "numpy@8: a profile takes NAME or NAME:LANE"),

@@ -6,7 +6,7 @@ import pytest
 from common.given.hyperparameters import without_dropout
 from common.given.models import CNN
 from common.proof import contract
-from frameworks.numpy import cnn, strips
+from frameworks.numpy import bf16, cnn, strips
 from frameworks.numpy import layers as blocks
 
 HP = without_dropout(CNN.hp)
@@ -426,3 +426,46 @@ def test_the_number_of_images_in_a_chunk_and_of_shares_changes_nothing():
         assert value == pytest.approx(found[0][0], rel=1e-13)
         for name, w in weights.items():
             np.testing.assert_allclose(w, found[0][1][name], rtol=0, atol=1e-14, err_msg=name)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_bfloat16_has_eight_bits_and_a_tie_goes_to_the_even_one(precision):
+    tiny = 2.0**-8  # half of the spacing at 1
+    given = [1 + tiny, 1 + 3 * tiny, 1 + 1.01 * tiny, -1 - 3 * tiny, 3.14159, 0, 255.6, 1e-30]
+    right = [1, 1 + 4 * tiny, 1 + 2 * tiny, -1 - 4 * tiny, 3.140625, 0, 256, 1.0023e-30]
+    found = bf16.rounded(np.array(given, precision))
+    assert found.dtype == precision
+    assert np.allclose(found[:-1], right[:-1], 0, 0) and np.isclose(found[-1], right[-1], 1e-4)
+    assert np.array_equal(bf16.rounded(found), found)
+
+
+def test_a_network_of_single_layers_gives_what_the_fused_one_gives():
+    weights, (x, y) = random_weights(), random_batch(4)
+    fused = cnn.symbol(DOUBLE, HP)
+    single = list(strips.unfused(DOUBLE, cnn.symbol(DOUBLE, HP)))
+    found = []
+    for network in (fused, single):
+        model = cnn.loss(network, DOUBLE, HP, weights)
+        found.append((list(cnn.train(model, [(np.float64(x), y)])), cnn.weights(model)))
+    (losses, ours), (others, theirs) = found
+    assert np.allclose(losses, others, 1e-12, 0)
+    for name in ours:
+        assert np.allclose(ours[name], theirs[name], 1e-9, 1e-15), name
+
+
+def test_mixed_precision_rounds_products_and_keeps_weights_and_updates():
+    mixed = bf16.functions(cnn)
+    settings = dict(mixed["configure"]("same", 1, 0), precision="float64")
+    weights, (x, y) = random_weights(), random_batch(4)
+    network = mixed["symbol"](settings, HP)
+    model = cnn.loss(network, settings, HP, weights)
+    out = np.float64(x)
+    for layer in network:
+        out = layer.forward(out, training=True)
+        if isinstance(layer, bf16.Rounded):
+            assert np.array_equal(bf16.rounded(out), out), layer.name
+    list(cnn.train(model, [(np.float64(x), y)]))
+    for name, w in cnn.weights(model).items():
+        moved = (weights[name] - w) / HP.learning_rate
+        assert not np.array_equal(bf16.rounded(w), w), name
+        assert np.allclose(bf16.rounded(moved), moved, 1e-9, 1e-12), name

@@ -9,7 +9,7 @@ import numpy as np
 
 from common.given.hyperparameters import without_dropout
 from common.given.models import state
-from common.proof.contract import replaced
+from common.host.modules import replaced
 from common.proof.reference import CHOICES, named
 from tests.mistakes.mistake import Mistake
 

@@ -5,7 +5,6 @@ import sys
 
 from common.given import models
 from common.host import machine, modules
-from common.proof import contract
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
 
@@ -18,7 +17,7 @@ def main(name, model, folder, old, new, *rungs):
     rank = plain.rank()
     made = modules.changed(plain, [(old, new)], folder, "rank%d" % rank)
     module = modules.load(name, model.name)
-    module = contract.replaced(module, **made.parallel(module, WORKERS, rank))
+    module = modules.replaced(module, **made.parallel(module, WORKERS, rank))
     certifier = Certifier(model, 1, Kept(model, 1))
     certifier.take(module, "same")
     climbed = ((rung, certifier.climb(rung)["passed"]) for rung in rungs or certifier.rungs)

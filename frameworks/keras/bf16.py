@@ -1,0 +1,32 @@
+"""Mixed precision in Keras 3: products of bfloat16, weights and updates of float32.
+
+Idiom: a dtype policy, set before the layers are made. Each keeps its weights in float32, and casts
+    them and its input for what it computes.
+Surprise: all layers compute in bfloat16 then. The last one's scores need an activation with a
+    policy of its own, and so does dropout: on TensorFlow its random numbers are multiples of 1/128
+    in bfloat16, and a rate of 0.15 becomes 0.16.
+"""
+
+import keras
+from keras import layers
+
+
+def functions(module):
+    """The functions of a network's ``module`` that differ in this lane: {name: function}."""
+
+    def configure(lane, threads, seed):
+        """As in lane best; layers compute in bfloat16."""
+        settings = module.configure("best", threads, seed)
+        keras.config.set_dtype_policy("mixed_bfloat16")
+        return dict(settings, products=keras.config.dtype_policy().compute_dtype)
+
+    def symbol(settings, hp):
+        """The network, and its scores as float32."""
+        network = module.symbol(settings, hp)
+        for layer in network.layers:
+            if isinstance(layer, layers.Dropout):
+                layer.dtype_policy = "float32"
+        network.add(layers.Activation("linear", dtype="float32"))
+        return network
+
+    return dict(configure=configure, symbol=symbol)

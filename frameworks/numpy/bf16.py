@@ -1,0 +1,60 @@
+"""Mixed precision in NumPy: products of bfloat16, sums, weights and updates of float32.
+
+Idiom: a layer around each one that multiplies. It rounds what goes in and what comes out, on the
+    way there and on the way back; the layer inside knows nothing of it.
+Surprise: a bfloat16 is a float32 without its lower 16 bits: the same range, and two to three
+    digits. NumPy has none, so this gives the numbers of mixed precision, and none of its speed.
+"""
+
+from frameworks.numpy.layers import Convolution, Dense, Layer, xp
+from frameworks.numpy.strips import unfused
+
+BITS = {"float32": (xp.uint32, 16), "float64": (xp.uint64, 45)}  # as which type, and less how many
+
+
+def rounded(x):
+    """Round to bfloat16's 8 significant bits, ties to even; the array keeps its type."""
+    integer, lower = BITS[x.dtype.name]
+    bits = xp.ascontiguousarray(x).view(integer)
+    last = bits >> integer(lower) & integer(1)  # of those that are kept
+    bits = bits + (integer(2 ** (lower - 1) - 1) + last)
+    return (bits >> integer(lower) << integer(lower)).view(x.dtype)
+
+
+class Rounded(Layer):
+    """A layer that multiplies, with all that it takes and gives rounded to bfloat16."""
+
+    def __init__(self, settings, layer):
+        super().__init__(settings, layer.name)
+        self.layer, self.kinds = layer, layer.kinds
+
+    def forward(self, x, training):
+        """Round the input, the weights and the result."""
+        self.layer.parameters = [rounded(w) for w in self.parameters]
+        return rounded(self.layer.forward(rounded(x), training))
+
+    def backward(self, g):
+        """Round the gradients: of the result, of the weights and of the input."""
+        self.layer.gradients = self.gradients
+        g = self.layer.backward(rounded(g))
+        for gradient in self.gradients:
+            gradient[:] = rounded(gradient)
+        return None if g is None else rounded(g)
+
+
+def functions(module):
+    """The functions of a network's ``module`` that differ in this lane: {name: function}."""
+
+    def configure(lane, threads, seed):
+        """As the module does; what multiplies takes bfloat16."""
+        return dict(module.configure(lane, threads, seed), products="bfloat16")
+
+    def symbol(settings, hp):
+        """The network, each of whose products is rounded."""
+        network = unfused(settings, module.symbol(settings, hp))
+        products = (Convolution, Dense)
+        return [
+            Rounded(settings, layer) if isinstance(layer, products) else layer for layer in network
+        ]
+
+    return dict(configure=configure, symbol=symbol)

@@ -1,0 +1,26 @@
+"""Mixed precision in PyTorch: products of bfloat16, weights and updates of float32.
+
+Idiom: ``torch.autocast`` around the forward pass; what follows the backward pass computes each
+    gradient in the type that its layer had.
+Surprise: on a CPU, unlike a GPU, autocast leaves the loss in bfloat16, so the scores are made
+    float32 before it. No ``GradScaler``: bfloat16 has float32's range, float16 has not.
+"""
+
+import torch
+
+
+def functions(module):
+    """The functions of a network's ``module`` that differ in this lane: {name: function}."""
+
+    def configure(lane, threads, seed):
+        """As in lane best; what multiplies takes bfloat16."""
+        return dict(module.configure("best", threads, seed), products="bfloat16")
+
+    def symbol(settings, hp):
+        """The network, its forward pass under autocast and its scores float32."""
+        network = module.symbol(settings, hp)
+        network.forward = torch.autocast(settings["device"], torch.bfloat16)(network.forward)
+        network.register_forward_hook(lambda network, inputs, scores: scores.float())
+        return network
+
+    return dict(configure=configure, symbol=symbol)

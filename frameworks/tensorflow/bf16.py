@@ -1,0 +1,23 @@
+"""Mixed precision in TensorFlow 2: products of bfloat16, weights and updates of float32.
+
+Idiom: below Keras no code changes: Grappler rewrites the graph. It knows which operations gain from
+    bfloat16, which may take it and which must not, and puts casts between them.
+Surprise: what is not in a graph is not rewritten, and remains in float32 without a word.
+"""
+
+import tensorflow as tf
+
+REWRITE = "auto_mixed_precision_onednn_bfloat16"  # of a CPU; GPUs have "auto_mixed_precision"
+
+
+def functions(module):
+    """The functions of a network's ``module`` that differ in this lane: {name: function}."""
+
+    def configure(lane, threads, seed):
+        """As in lane best; graphs are rewritten for products of bfloat16."""
+        settings = module.configure("best", threads, seed)
+        tf.config.optimizer.set_experimental_options({REWRITE: True})
+        on = tf.config.optimizer.get_experimental_options()[REWRITE]
+        return dict(settings, products="bfloat16" if on else "float32")
+
+    return dict(configure=configure)

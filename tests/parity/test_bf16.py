@@ -1,0 +1,103 @@
+"""Lane bf16 is proven where a framework has it, and what is not mixed precision is caught."""
+
+import subprocess
+import sys
+from multiprocessing import get_context
+
+import frameworks
+from common.given import models
+from common.host import machine, modules
+from common.host.errors import InputError
+from common.host.files import ROOT
+from common.proof.kept import Kept
+from common.proof.rungs import Certifier
+from tests.parity.test_models import proven_elsewhere
+
+KERAS = {
+    "weights_too": ('"mixed_bfloat16"', '"bfloat16"', "weights"),
+    "not_in_force": (
+        'keras.config.set_dtype_policy("mixed_bfloat16")\n'
+        "        return dict(settings, products=keras.config.dtype_policy().compute_dtype)",
+        'return dict(settings, products="bfloat16")',
+        "forward",
+    ),
+    "dropout_too": ('layer.dtype_policy = "float32"', "pass", "dropout"),
+}
+# {folder: {mistake: (text of its bf16.py, what stands in its place, the first rung that fails)}}
+PLANTED = {
+    "numpy": {
+        "cut_off": ("bits + (integer(2 ** (lower - 1) - 1) + last)", "bits", "forward"),
+    },
+    "pytorch": {
+        "not_in_force": ("torch.bfloat16)(", "torch.bfloat16, enabled=False)(", "forward"),
+        "float16": ("torch.bfloat16)(", "torch.float16)(", "forward"),
+        "weights_too": (
+            "network = module.symbol(settings, hp)",
+            "network = module.symbol(settings, hp).bfloat16()",
+            "data",
+        ),
+        "loss_too": (
+            "scores: scores.float()",
+            "scores: scores if network.training else scores.float()",
+            "trajectory",
+        ),
+    },
+    "tensorflow": {
+        "not_in_force": ("{REWRITE: True}", "{REWRITE: False}", "weights"),
+        "denied": (
+            "        tf.config.optimizer.set_experimental_options({REWRITE: True})\n"
+            "        on = tf.config.optimizer.get_experimental_options()[REWRITE]\n",
+            "        on = True\n",
+            "forward",
+        ),
+    },
+    "keras": KERAS,
+    "mxnet": {"not_in_force": ('        amp.init("bfloat16")\n', "", "forward")},
+}
+
+
+def pytest_generate_tests(metafunc):
+    name = metafunc.config.getoption("--framework")
+    has = metafunc.config.getoption("--shared-modules") or not proven_elsewhere(name)
+    try:
+        modules.check_lane(name, modules.MIXED)
+    except InputError:
+        has = False
+    if "mixed" in metafunc.fixturenames:
+        metafunc.parametrize("mixed", [name] if has else [])
+    if "mistake" in metafunc.fixturenames:
+        metafunc.parametrize("mistake", planted(name) if has else {})
+
+
+def test_certificate(mixed):
+    command = [sys.executable, "-m", "common.proof", mixed, "--lane", modules.MIXED]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True)
+    print(done.stdout)
+    assert done.returncode == 0
+
+
+def test_what_is_not_mixed_precision_is_caught(name, mistake, threads, tmp_path):
+    """In a process of its own: what turns it on is for the whole process."""
+    with get_context("spawn").Pool(1) as pool:
+        found = pool.apply(first_failed, (name, mistake, threads, str(tmp_path)))
+    assert found == planted(name)[mistake][-1]
+
+
+def planted(name):
+    """The mistakes of a framework."""
+    return PLANTED[frameworks.FRAMEWORKS[name].folder]
+
+
+def first_failed(name, mistake, threads, folder):
+    """The first rung that fails with the mistake; empty if none does."""
+    machine.limit_threads(threads)
+    old, new, _ = planted(name)[mistake]
+    module = modules.load(name)
+    made = modules.changed(modules.load(name, modules.MIXED), [(old, new)], folder, mistake)
+    kept = Kept(models.CNN, threads)
+    certifier = Certifier(models.CNN, threads, kept, "bfloat16")
+    certifier.take(modules.replaced(module, **made.functions(module)), modules.MIXED)
+    failed = (rung for rung in certifier.rungs if not certifier.climb(rung, True)["passed"])
+    found = next(failed, "")
+    kept.save()
+    return found
