@@ -67,6 +67,13 @@ def compared(bench):
         found["batch_size"],
         _named(found["baseline"]),
     )
+    if "bfloat16_flops" in found:
+        speeds = found["matmul_flops"], found["bfloat16_flops"]
+        note += (
+            " A matrix product of float32 (NumPy's) has {:.0f} GFLOP/s, of bfloat16 {:.0f}.".format(
+                *(speed / 1e9 for speed in speeds)
+            )
+        )
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
     if against:

@@ -22,6 +22,7 @@ import psutil
 
 import frameworks
 from common.bench import against, compare, keys, remote, scaling
+from common.bench.contender import PRODUCT
 from common.given import models
 from common.host import commands, environments, machine, modules, workers
 from common.host.errors import InputError
@@ -291,6 +292,10 @@ def rounds(options, records, remotes):
             records.others[key].append(others)
         time.sleep(SETTLE)
         speed = {"matmul_flops": machine.matmul_flops(), "bandwidth": bandwidth(options.threads)}
+        mixed = [key for key in remotes if keys.read(key).lane == modules.MIXED]
+        flops = [remotes[key].tell(PRODUCT).get("flops") for key in mixed]
+        if any(flops):
+            speed["bfloat16_flops"] = max(filter(None, flops))
         records.rounds.append(speed)
         number += 1
         told = [
@@ -353,7 +358,8 @@ def result(options, records, facts):
         if records.facts[key][0]["settings"]["device"] == "cpu":
             operations = per_second * 2 * (3 * forward - first)
             contenders[key]["share_of_matmul"] = operations / matmul
-    return OrderedDict(
+    bfloat16 = [one["bfloat16_flops"] for one in records.rounds if "bfloat16_flops" in one]
+    found = OrderedDict(
         schema=SCHEMA_VERSION,
         made=now(),
         machine=facts,
@@ -371,6 +377,9 @@ def result(options, records, facts):
         contenders=contenders,
         scaling=scaling.fits(contenders),
     )
+    if bfloat16:
+        found["bfloat16_flops"] = float(np.median(bfloat16))
+    return found
 
 
 def summary(found):
@@ -396,6 +405,8 @@ def summary(found):
     speeds = [one["matmul_flops"] for one in found["rounds"]]
     told = (min(speeds) / 1e9, max(speeds) / 1e9, found["bandwidth"] / 1e9)
     lines.append("matrix product %.0f to %.0f GFLOP/s, memory %.0f GB/s" % told)
+    if "bfloat16_flops" in found:
+        lines.append("matrix product of bfloat16 %.0f GFLOP/s" % (found["bfloat16_flops"] / 1e9))
     if found["runs"] == 1:
         lines.append("one run: the intervals do not hold what another start would change")
     if not found["precise"]:

@@ -22,6 +22,7 @@ OBSERVATIONS = 4096  # in all, but where two batches have more
 # Of the learning rate: the network stays as it was drawn. Made-up targets would drive its ReLUs to
 # 0 and its optimiser's numbers to denormal ones, with which CPUs are slow.
 STILL = 1e-4
+PRODUCT = "product"  # the line that asks for the speed of a matrix product of bfloat16
 WARM_UP = 8  # steps before the bench times any
 
 
@@ -58,6 +59,14 @@ def proven(options):
         options.lever,
         options.workers,
     )
+
+
+def product(options):
+    """{"flops": of the matrix product that the framework has in its lane}, or {}."""
+    mixed = modules.load(options.name, options.lane)
+    if not hasattr(mixed, "product"):
+        return {}
+    return {"flops": machine.matmul_flops(mixed.product)}
 
 
 class Contender:
@@ -97,9 +106,7 @@ class Contender:
         """Train ``steps`` more; the seconds of a clock, and of CPUs, until the device is done."""
         cpu = time.process_time()
         block = itertools.islice(self.batches, steps)
-        timed = clocks.timed_pass(self.module, self.model, block, self.losses)
-        if len(timed.losses) != steps:
-            raise InputError("train() gave %d losses for %d batches" % (len(timed.losses), steps))
+        timed = clocks.timed_pass(self.module, self.model, block, steps, self.losses)
         answer = {"seconds": timed.seconds - timed.outside}
         return dict(answer, cpu_seconds=time.process_time() - cpu, loss=self.losses[-1])
 
@@ -117,6 +124,9 @@ def serve(options, lines):
         contender = Contender(options)
         say(**contender.facts)
         for line in lines:
+            if line.strip() == PRODUCT:
+                say(**product(options))
+                continue
             steps = int(line)
             team.tell(steps)
             if not steps:

@@ -89,10 +89,10 @@ class Remote:
             raise InputError("%s: %s" % (self.key, answer["error"]))
         return answer
 
-    def tell(self, steps):
-        """Have it train so many steps, or say farewell if that is 0; its answer."""
+    def tell(self, what):
+        """Have it train so many steps, say farewell if that is 0, or as ``PRODUCT``; its answer."""
         try:
-            self.lines.write("%d\n" % steps)
+            self.lines.write("%s\n" % what)
             self.lines.flush()
         except OSError:
             raise InputError("%s is gone: %s" % (self.key, self.last_words()))

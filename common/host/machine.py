@@ -145,17 +145,22 @@ def versions(package):
     return found
 
 
-def matmul_flops(size=2048, repeats=5):
-    """Floating-point operations a second of NumPy's float32 matrix product, the best of a few.
+def float32_product(size):
+    """NumPy's matrix product, as a function that computes it once."""
+    a = np.ones((size, size), np.float32)
+    return functools.partial(np.matmul, a, a, out=np.empty_like(a))
+
+
+def matmul_flops(product=float32_product, size=2048, repeats=5):
+    """Floating-point operations a second of a matrix product, the best of a few.
 
     The yardstick for a CPU: what share of it a training run reaches tells more than its seconds.
     """
-    a = np.ones((size, size), np.float32)
-    out = np.empty_like(a)
+    multiply = product(size)
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
-        np.matmul(a, a, out=out)
+        multiply()
         seconds.append(time.perf_counter() - start)
     return 2.0 * size**3 / min(seconds)
 

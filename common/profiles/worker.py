@@ -54,9 +54,10 @@ class Clock:
 def timed(module, model, source, steps):
     """Seconds per step without the profiler, of some passes; the model is gone after them."""
     for warm_up in (1, WARM_UP):
-        clocks.timed_pass(module, model, itertools.islice(source, warm_up))
+        clocks.timed_pass(module, model, itertools.islice(source, warm_up), warm_up)
     passes = [
-        clocks.timed_pass(module, model, itertools.islice(source, steps)) for _ in range(PASSES)
+        clocks.timed_pass(module, model, itertools.islice(source, steps), steps)
+        for _ in range(PASSES)
     ]
     return [(one.seconds - one.outside) / steps for one in passes]
 

@@ -54,6 +54,17 @@ def biased(model, seed):
     return weights
 
 
+def blank(model, seed):
+    """As ``biased``, but the first unit of each layer has weights of 0 and a bias that opens ReLUs.
+
+    After a step with learning rate 1, a weight of 0 is its own negative gradient, to the last bit.
+    """
+    weights = biased(model, seed)
+    for w in weights.values():
+        w[0] = 0 if w.ndim > 1 else 1
+    return weights
+
+
 def uneven(model, seed):
     """Weights of a residual network in which a ReLU is open for bright images and shut for others.
 

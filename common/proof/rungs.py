@@ -375,6 +375,19 @@ class Certifier:
         if self.model.task is models.CLASSES:
             for check in self._unlikely():
                 yield check
+        if oracle.products == "bfloat16":
+            for check in self._gradients_rounded():
+                yield check
+
+    def _gradients_rounded(self):
+        """A gradient that is a product of bfloat16 has 8 significant bits."""
+        model = self._build(self.oracle.gradient_hp, probes.blank(self.model, SEED))
+        steps = list(self._train(model, [self.oracle.plain_step(self.named)[:2]]))
+        for name, w in steps[0][1].items():
+            if w.ndim > 1:
+                share = np.mean(np.ascontiguousarray(w[0]).view(np.uint32) & 0xFFFF != 0)
+                detail = "%.0f%% of %s's gradient has more digits" % (100 * share, name)
+                yield Check("bfloat16, " + name, share, 0, detail)
 
     def _updates(self, what, start, ours, step):
         """A check for each tensor, in backward order: the first one off is where it went wrong."""

@@ -31,9 +31,10 @@ class NotFinite(Stop):
         super().__init__("%s is not a finite number: the run was stopped" % what)
 
 
-def timed_pass(module, model, batches, before=None, report=lambda losses, seconds: None):
-    """Train one pass and time it, block by block; NotFinite at the first loss that is not.
+def timed_pass(module, model, batches, steps, before=None, report=lambda losses, seconds: None):
+    """Train one pass of so many batches and time it, block by block.
 
+    NotFinite at the first loss that is not, Stop if they are not as many as the batches.
     ``before`` is the list of the run's losses so far, and grows. ``report(losses, seconds)`` is
     called after each block. Reading a loss makes an asynchronous framework wait, so losses are
     read a block at a time, when the clock has been read.
@@ -64,6 +65,8 @@ def timed_pass(module, model, batches, before=None, report=lambda losses, second
             end_block()
     if unread:
         end_block()
+    if len(before) - start != steps:
+        raise Stop("train() yielded %d losses for %d batches" % (len(before) - start, steps))
     return Pass(before[start:], blocks, block_started - started, outside)
 
 

@@ -87,7 +87,9 @@ def summary(result, model, path):
         told = (times["images_per_second"], model.task.observations)
         line = "throughput   %.0f %s/s" % told
         if "share_of_matmul" in times:
-            line += ", %.0f%% of this machine's matrix product" % (100 * times["share_of_matmul"])
+            line += ", %.0f%% of this machine's float32 matrix product" % (
+                100 * times["share_of_matmul"]
+            )
         lines.append(line)
     if result["peak_memory_bytes"]:
         lines.append("memory       %.2f GB at its peak" % (result["peak_memory_bytes"] / 1e9))

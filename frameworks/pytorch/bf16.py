@@ -24,3 +24,9 @@ def functions(module):
         return network
 
     return dict(configure=configure, symbol=symbol)
+
+
+def product(size):
+    """The machine's matrix product of bfloat16, as a function that computes it once."""
+    a = torch.ones(size, size, dtype=torch.bfloat16)
+    return lambda: a @ a

@@ -21,3 +21,9 @@ def functions(module):
         return dict(settings, products="bfloat16" if on else "float32")
 
     return dict(configure=configure)
+
+
+def product(size):
+    """The machine's matrix product of bfloat16, as a function that computes it once."""
+    a = tf.ones((size, size), tf.bfloat16)
+    return lambda: tf.linalg.matmul(a, a)

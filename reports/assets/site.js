@@ -472,9 +472,10 @@ const number = (value, digits) => value.toLocaleString("en", { minimumFractionDi
 function shownRuns() {
   const { machine, model, lane, by } = filters;
   const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" ? run.lane !== "bf16" : run.lane === lane.value));
-  const longest = Math.max(0, ...some.filter((run) => !run.own).map((run) => run.length));
+  // Of one kind, and of the longest; of two as long, of that with nothing changed in the recipe.
+  const [one] = some.filter((run) => !run.own).sort((a, b) => b.length - a.length || a.kind.length - b.kind.length);
   const timed = metrics[by.value].timed;
-  return some.filter((run) => (run.own || run.length === longest) && run[by.value] && (run.proven || !timed));
+  return some.filter((run) => (run.own || run.kind === one.kind) && run[by.value] && (run.proven || !timed));
 }
 
 function compare() {
@@ -599,7 +600,6 @@ function fromFile(name, result) {
   const gpus = result.machine.gpus.map((gpu) => ", " + gpu.name).join("");
   return {
     own: true, noun: runs.find((run) => run.model === (result.model || "cnn"))?.noun || "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
-    length: 0, kind: `${number(result.dataset.train_images, 0)} × ${result.hyperparameters.epochs}`,
     data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
     what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
     from: `your file ${name}: version ${result.versions.framework}, ${result.made.slice(0, 10)}`,

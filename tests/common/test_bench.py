@@ -5,14 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import numpy as np
 import psutil
 import pytest
 
-from common.bench import against, bench, compare, keys, remote, scaling
-from common.bench.contender import TOKEN
-from common.host import commands, environments
+from common.bench import against, bench, compare, contender, keys, remote, scaling
+from common.host import commands, environments, machine
 from tests.common.test_signals import heed_signals
 
 
@@ -194,6 +194,15 @@ def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, caps
     assert "ms a step and" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("product", [machine.float32_product, None])
+def test_a_product_of_bfloat16_is_timed_where_a_framework_tells_how(product, monkeypatch):
+    known = {"product": product} if product else {}
+    mixed = types.SimpleNamespace(**known)
+    monkeypatch.setattr(contender.modules, "load", lambda name, lane: mixed)
+    found = contender.product(types.SimpleNamespace(name="pytorch", lane="bf16"))
+    assert (found["flops"] > 1e8) if product else found == {}
+
+
 def test_what_slows_all_down_is_the_machine_and_not_one_of_them():
     """All take 1.1 times as long, by matrix products that take 1.2 times; one of them but half."""
 
@@ -245,17 +254,19 @@ def check_against(out, monkeypatch, capsys):
             records.others[key] += one["others"]
             records.facts[key] += one["processes"]
         for speeds in found["rounds"]:
-            records.rounds.append(dict(speeds, matmul_flops=speeds["matmul_flops"] / 2))
+            float32 = speeds["matmul_flops"] / 2
+            records.rounds.append(dict(speeds, matmul_flops=float32, bfloat16_flops=2e12))
 
     monkeypatch.setattr(bench, "run", again)
     later = out.parent / "later.json"
     arguments = ["--against", str(out), "--model", "lstm", "--threads", "1", "--runs", "1"]
     assert bench.command(arguments + ["--out", str(later)]) == 0
+    said = capsys.readouterr().out
+    assert "against the bench of 20" in said and "bfloat16 2000 GFLOP/s" in said
     changes = against.read(str(later))["against"]["changes"]
     assert changes["numpy:same"]["ratio"] == pytest.approx(2)
     assert changes["numpy:same"]["verdict"] == "faster"
     assert changes["numpy:best"]["ratio"] == pytest.approx(1)
-    assert "against the bench of 20" in capsys.readouterr().out
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "mlp"]) == 2
     assert "has another model: 'lstm', not 'mlp'" in capsys.readouterr().err
     found["machine"]["cpu"] = "another one"
@@ -321,7 +332,7 @@ def left(variable):
             environment = process.environ()
         except (psutil.Error, OSError):
             continue
-        if variable in environment and TOKEN in environment:
+        if variable in environment and contender.TOKEN in environment:
             found.append(process)
     return found
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import jsonschema
 import numpy as np
@@ -17,6 +18,7 @@ from common.given import weights as canonical
 from common.given.dataset import Dataset
 from common.given.models import CNN, MLP
 from common.host import commands, machine, modules
+from common.host.errors import InputError
 from common.host.files import ROOT
 from common.proof import certificate, rungs, scores
 from common.run import clocks, console, results, runner
@@ -371,6 +373,19 @@ def test_wilson_interval_matches_published_values():
     assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
 
 
+@pytest.mark.parametrize("flags, gpus", [("avx2 avx512bw", []), ("avx2", [1]), ("avx2", [])])
+def test_lane_bf16_is_where_the_machine_multiplies_bfloat16(flags, gpus, monkeypatch):
+    told = mock.mock_open(read_data="model name : any\nflags : fpu %s\n" % flags)
+    monkeypatch.setattr("builtins.open", told)
+    monkeypatch.setattr(machine, "_gpus", lambda: gpus)
+    modules.check_lane("numpy", "bf16")  # rounds by hand
+    if flags == "avx2" and not gpus:
+        with pytest.raises(InputError, match="needs a GPU, or a CPU with AVX-512"):
+            modules.check_lane("pytorch", "bf16")
+    else:
+        modules.check_lane("pytorch", "bf16")
+
+
 class SlowModule:
     """Steps of known losses, for the clock."""
 
@@ -387,10 +402,10 @@ class SlowModule:
 def test_first_step_is_timed_apart_and_blocks_cover_every_step():
     seen = []
     module, losses = SlowModule([1.0] * 20), []
-    one = clocks.timed_pass(module, None, None, losses, lambda part, _: seen.extend(part))
+    one = clocks.timed_pass(module, None, None, 20, losses, lambda part, _: seen.extend(part))
     assert [steps for steps, _ in one.blocks] == [1, 8, 8, 3]
     assert one.losses == losses == seen == [1.0] * 20 and module.waited
-    again = clocks.timed_pass(module, None, None, losses)
+    again = clocks.timed_pass(module, None, None, 20, losses)
     assert len(again.losses) == 20 and len(losses) == 40
     assert [steps for steps, _ in again.blocks] == [8, 8, 4]
     summary = clocks.summary([one, again], 64)
@@ -400,5 +415,5 @@ def test_first_step_is_timed_apart_and_blocks_cover_every_step():
 def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
     losses = [2.0] * 40
     with pytest.raises(clocks.NotFinite, match="step 46"):
-        clocks.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, losses)
+        clocks.timed_pass(SlowModule([1.0] * 5 + [float("nan")]), None, None, 6, losses)
     assert losses == [2.0] * 40 + [1.0] * 5

@@ -129,7 +129,7 @@ def test_an_interrupt_that_a_framework_dropped_is_raised_at_the_next_step(capsys
         except KeyboardInterrupt:
             pass
         module = mock.Mock(train=lambda model, batches: iter([1.0]))
-        clocks.timed_pass(module, None, None)
+        clocks.timed_pass(module, None, None, 1)
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     heed_signals()

@@ -27,6 +27,7 @@ KERAS = {
 PLANTED = {
     "numpy": {
         "cut_off": ("bits + (integer(2 ** (lower - 1) - 1) + last)", "bits", "forward"),
+        "exact_backward": ("gradient[:] = rounded(gradient)", "pass", "gradient"),
     },
     "pytorch": {
         "not_in_force": ("torch.bfloat16)(", "torch.bfloat16, enabled=False)(", "forward"),
