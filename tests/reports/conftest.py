@@ -36,6 +36,9 @@ def good(results):
     return next(run.result for run in runs if run.result.get("model", "cnn") == "cnn")
 
 
+LATER = "2100-01-01T00:00:00Z"  # than any committed run
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory, results, good, phrase_book):
     """The page of the committed results, of a second machine, and of files that are spoilt."""
@@ -49,7 +52,7 @@ def folder(tmp_path_factory, results, good, phrase_book):
     failed = json.loads(json.dumps(good))
     failed["certificate"]["passed"] = False
     failed["certificate"]["rungs"][4].update(passed=False, error=1.0, tolerance=0.5)
-    (other / "failed.json").write_text(json.dumps(dict(failed, framework="theano")))
+    (other / "failed.json").write_text(json.dumps(dict(failed, framework="theano", made=LATER)))
     (other / "cut.json").write_text(json.dumps(good)[:500])
     site.render(*committed.read(copy), root / "site")
     return root / "site"

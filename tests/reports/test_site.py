@@ -742,7 +742,7 @@ def test_the_site_is_small_and_so_is_its_page(tmp_path, results, phrase_book):
     )
     print("index %d kB gzipped, assets %d kB" % (len(index) / 1e3, assets / 1e3))
     assert len(index) + assets < 600e3
-    assert whole < 8 * MEGABYTE
+    assert whole < 12 * MEGABYTE  # most of it the files of committed runs, opened one at a time
 
 
 def test_the_first_paint_is_early(opened):
