@@ -60,13 +60,18 @@ def process_age():
         return time.time() - psutil.Process().create_time()
 
 
-def cpu():
-    """The processor's name."""
+def _cpuinfo(what):
+    """What /proc/cpuinfo says of the first core; None where it does not."""
     try:
         with open("/proc/cpuinfo") as file:
-            return re.search(r"model name\s*: (.*)", file.read()).group(1)
+            return re.search(r"%s\s*: (.*)" % what, file.read()).group(1)
     except (OSError, AttributeError):
-        return platform.processor() or platform.machine()
+        return None
+
+
+def cpu():
+    """The processor's name."""
+    return _cpuinfo("model name") or platform.processor() or platform.machine()
 
 
 def takes_bfloat16():
@@ -74,12 +79,8 @@ def takes_bfloat16():
 
     True where a CPU does not tell.
     """
-    try:
-        with open("/proc/cpuinfo") as file:
-            flags = re.search(r"flags\s*: (.*)", file.read()).group(1).split()
-    except (OSError, AttributeError):
-        return True
-    return "avx512bw" in flags or bool(_gpus())
+    flags = _cpuinfo("flags")
+    return flags is None or "avx512bw" in flags.split() or bool(_gpus())
 
 
 @functools.lru_cache(maxsize=None)  # it may take seconds, and is asked more than once in a run

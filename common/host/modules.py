@@ -11,7 +11,6 @@ import frameworks
 from common.host import machine
 from common.host.errors import InputError
 from common.host.files import ROOT, atomic_write, cache_folder
-from common.host.machine import KEEP_FREED_MEMORY
 from frameworks.levers import LEVERS
 
 MIXED = "bf16"  # the lane of products of bfloat16, and the file of what it takes
@@ -54,7 +53,7 @@ def find_lever(name, lever, model="cnn"):
 
 def environ(name, lane):
     """The environment variables that a process for this framework and lane is started with."""
-    return dict(KEEP_FREED_MEMORY, **find(name).best_environ) if lane != "same" else {}
+    return dict(machine.KEEP_FREED_MEMORY, **find(name).best_environ) if lane != "same" else {}
 
 
 def load(name, model="cnn", lever=""):

@@ -10,6 +10,7 @@ from common.proof.reference import distance
 
 SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
 # Relative errors that are allowed, by what products take: what is seen is a difference of products.
+LEFT = {"float32": 1e-2, "bfloat16": 2.0**-4}
 SCALE = {"float32": 2e-3, "bfloat16": 2.0**-4}
 BACKWARD = {"float32": 1e-2, "bfloat16": 2.0**-4}
 
@@ -26,6 +27,9 @@ def fractions(masks, products):
         detail = "%s is %.3f, not %.3f" % (what, kept.mean(), keep)
         sigma = np.sqrt(keep * rate / kept.size)
         yield Check(what, abs(kept.mean() - keep), SIGMAS * sigma, detail)
+        what = "dropout %d: what is dropped" % number
+        left = np.abs(seen[~kept]).max() if not kept.all() else 0
+        yield Check(what, left, LEFT[products], "%s is multiplied by %.3f" % (what, left))
         what = "dropout %d: scale" % number
         scales = seen[kept] if kept.any() else np.array([np.inf])
         scale = scales[np.argmax(np.abs(scales - 1 / keep))]

@@ -260,8 +260,8 @@ class Oracle:
                 self.model, ROUNDED, self.threads, as_named, ROUNDED, self.products
             )
             jobs = [(exact, self.weights), (rounded, self.weights)]
-            count = NUDGED_MIXED if self.products == "bfloat16" else 1
-            count = NUDGED if "adam" in self.model.traits else count
+            usual = NUDGED_MIXED if self.products == "bfloat16" else 1
+            count = NUDGED if "adam" in self.model.traits else usual
             jobs += [(throughout, nudged(seed)) for seed in range(SEED, SEED + count)]
             runs = self._side_by_side(jobs)
             (losses, scores), others = runs[0], runs[1:]

@@ -21,7 +21,6 @@ from common.host.files import ROOT
 
 MULTIPLE = 16
 MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by what products take
-TOO_EXACT = 0.5  # units from the reference without rounding: what was computed was not bfloat16
 
 EXACT, ROUNDED = "float64", "float32"
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.proof.oracle import Oracle
-from common.proof.reference import MULTIPLES, distance, named, products
+from common.proof.reference import distance, named, products
 
 CLEAR = 8  # images that a batch is made of: each is searched for, and repeated
 
@@ -32,17 +32,17 @@ def follow(oracle, hp, as_named, train, model, before, after, steps):
         yield before, after, step
 
 
-def compared(start, ours, step, taken):
+def compared(start, ours, step, multiple):
     """(name, error, tolerance, factor of the update) of each tensor, in backward order.
 
-    taken: what products take.
+    multiple: of the unit, that is allowed.
     """
     for name in reversed(list(ours)):
         right = (step.exact[name] - start[name]).ravel()
         moved = (np.float64(ours[name]) - start[name]).ravel()
         factor = float(np.dot(right, moved) / max(np.dot(right, right), 1e-300))
         error = distance(step.exact[name], ours[name])
-        yield name, error, MULTIPLES[taken] * step.units[name], factor
+        yield name, error, multiple * step.units[name], factor
 
 
 def after_run(description, module, settings, hp, model, steps):
@@ -64,7 +64,7 @@ def after_run(description, module, settings, hp, model, steps):
         for start, ours, step in follow(
             oracle, hp, named(settings), train, model, before, after, 3
         ):
-            for name, error, tolerance, factor in compared(start, ours, step, oracle.products):
+            for name, error, tolerance, factor in compared(start, ours, step, oracle.multiple):
                 if not error <= tolerance and not wrong:
                     wrong = "%s: its update is %.4g times the reference's" % (name, factor)
                 worst = max(worst, error / tolerance)

@@ -10,7 +10,7 @@ import pytest
 from common.given import models
 from common.host import modules
 from common.host.files import ROOT
-from common.proof import edges, masks, tasks
+from common.proof import dropout, edges, masks, tasks
 from common.proof.check import Check
 from common.proof.kept import Kept
 from common.proof.oracle import Oracle
@@ -207,6 +207,16 @@ def test_a_module_that_raises_fails_the_rung_and_says_why():
 def test_a_model_without_dropout_has_no_rung_for_it():
     assert "dropout" in Certifier(models.CNN, 1).rungs
     assert "dropout" not in Certifier(models.MLP, 1).rungs
+
+
+@pytest.mark.parametrize("products, left", [("float32", 0.02), ("bfloat16", 0.1)])
+def test_what_is_dropped_is_gone(products, left):
+    rates = {0: 0.3}
+    dropped = np.random.RandomState(0).rand(64, 50) < 0.3
+    for leak, failed in ((0, []), (left, ["dropout 0: what is dropped"])):
+        seen = masks.Masks({0: np.where(dropped, leak, 1 / 0.7)}, rates, {})
+        found = dropout.fractions([seen], products)
+        assert [check.what for check in found if not check.passed] == failed
 
 
 def doubled(hp, step, g, state):
