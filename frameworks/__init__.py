@@ -187,6 +187,9 @@ FRAMEWORKS = OrderedDict(
     ]
 )
 
+# Those whose products of bfloat16 a GPU computes, too.
+MIXED_ON_GPU = ("cupy", "pytorch", "keras-jax-cuda", "keras-torch")
+
 # Those that are shown as workers which share a batch (``frameworks/FOLDER/workers.py``), and the
 # tox environment that has what they need for it.
 WORKERS = OrderedDict([("pytorch", "pytorch"), ("chainer", "chainer-mpi")])

@@ -7,6 +7,7 @@ from pathlib import Path
 import frameworks
 from common.given.models import ALL, MODELS
 from common.host.files import ROOT
+from common.host.modules import MIXED
 from common.proof.contract import ALL_LANES
 
 CHANGED = "† The module's file has changed since."
@@ -43,8 +44,13 @@ def module_is_as_it_was(result):
     if result["framework"] not in frameworks.FRAMEWORKS:
         return False
     framework = frameworks.FRAMEWORKS[result["framework"]]
-    path = Path(ROOT, frameworks.path(framework, result.get("model", "cnn")))
-    return path.is_file() and sha256(path.read_bytes()).hexdigest() == result["source_sha256"]
+    models = [result.get("model", "cnn")] + [MIXED] * (result["lane"] == MIXED)
+    paths = [Path(ROOT, frameworks.path(framework, model)) for model in models]
+    if not all(path.is_file() for path in paths):
+        return False
+    return (
+        sha256(b"".join(path.read_bytes() for path in paths)).hexdigest() == result["source_sha256"]
+    )
 
 
 def kind(result):

@@ -74,13 +74,13 @@ def cpu():
     return _cpuinfo("model name") or platform.processor() or platform.machine()
 
 
-def takes_bfloat16():
-    """Whether frameworks multiply bfloat16 here: on GPUs, and on CPUs as oneDNN does, with AVX-512.
+def takes_bfloat16(on_gpu):
+    """Whether frameworks multiply bfloat16 here: on CPUs as oneDNN does, with AVX-512.
 
-    True where a CPU does not tell.
+    True where a CPU does not tell. ``on_gpu``: or on a GPU.
     """
     flags = _cpuinfo("flags")
-    return flags is None or "avx512bw" in flags.split() or bool(_gpus())
+    return flags is None or "avx512bw" in flags.split() or (on_gpu and bool(_gpus()))
 
 
 @functools.lru_cache(maxsize=None)  # it may take seconds, and is asked more than once in a run

@@ -94,20 +94,30 @@ def in_lane(name, lane, model="cnn", lever=""):
     module = load(name, model, lever)
     if lane != MIXED:
         return module
-    return replaced(module, **load(name, MIXED).functions(module))
+    mixed = load(name, MIXED)
+    sources = module.__file__, mixed.__file__
+    return replaced(module, sources=sources, **mixed.functions(module))
+
+
+def has_lane(name, lane):
+    """Whether the framework has this lane of the CNN; some have ``MIXED`` on CPUs alone."""
+    on_cpu_alone = find(name).gpu and name not in frameworks.MIXED_ON_GPU
+    return lane != MIXED or (has(name, MIXED) and not on_cpu_alone)
 
 
 def check_lane(name, lane, model="cnn"):
     """InputError where the framework has no such lane of the model."""
     if lane != MIXED:
         return
-    if not has(name, MIXED):
-        those = ", ".join(other for other in frameworks.FRAMEWORKS if has(other, MIXED))
+    if not has_lane(name, MIXED):
+        those = ", ".join(other for other in frameworks.FRAMEWORKS if has_lane(other, MIXED))
         raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, those))
     if model != "cnn":
         raise InputError("lane %s is the CNN's alone, not %r's" % (MIXED, model))
-    if find(name).folder != "numpy" and not machine.takes_bfloat16():  # NumPy rounds by hand
-        raise InputError("lane %s needs a GPU, or a CPU with AVX-512" % MIXED)
+    on_gpu = name in frameworks.MIXED_ON_GPU
+    if find(name).folder != "numpy" and not machine.takes_bfloat16(on_gpu):  # NumPy rounds by hand
+        told = (name, MIXED, "a GPU, or " if on_gpu else "")
+        raise InputError("%s, lane %s: it needs %sa CPU with AVX-512" % told)
 
 
 def replaced(module, **functions):
@@ -138,6 +148,9 @@ def changed(module, changes, folder, name):
 
 
 def source_sha256(module):
-    """sha256 of the module's source file."""
-    with open(module.__file__, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+    """sha256 of the module's source file, or of both in the lane of other products."""
+    digest = hashlib.sha256()
+    for path in getattr(module, "sources", (module.__file__,)):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()

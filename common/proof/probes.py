@@ -57,11 +57,55 @@ def biased(model, seed):
 def blank(model, seed):
     """As ``biased``, but the first unit of each layer has weights of 0 and a bias that opens ReLUs.
 
-    After a step with learning rate 1, a weight of 0 is its own negative gradient, to the last bit.
+    After a step whose learning rate is a power of two, a weight of 0 has its gradient's digits.
     """
     weights = biased(model, seed)
     for w in weights.values():
         w[0] = 0 if w.ndim > 1 else 1
+    return weights
+
+
+def sums(model):
+    """Weights of convolutions and dense layers that in each add a small number to a large one.
+
+    These are channels 0 and 1, which are handed on. The layer behind takes channel 0 from the sum
+    again; what is left is handed on, too. Score n is what is left of the sum of layer n.
+    """
+    weights = zeros(model)
+    matrices = [w for w in weights.values() if w.ndim > 1]
+    channels = matrices[0].shape[1]  # of what goes in
+    for new, w in enumerate(matrices, 2):  # the channel of this layer's sum
+        outputs, inputs = w.shape[:2]
+        at = np.arange(0, inputs, inputs // channels)  # where a channel begins
+        tap = w[:, :, w.shape[2] // 2, w.shape[3] // 2] if w.ndim == 4 else w
+        first = 2 if w is matrices[-1] else 0
+        kept = np.arange(first, new)
+        tap[kept - first, at[kept]] = 1
+        if new > 2:
+            tap[new - 1 - first, 0] = -1
+        if first == 0:
+            tap[new, at[:2]] = 1
+        channels = outputs
+    return weights
+
+
+def even(model, seed):
+    """Weights of convolutions and dense layers that give each layer the same number everywhere.
+
+    From images of one colour; no ReLU is shut. What the gradient of a layer's input is differs
+    from channel to channel alone, too.
+    """
+    random = np.random.RandomState(seed)
+    weights = zeros(model)
+    matrices = [w for w in weights.values() if w.ndim > 1]
+    for w in matrices:
+        outputs, inputs = w.shape[:2]
+        if w.ndim == 4:
+            middle = w[:, :, w.shape[2] // 2, w.shape[3] // 2]
+            middle[:] = random.uniform(0.5, 1.5, (outputs, inputs)) / inputs
+        else:
+            w[:] = random.uniform(0.5, 1.5, (outputs, 1)) / inputs
+    matrices[-1][:] = random.uniform(-1, 1, matrices[-1].shape)
     return weights
 
 

@@ -4,8 +4,7 @@ Every tolerance is made here: the error that the same NumPy code makes in float3
 a framework may differ by ``MULTIPLE`` units. A framework sums in another order than NumPy does, so
 its rounding errors are of that size, not equal; the mistakes worth finding are hundreds of units.
 Where products take bfloat16, the reference rounds what goes in and out of each, sums in float32 as
-frameworks do, and the unit is how far it is from float64. Frameworks may round a bias or a gradient
-besides; but no result of theirs may be as exact as float16's or float32's.
+frameworks do, and the unit is how far it is from float64. Frameworks may round a bias besides.
 """
 
 import importlib.util

@@ -26,7 +26,7 @@ import frameworks
 from common.given import hyperparameters, models
 from common.given import weights as canonical
 from common.host.modules import MIXED
-from common.proof import contract, dropout, joint_masks, masks, probes, updates
+from common.proof import contract, dropout, joint_masks, masks, mixed, probes, updates
 from common.proof.check import Check
 from common.proof.oracle import LATE, MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS, Oracle
 from common.proof.reference import CHOICES, distance, named, products, unit
@@ -44,7 +44,6 @@ RUNGS = (
 
 COUNTS = (15, 3, 12, 1, 6)  # of observations with a loss, in the batches that show their order
 PROBE_RATE = 2.0**-20  # the probe model's learning rate
-TOO_EXACT_MIXED = 0.5  # units from float64: what was multiplied was not bfloat16
 TOO_EXACT = 64  # float32 whose error is so many times below the unit is float64 in disguise
 
 # sha256 of the trajectory's batches, images and labels: the same bytes in every environment.
@@ -286,21 +285,9 @@ class Certifier:
                 if part is images:
                     check.detail = self._first_layer_off(part[:64])
             yield check
-            if self.oracle.products == "bfloat16":
-                yield self._not_too_exact(what, part, scores)
-
-    def _not_too_exact(self, what, images, scores):
-        """Scores are off by as much as bfloat16 makes them."""
-        unrounded = self.oracle.references()[1]
-        error = distance(
-            unrounded.scores(self.oracle.recipe_hp, self.oracle.biased, images), scores
-        )
-        _, one = self.oracle.scores(what, self.oracle.biased, images)
-        detail = "off by %.1e where bfloat16 is by %.1e: what was multiplied was not that" % (
-            error,
-            one,
-        )
-        return Check("%s, too exact" % what, error < TOO_EXACT_MIXED * one, 0, detail)
+        if oracle.products == "bfloat16":
+            for check in mixed.forward(oracle, self._build, self._scores):
+                yield check
 
     def _scores_check(self, what, exact, allowed, scores):
         if scores.shape != exact.shape:
@@ -377,18 +364,9 @@ class Certifier:
             for check in self._unlikely():
                 yield check
         if oracle.products == "bfloat16":
-            for check in self._gradients_rounded():
+            batch = oracle.plain_step(self.named)[:2]
+            for check in mixed.gradient(oracle, self._build, self._train, batch):
                 yield check
-
-    def _gradients_rounded(self):
-        """A gradient that is a product of bfloat16 has 8 significant bits."""
-        model = self._build(self.oracle.gradient_hp, probes.blank(self.model, SEED))
-        steps = list(self._train(model, [self.oracle.plain_step(self.named)[:2]]))
-        for name, w in steps[0][1].items():
-            if w.ndim > 1:
-                share = np.mean(np.ascontiguousarray(w[0]).view(np.uint32) & 0xFFFF != 0)
-                detail = "%.0f%% of %s's gradient has more digits" % (100 * share, name)
-                yield Check("bfloat16, " + name, share, 0, detail)
 
     def _updates(self, what, start, ours, step):
         """A check for each tensor, in backward order: the first one off is where it went wrong."""

@@ -2,9 +2,9 @@
 
 Idiom: a dtype policy, set before the layers are made. Each keeps its weights in float32, and casts
     them and its input for what it computes.
-Surprise: all layers compute in bfloat16 then. The last one's scores need an activation with a
-    policy of its own, and so does dropout: on TensorFlow its random numbers are multiples of 1/128
-    in bfloat16, and a rate of 0.15 becomes 0.156.
+Surprise: all layers compute in bfloat16 then. Dropout needs a policy of its own: on TensorFlow its
+    random numbers are multiples of 1/128 in bfloat16, and a rate of 0.15 becomes 0.156. So do the
+    scores, if ``predict`` is to give float32; losses cast them themselves.
     XLA, on JAX, leaves out a cast to bfloat16 and back, unless it is told not to.
 """
 
@@ -13,10 +13,8 @@ import os
 import keras
 from keras import layers
 
-XLA_FLAGS = (
-    "--xla_allow_excess_precision=false "
-    "--xla_cpu_experimental_ynn_fusion_type=-individual_convolution"  # lane best's
-)
+CASTS = "--xla_allow_excess_precision=false"
+BEST = "--xla_cpu_experimental_ynn_fusion_type=-individual_convolution"  # lane best's
 
 
 def functions(module):
@@ -25,7 +23,14 @@ def functions(module):
     def configure(lane, threads, seed):
         """As in lane best; layers compute in bfloat16."""
         if keras.config.backend() == "jax":
-            os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
+            flags = os.environ.get("XLA_FLAGS", BEST)
+            if CASTS not in flags:
+                os.environ["XLA_FLAGS"] = "%s %s" % (flags, CASTS)
+        if keras.config.backend() == "torch":
+            import torch
+
+            # A GPU may add up the parts of a product in bfloat16, and does so by default.
+            torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         settings = module.configure("best", threads, seed)
         keras.config.set_dtype_policy("mixed_bfloat16")
         return dict(settings, products=keras.config.dtype_policy().compute_dtype)

@@ -1,7 +1,7 @@
 """Mixed precision in MXNet: products of bfloat16, weights and updates of float32.
 
 Idiom: ``amp.init`` before the network is made. It wraps MXNet's operators: convolutions and dense
-    layers cast what they are given to bfloat16, what must not have it is cast back.
+    layers cast what they are given to bfloat16, and those that must not have it cast it back.
 Surprise: it is for the whole process and cannot be undone. And NumPy has no bfloat16, so that
     scores are cast before they leave MXNet.
 """

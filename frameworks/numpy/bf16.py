@@ -1,7 +1,7 @@
 """Mixed precision in NumPy: products of bfloat16, sums, weights and updates of float32.
 
-Idiom: a layer around each one that multiplies. It rounds what goes in and what comes out, on the
-    way there and on the way back; the layer inside knows nothing of it.
+Idiom: a layer around each one that multiplies. It rounds what goes in and what comes out, in the
+    forward and in the backward pass; the layer inside knows nothing of it.
 Surprise: a bfloat16 is a float32 without its lower 16 bits: the same range, and two to three
     digits. NumPy has none, so this gives the numbers of mixed precision, and none of its speed.
 """
@@ -9,7 +9,7 @@ Surprise: a bfloat16 is a float32 without its lower 16 bits: the same range, and
 from frameworks.numpy.layers import Convolution, Dense, Layer, xp
 from frameworks.numpy.strips import unfused
 
-BITS = {"float32": (xp.uint32, 16), "float64": (xp.uint64, 45)}  # as which type, and less how many
+BITS = {"float32": (xp.uint32, 16), "float64": (xp.uint64, 45)}  # to be seen as, and to drop
 
 
 def rounded(x):

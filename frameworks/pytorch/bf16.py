@@ -1,9 +1,9 @@
 """Mixed precision in PyTorch: products of bfloat16, weights and updates of float32.
 
-Idiom: ``torch.autocast`` around the forward pass; what follows the backward pass computes each
-    gradient in the type that its layer had.
-Surprise: on a CPU, unlike a GPU, autocast leaves the loss in bfloat16, so the scores are made
-    float32 before it. No ``GradScaler``: bfloat16 has float32's range, float16 has not.
+Idiom: ``torch.autocast`` around the forward pass; the backward pass, outside of it, computes each
+    gradient in the type of its layer's forward pass.
+Surprise: the scores leave autocast as bfloat16, and the loss would then be computed in it; they are
+    made float32 first. No ``GradScaler``: bfloat16 has float32's range, float16 has not.
 """
 
 import torch
@@ -14,6 +14,8 @@ def functions(module):
 
     def configure(lane, threads, seed):
         """As in lane best; what multiplies takes bfloat16."""
+        # A GPU may add up the parts of a product in bfloat16, and does so by default.
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         return dict(module.configure("best", threads, seed), products="bfloat16")
 
     def symbol(settings, hp):

@@ -1,13 +1,14 @@
 """Mixed precision in TensorFlow 2: products of bfloat16, weights and updates of float32.
 
-Idiom: below Keras no code changes: Grappler rewrites the graph. It knows which operations gain from
-    bfloat16, which may take it and which must not, and puts casts between them.
+Idiom: without Keras no line of the network changes: Grappler rewrites the graph. It knows which
+    operations gain from bfloat16, which may take it and which must not, and puts casts between.
 Surprise: what is not in a graph is not rewritten, and remains in float32 without a word.
 """
 
 import tensorflow as tf
 
-REWRITE = "auto_mixed_precision_onednn_bfloat16"  # of a CPU; GPUs have "auto_mixed_precision"
+# Of CPUs. TensorFlow documents "auto_mixed_precision" alone, which is float16 on a GPU.
+REWRITE = "auto_mixed_precision_onednn_bfloat16"
 
 
 def functions(module):

@@ -464,6 +464,20 @@ def test_mixed_precision_rounds_products_and_keeps_weights_and_updates():
         out = layer.forward(out, training=True)
         if isinstance(layer, bf16.Rounded):
             assert np.array_equal(bf16.rounded(out), out), layer.name
+    given = []  # to the layers inside
+
+    def recorded(backward):
+        return lambda g: given.append(g) or backward(g)
+
+    for layer in network:
+        if isinstance(layer, bf16.Rounded):
+            layer.layer.backward = recorded(layer.layer.backward)
+    g = np.random.RandomState(0).standard_normal(out.shape)
+    for layer in reversed(network):
+        g = layer.backward(g)
+        if isinstance(layer, bf16.Rounded) and g is not None:
+            assert np.array_equal(bf16.rounded(g), g), layer.name
+    assert len(given) == 6 and all(np.array_equal(bf16.rounded(g), g) for g in given)
     list(cnn.train(model, [(np.float64(x), y)]))
     for name, w in cnn.weights(model).items():
         moved = (weights[name] - w) / HP.learning_rate

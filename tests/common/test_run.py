@@ -324,6 +324,7 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--seed", "-1"], "--seed: -1"),
         (["numpy", "--lane", "fast"], "--lane: invalid choice"),
         (["caffe2", "--lane", "bf16"], "caffe2 has no lane bf16; it is in numpy, cupy, pytorch"),
+        (["keras-cuda", "--lane", "bf16"], "keras-cuda has no lane bf16; it is in numpy, cupy"),
         (["numpy", "--lane", "bf16", "--model", "mlp"], "lane bf16 is the CNN's alone, not 'mlp'"),
         (["numpy", "--threads", "1000000"], "--threads: 1000000 is more than the"),
         (["numpy", "--data", "/no/such/folder"], "/no/such/folder"),
@@ -379,11 +380,12 @@ def test_lane_bf16_is_where_the_machine_multiplies_bfloat16(flags, gpus, monkeyp
     monkeypatch.setattr("builtins.open", told)
     monkeypatch.setattr(machine, "_gpus", lambda: gpus)
     modules.check_lane("numpy", "bf16")  # rounds by hand
-    if flags == "avx2" and not gpus:
-        with pytest.raises(InputError, match="needs a GPU, or a CPU with AVX-512"):
-            modules.check_lane("pytorch", "bf16")
-    else:
-        modules.check_lane("pytorch", "bf16")
+    for name, needs in (("pytorch", "a GPU, or a CPU"), ("tensorflow", "a CPU")):
+        if "avx512bw" in flags or (gpus and name == "pytorch"):
+            modules.check_lane(name, "bf16")
+        else:
+            with pytest.raises(InputError, match="it needs %s with AVX-512" % needs):
+                modules.check_lane(name, "bf16")
 
 
 class SlowModule:

@@ -23,11 +23,48 @@ KERAS = {
     ),
     "dropout_too": ('layer.dtype_policy = "float32"', "pass", "dropout"),
 }
+FORWARD = "return rounded(self.layer.forward(rounded(x), training))"
+BACKWARD = """        g = self.layer.backward(rounded(g))
+        for gradient in self.gradients:
+            gradient[:] = rounded(gradient)
+        return None if g is None else rounded(g)"""
+SHORT_VELOCITY = """    def loss(network, settings, hp, weights):
+        model = module.loss(network, settings, hp, weights)
+
+        def cut(optimizer, *_):
+            for state in optimizer.state.values():
+                if state.get("momentum_buffer") is not None:
+                    state["momentum_buffer"] = state["momentum_buffer"].bfloat16().float()
+
+        model[2].register_step_post_hook(cut)
+        return model
+
+    return dict(configure=configure, symbol=symbol, loss=loss)"""
 # {folder: {mistake: (text of its bf16.py, what stands in its place, the first rung that fails)}}
 PLANTED = {
     "numpy": {
         "cut_off": ("bits + (integer(2 ** (lower - 1) - 1) + last)", "bits", "forward"),
-        "exact_backward": ("gradient[:] = rounded(gradient)", "pass", "gradient"),
+        "exact_gradients": ("gradient[:] = rounded(gradient)", "pass", "gradient"),
+        "weights_alone": (FORWARD, "return self.layer.forward(x, training)", "forward"),
+        "activations_alone": (
+            "[rounded(w) for w in self.parameters]",
+            "self.parameters",
+            "forward",
+        ),
+        "one_layer_exact": (
+            FORWARD,
+            "exact = {'conv3': lambda x: x}.get(self.name, rounded)\n"
+            "        x = x if self.name == 'conv4' else rounded(x)\n"
+            "        return exact(self.layer.forward(x, training))",
+            "forward",
+        ),
+        "exact_between_layers": (
+            BACKWARD,
+            "        g = self.layer.backward(g)\n"
+            "        self.gradients[0][:] = rounded(self.gradients[0])\n"
+            "        return g",
+            "gradient",
+        ),
     },
     "pytorch": {
         "not_in_force": ("torch.bfloat16)(", "torch.bfloat16, enabled=False)(", "forward"),
@@ -41,6 +78,11 @@ PLANTED = {
             "scores: scores.float()",
             "scores: scores if network.training else scores.float()",
             "trajectory",
+        ),
+        "velocity_too": (
+            "    return dict(configure=configure, symbol=symbol)",
+            SHORT_VELOCITY,
+            "gradient",
         ),
     },
     "tensorflow": {

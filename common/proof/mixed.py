@@ -1,0 +1,103 @@
+"""Lane bf16: what goes into a product and what comes out has 8 significant bits, all else has 24.
+
+Tolerances cannot show that: with half of the roundings left out, a result is nearer to float64's
+than one with all of them. These checks are exact: digits that bfloat16 lacks make no difference
+where they go into a product, do not come out of it, and are there elsewhere.
+"""
+
+import numpy as np
+
+from common.proof import probes
+from common.proof.check import Check
+from common.proof.reference import distance
+
+IMAGES = 64
+SMALL = 2.0**-12  # what 1 + SMALL has and bfloat16 lacks
+SEED = 0
+STEP = 2.0**-6  # a learning rate that adds no digits
+VELOCITY = 2.0**-14  # of its size; bfloat16 leaves it off by about 2**-10
+
+
+def has_more(x):
+    """Where an array of float32 has more than 8 significant bits."""
+    return np.ascontiguousarray(x, np.float32).view(np.uint32) & 0xFFFF != 0
+
+
+def cut(x):
+    """``x`` as numbers that bfloat16 has."""
+    return (np.ascontiguousarray(x).view(np.uint32) & 0xFFFF0000).view(np.float32)
+
+
+def frayed(x, random):
+    """Other float32 numbers, larger and smaller ones, that round to what ``cut`` gave; 0 stays."""
+    noise = random.randint(1 - 2**15, 2**15, x.shape)
+    return np.where(x == 0, x, (x.view(np.uint32) + noise).astype(np.uint32).view(np.float32))
+
+
+def _kernels(change, weights):
+    return {name: change(w) if w.ndim > 1 else w for name, w in weights.items()}
+
+
+def forward(oracle, build, predict):
+    """The first product's input, all weights and all results are rounded.
+
+    build: makes a model of (hyperparameters, weights). predict: scores of (model, images).
+    """
+    random = np.random.RandomState(SEED)
+    images, weights = cut(oracle.test_images[:IMAGES]), _kernels(cut, oracle.biased)
+    model = build(oracle.gradient_hp, weights)
+    scores = predict(model, images)
+    other = build(oracle.gradient_hp, _kernels(lambda w: frayed(w, random), weights))
+    for what, others in (
+        ("images", predict(model, frayed(images, random))),
+        ("weights", predict(other, images)),
+    ):
+        detail = "digits that bfloat16 lacks, in %s, change scores" % what
+        yield Check("bfloat16, " + what, np.mean(scores != others), 0, detail)
+    share = np.mean(has_more(scores))
+    detail = "%.0f%% of the scores have more digits than bfloat16" % (100 * share)
+    yield Check("bfloat16, scores", share, 0, detail)
+    small = np.zeros_like(images[:1])
+    small[0, :2] = np.reshape([1, SMALL], (2, 1, 1))
+    layers = list(probes.layers(oracle.model))[:-1]
+    (left,) = predict(build(oracle.gradient_hp, probes.sums(oracle.model)), small)
+    for layer, one in zip(layers, left):
+        detail = "what %s gives has more digits than bfloat16" % layer
+        yield Check("bfloat16, result of " + layer, abs(float(one)), 0, detail)
+
+
+def gradient(oracle, build, train, batch):
+    """Gradients of weights are rounded, and those between layers; weights and velocities are not.
+
+    train: yields (loss, weights) of each step of (model, pairs). batch: (images, labels).
+    """
+    momentum = oracle.model.hp.momentum
+    hp = oracle.gradient_hp._replace(learning_rate=STEP, momentum=momentum)
+    start = oracle.task.certain(probes.blank(oracle.model, SEED))
+    silent = batch[0], oracle.task.silent(len(batch[0]))
+    steps = [start] + [after for _, after in train(build(hp, start), [batch, silent, silent])]
+    updates = [
+        {name: after[name].astype(np.float64) - before[name] for name in start}
+        for before, after in zip(steps, steps[1:])
+    ]
+    for name in [name for name, w in start.items() if w.ndim > 1]:
+        share = np.mean(has_more(steps[1][name][0]))
+        detail = "%.0f%% of %s's gradient has more digits than bfloat16" % (100 * share, name)
+        yield Check("bfloat16, " + name, share, 0, detail)
+        moved = steps[1][name][updates[0][name] != 0]
+        detail = "%s has lost digits in a step: weights are to remain float32" % name
+        yield Check("float32, " + name, np.mean(~has_more(moved)), 0.5, detail)
+        second, third = (update[name][0] for update in updates[1:])
+        error = distance(third, momentum * second) / (momentum * distance(second, 0))
+        detail = "the velocity of %s has lost digits: it is to remain float32" % name
+        yield Check("float32, velocity of " + name, error, VELOCITY, detail)
+    # Each image and each gradient between layers is the same number everywhere, or 0, and a bias's
+    # gradient is that number a power of two times.
+    images, labels = (np.repeat(each[:1], len(each), axis=0) for each in batch)
+    images = np.ones_like(images) * np.float32([0.5, 1, 0.75]).reshape(-1, 1, 1)
+    start = probes.even(oracle.model, SEED)
+    ((_, after),) = train(build(oracle.gradient_hp, start), [(images, labels)])
+    for name in [name for name, w in start.items() if w.ndim == 1][:-1]:
+        share = np.mean(has_more(after[name]))
+        detail = "gradients of what %s is added to have more digits than bfloat16" % name
+        yield Check("bfloat16, " + name, share, 0.1, detail)
