@@ -2,13 +2,18 @@
 
 Idiom: without Keras no line of the network changes: Grappler rewrites the graph. It knows which
     operations gain from bfloat16, which may take it and which must not, and puts casts between.
-Surprise: what is not in a graph is not rewritten, and remains in float32 without a word.
+Surprise: what is not in a graph is not rewritten, and remains in float32 without a word. What is in
+    it may be, the optimiser too: ``momentum * v + g`` follows a product that gains, and so would
+    be computed in bfloat16.
 """
+
+import os
 
 import tensorflow as tf
 
 # Of CPUs. TensorFlow documents "auto_mixed_precision" alone, which is float16 on a GPU.
 REWRITE = "auto_mixed_precision_onednn_bfloat16"
+NOT_REWRITTEN = "TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_INFERLIST_REMOVE"
 
 
 def functions(module):
@@ -18,6 +23,7 @@ def functions(module):
         """As in lane best; graphs are rewritten for products of bfloat16."""
         settings = module.configure("best", threads, seed)
         tf.config.optimizer.set_experimental_options({REWRITE: True})
+        os.environ[NOT_REWRITTEN] = "AddV2"  # the optimiser's; read when a graph is rewritten
         on = tf.config.optimizer.get_experimental_options()[REWRITE]
         return dict(settings, products="bfloat16" if on else "float32")
 

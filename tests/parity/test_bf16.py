@@ -93,6 +93,7 @@ PLANTED = {
             "        on = True\n",
             "forward",
         ),
+        "velocity_too": ('[NOT_REWRITTEN] = "AddV2"', '[NOT_REWRITTEN] = ""', "gradient"),
     },
     "keras": KERAS,
     "mxnet": {"not_in_force": ('        amp.init("bfloat16")\n', "", "forward")},
