@@ -25,7 +25,7 @@ from common.bench import against, compare, keys, remote, scaling
 from common.bench.contender import PRODUCT
 from common.given import models
 from common.host import commands, environments, machine, modules, workers
-from common.host.errors import InputError
+from common.host.errors import InputError, NotProven
 from common.host.files import ROOT, cache_folder, check_writable, now
 from common.proof import contract
 from common.run import results
@@ -229,6 +229,7 @@ class Records:
     others: {contender: [the cores' share that others used meanwhile, of each block]}.
     facts: {contender: [what its process said of itself, of each run]}.
     rounds: what was timed of the machine in each round.
+    not_proven: {contender that was left out: why}.
     """
 
     def __init__(self, options):
@@ -238,7 +239,16 @@ class Records:
         self.times, self.others, self.facts = (
             OrderedDict((key, []) for key in options.contenders) for _ in range(3)
         )
-        self.rounds = []
+        self.rounds, self.not_proven = [], OrderedDict()
+
+    def leave_out(self, key, error):
+        """Go on without a lever that makes another network; the error where nothing is left."""
+        self.not_proven[key] = str(error)
+        self.options.contenders.remove(key)
+        for kept in (self.sizes, self.times, self.others, self.facts):
+            del kept[key]
+        if len(self.times) < 2:
+            raise error
 
     def compared(self, measure, key, runs=slice(None)):
         """``measure`` of a contender's and the baseline's times per image, in some of the runs."""
@@ -313,7 +323,14 @@ def run(options, number, records, listener, token):
     try:
         for key in in_order(options.contenders, number):
             print("starting   %s" % key, flush=True)
-            remotes[key] = remote.Remote(key, options, listener, token)
+            try:
+                remotes[key] = remote.Remote(key, options, listener, token)
+            except NotProven as error:
+                if not options.levers or key == options.baseline:
+                    raise
+                print("left out   %s" % error, flush=True)
+                records.leave_out(key, error)
+                continue
             if psutil.virtual_memory().available < FREE:
                 told = (len(remotes), len(options.contenders))
                 raise InputError("memory is short with %d of %d contenders started" % told)
@@ -379,6 +396,8 @@ def result(options, records, facts):
     )
     if bfloat16:
         found["bfloat16_flops"] = float(np.median(bfloat16))
+    if records.not_proven:
+        found["not_proven"] = records.not_proven
     return found
 
 
@@ -398,6 +417,7 @@ def summary(found):
         lines.append((row % tuple(cells)).rstrip())
     lines.append("within, between: how far the rounds of a run, and the runs, are apart")
     lines += [scaling.told(key, fit, noun) for key, fit in found["scaling"].items()]
+    lines += ["left out: %s" % why for why in found.get("not_proven", {}).values()]
     for key, one in contenders.items():
         if max(one["others"]) > OTHERS_TOLD:
             told = (key, 100 * max(one["others"]))

@@ -12,7 +12,7 @@ import time
 
 from common.given import batches, models
 from common.host import commands, machine, modules, workers
-from common.host.errors import InputError
+from common.host.errors import InputError, NotProven
 from common.proof import certificate, tasks
 from common.run import clocks
 
@@ -136,7 +136,7 @@ def serve(options, lines):
             answer["cpu_seconds"] += sum(team.answers())
             say(**answer)
     except (InputError, clocks.Stop) as error:
-        say(error=str(error))
+        say(error=str(error), not_proven=isinstance(error, NotProven))
 
 
 def follow(options):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from common.bench import keys
 from common.bench.contender import TOKEN
 from common.host import commands, environments, workers
-from common.host.errors import InputError
+from common.host.errors import InputError, NotProven
 from common.host.files import ROOT
 
 START_LIMIT = 1800  # seconds that a contender may take to be proven and to train its first steps
@@ -86,7 +86,8 @@ class Remote:
         except (OSError, ValueError):
             raise InputError("%s is gone: %s" % (self.key, self.last_words()))
         if "error" in answer:
-            raise InputError("%s: %s" % (self.key, answer["error"]))
+            kind = NotProven if answer.get("not_proven") else InputError
+            raise kind("%s: %s" % (self.key, answer["error"]))
         return answer
 
     def tell(self, what):

@@ -1,4 +1,4 @@
-"""The one exception that stands for bad input rather than a defect."""
+"""The exceptions that stand for bad input rather than a defect."""
 
 
 class InputError(Exception):
@@ -6,3 +6,7 @@ class InputError(Exception):
 
     The command line prints the message alone and exits with code 2.
     """
+
+
+class NotProven(InputError):
+    """A module has failed a rung, which the message names."""

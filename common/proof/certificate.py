@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from common.given import models
 from common.host import commands, machine, modules, workers
-from common.host.errors import InputError
+from common.host.errors import InputError, NotProven
 from common.host.files import ROOT, cache_folder, write_json
 from common.proof import contract, progress
 from common.proof.kept import Kept
@@ -96,7 +96,7 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
 
 
 def proven(name, model, lane, threads, lever="", team=1):
-    """A module that has passed, and its settings in force; InputError where it has not."""
+    """A module that has passed, and its settings in force; NotProven where it has not."""
     machine.limit_threads(threads)
     module = modules.in_lane(name, lane, model, lever)
     module = workers.parallel(name, module, team)
@@ -104,7 +104,9 @@ def proven(name, model, lane, threads, lever="", team=1):
     found = obtain(models.find(model), name, module, lane, settings, lever, team)
     if not found["passed"]:
         several = ", %d workers" % team if team > 1 else ""
-        raise InputError("%s, lane %s%s, is not proven" % (name, lane, several))
+        failed = next(rung for rung in found["rungs"] if not rung["passed"])
+        told = (name, lane, several, failed["rung"], failed["detail"] or failed["what"])
+        raise NotProven("%s, lane %s%s, is not proven: %s: %s" % told)
     return module, settings
 
 

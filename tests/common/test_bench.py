@@ -13,6 +13,7 @@ import pytest
 
 from common.bench import against, bench, compare, contender, keys, remote, scaling
 from common.host import commands, environments, machine
+from common.host.errors import NotProven
 from tests.common.test_signals import heed_signals
 
 
@@ -286,6 +287,47 @@ def test_a_contender_that_ends_is_told_in_its_own_words(tmp_path, monkeypatch, c
     assert commands.guarded(bench.command, arguments) == 2
     assert "numpy:same did not start: 7 (exit code 4)" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+class Started:
+    """A contender that started, unless it is another network."""
+
+    facts = {}
+
+    def __init__(self, key, *_):
+        if key in self.others:
+            raise NotProven("%s: numpy, lane best, is not proven: dropout: other masks" % key)
+
+    def tell(self, steps):
+        return {}
+
+
+@pytest.fixture
+def levers(monkeypatch):
+    """The options of a bench of NumPy's levers, none of which is really started."""
+    monkeypatch.setattr(remote, "Remote", Started)
+    monkeypatch.setattr(remote, "stop", lambda remotes: None)
+    monkeypatch.setattr(bench, "rounds", lambda *_: None)
+    return bench.parse(["numpy", "--levers"])
+
+
+def test_a_lever_that_makes_another_network_is_left_out(levers, monkeypatch, capsys):
+    monkeypatch.setattr(Started, "others", ["numpy:best+freed"], raising=False)
+    records, count = bench.Records(levers), len(levers.contenders)
+    for number in range(2):
+        bench.run(levers, number, records, None, None)
+    assert list(records.times) == levers.contenders and len(records.times) == count - 1
+    assert all(len(runs) == 2 for runs in records.times.values())
+    assert records.not_proven["numpy:best+freed"].endswith("is not proven: dropout: other masks")
+    assert capsys.readouterr().out.count("left out   numpy:best+freed: numpy, lane best, is") == 1
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_without_its_plain_lane_or_any_lever_a_bench_ends(plain, levers, monkeypatch):
+    others = levers.contenders[:1] if plain else levers.contenders[1:]
+    monkeypatch.setattr(Started, "others", list(others), raising=False)
+    with pytest.raises(NotProven, match="numpy:best"):
+        bench.run(levers, 0, bench.Records(levers), None, None)
 
 
 STOPPED = """
