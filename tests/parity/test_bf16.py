@@ -88,9 +88,8 @@ PLANTED = {
     "tensorflow": {
         "not_in_force": ("{REWRITE: True}", "{REWRITE: False}", "weights"),
         "denied": (
-            "        tf.config.optimizer.set_experimental_options({REWRITE: True})\n"
-            "        on = tf.config.optimizer.get_experimental_options()[REWRITE]\n",
-            "        on = True\n",
+            "on = tf.config.optimizer.get_experimental_options()[REWRITE]",
+            "on = not tf.config.optimizer.set_experimental_options({REWRITE: False})",
             "forward",
         ),
         "velocity_too": ('[NOT_REWRITTEN] = "AddV2"', '[NOT_REWRITTEN] = ""', "gradient"),
