@@ -48,9 +48,8 @@ def module_is_as_it_was(result):
     paths = [Path(ROOT, frameworks.path(framework, model)) for model in models]
     if not all(path.is_file() for path in paths):
         return False
-    return (
-        sha256(b"".join(path.read_bytes() for path in paths)).hexdigest() == result["source_sha256"]
-    )
+    sources = b"".join(path.read_bytes() for path in paths)
+    return sha256(sources).hexdigest() == result["source_sha256"]
 
 
 def kind(result):

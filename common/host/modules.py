@@ -99,18 +99,17 @@ def in_lane(name, lane, model="cnn", lever=""):
     return replaced(module, sources=sources, **mixed.functions(module))
 
 
-def has_lane(name, lane):
-    """Whether the framework has this lane of the CNN; some have ``MIXED`` on CPUs alone."""
-    on_cpu_alone = find(name).gpu and name not in frameworks.MIXED_ON_GPU
-    return lane != MIXED or (has(name, MIXED) and not on_cpu_alone)
+def has_mixed(name):
+    """Whether the framework has lane ``MIXED``; some have it on CPUs alone."""
+    return has(name, MIXED) and (not find(name).gpu or name in frameworks.MIXED_ON_GPU)
 
 
 def check_lane(name, lane, model="cnn"):
     """InputError where the framework has no such lane of the model."""
     if lane != MIXED:
         return
-    if not has_lane(name, MIXED):
-        those = ", ".join(other for other in frameworks.FRAMEWORKS if has_lane(other, MIXED))
+    if not has_mixed(name):
+        those = ", ".join(other for other in frameworks.FRAMEWORKS if has_mixed(other))
         raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, those))
     if model != "cnn":
         raise InputError("lane %s is the CNN's alone, not %r's" % (MIXED, model))
