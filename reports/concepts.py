@@ -183,7 +183,7 @@ REST["wait"] = "wait"
 ABSENT = {
     "weight-layout": "numpy pytorch mxnet cntk chainer theano",
     "autotune": "numpy keras-cntk",
-    "drop-seed": "pytorch tensorflow tensorflow1 keras mxnet mxnet-module caffe2 chainer",
+    "drop-seed": "pytorch tensorflow1 keras mxnet mxnet-module caffe2 chainer",
     "declared": "numpy pytorch keras keras-cntk mxnet mxnet-module cntk caffe2 chainer",
     "input": "pytorch tensorflow tensorflow1 mxnet caffe2 chainer",
     "device-network": "numpy tensorflow tensorflow1 keras keras-cntk mxnet-module cntk theano",
@@ -268,7 +268,7 @@ PATTERNS = [
     (
         "symbol",
         r"RandomState|seeds = |seed=seeds?(\[\d\]| \+ \d)?|seed = |reset_random"
-        r"|MRG_Random|^ *if K\.backend\(\) == .cntk",
+        r"|MRG_Random|Generator\.from_seed|^ *if K\.backend\(\) == .cntk",
         ["drop-seed"],
     ),
     (
@@ -301,7 +301,7 @@ PATTERNS = [
     (
         "symbol",
         r"\b(nn\.Dropout|layers\.Dropout|F\.dropout|tf\.nn\.dropout|sym\.Dropout"
-        r"|(?<![.\w])Dropout|(?<![.\w])dropout)\(",
+        r"|self\.drop|(?<![.\w])Dropout|(?<![.\w])dropout)\(",
         DROPOUTS,
     ),
     (

@@ -4,7 +4,8 @@ Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``
     Python runs once, to record a graph.
 Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
-Surprise: without Keras there is no optimiser, so the update's two lines are written out.
+Surprise: ``tf.nn.dropout`` forgets ``tf.random.set_seed`` where XLA compiles it. A
+    ``tf.random.Generator`` is a variable, and keeps its seed there, too.
 """
 
 import os
@@ -25,7 +26,6 @@ def configure(lane, threads, seed):
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)  # the layers are a chain
     tf.get_logger().setLevel("ERROR")  # it takes a second model for the first, retraced
-    tf.random.set_seed(seed)
     tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
     return {
@@ -60,9 +60,10 @@ def layer(name, *shape):
 class Network(tf.Module):
     """A kernel and a bias for each layer, and the scores that they give."""
 
-    def __init__(self, layout, dropout):
+    def __init__(self, layout, dropout, seed):
         super().__init__()
         self.layout, self.dropout = layout, dropout
+        self.random = tf.random.Generator.from_seed(seed)
         self.conv1 = layer("conv1", 3, 3, 3, 50)
         self.conv2 = layer("conv2", 3, 3, 50, 50)
         self.conv3 = layer("conv3", 3, 3, 50, 100)
@@ -80,29 +81,33 @@ class Network(tf.Module):
         """Take the maximum of each 2x2 window."""
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
+    def drop(self, x, fraction):
+        """Set this fraction of the values to 0; those left grow, so that the mean stays."""
+        return tf.nn.experimental.general_dropout(x, fraction, self.random.uniform)
+
     def __call__(self, x, training):
         """Scores of a batch of images."""
         drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)  # the fraction dropped
         x = tf.nn.relu(self.convolution(x, self.conv1))  # (N, 50, 32, 32), or channels last
         # ReLU after the pool: the same numbers, a quarter of the work.
         x = tf.nn.relu(self.pool(self.convolution(x, self.conv2)))  # (N, 50, 16, 16)
-        x = tf.nn.dropout(x, drop1)
+        x = self.drop(x, drop1)
         x = tf.nn.relu(self.convolution(x, self.conv3))  # (N, 100, 16, 16)
         x = tf.nn.relu(self.pool(self.convolution(x, self.conv4)))  # (N, 100, 8, 8)
-        x = tf.nn.dropout(x, drop2)
+        x = self.drop(x, drop2)
         if self.layout == "NHWC":
             x = tf.transpose(x, (0, 3, 1, 2))  # (N, 100, 8, 8), the order of the shared weights
         x = tf.reshape(x, (-1, 6400))  # (N, 6400)
         weight, bias = self.dense1
         x = tf.nn.relu(tf.matmul(x, weight) + bias)  # (N, 512)
-        x = tf.nn.dropout(x, drop3)
+        x = self.drop(x, drop3)
         weight, bias = self.dense2
         return tf.matmul(x, weight) + bias  # (N, 10), no softmax: the loss applies it
 
 
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
-    return Network(settings["layout"], hp.dropout)
+    return Network(settings["layout"], hp.dropout, settings["seed"])
 
 
 def put(variables, weights):

@@ -82,7 +82,7 @@ MISTAKES = [
     changed(
         "rate_taken_for_keep_in_one_layer",
         "dropout",
-        ("tf.nn.dropout(x, drop2)", "tf.nn.dropout(x, 1 - drop2 if drop2 else 0)"),
+        ("self.drop(x, drop2)", "self.drop(x, 1 - drop2 if drop2 else 0)"),
     ),
     changed("dropout_in_prediction", "dropout", ("training=False)", "training=True)")),
     changed(
@@ -93,30 +93,43 @@ MISTAKES = [
     changed(
         "one_seed_for_all_layers",
         "dropout",
-        ("tf.nn.dropout(x, drop1)", "tf.nn.dropout(x, drop1, seed=1)"),
-        ("tf.nn.dropout(x, drop2)", "tf.nn.dropout(x, drop2, seed=1)"),
-        ("tf.nn.dropout(x, drop3)", "tf.nn.dropout(x, drop3, seed=1)"),
+        (
+            "tf.random.Generator.from_seed(seed)",
+            "[tf.random.Generator.from_seed(seed) for _ in range(3)]",
+        ),
+        ("def drop(self, x, fraction)", "def drop(self, x, fraction, layer)"),
+        ("self.random.uniform)", "self.random[layer].uniform)"),
+        ("self.drop(x, drop1)", "self.drop(x, drop1, 0)"),
+        ("self.drop(x, drop2)", "self.drop(x, drop2, 1)"),
+        ("self.drop(x, drop3)", "self.drop(x, drop3, 2)"),
+    ),
+    changed(
+        "seed_that_compiled_code_forgets",
+        "dropout",
+        ("    tf.get_logger()", "    tf.random.set_seed(seed)\n    tf.get_logger()"),
+        ("self.random.uniform)", "tf.random.uniform)"),
+        ('"jit": bool(best and gpus)', '"jit": True'),
     ),
     changed(
         "mask_drawn_while_the_graph_is_recorded",
         "dropout",
         (
-            "x = tf.nn.dropout(x, drop1)",
+            "x = self.drop(x, drop1)",
             "x = x * (np.random.uniform(size=x.shape[1:]) >= drop1) / (1 - drop1)",
         ),
     ),
     changed(
         "stateless_dropout_with_one_seed",
         "dropout",
-        ("tf.nn.dropout(x, drop3)", "tf.nn.experimental.stateless_dropout(x, drop3, (0, 3))"),
+        ("self.drop(x, drop3)", "tf.nn.experimental.stateless_dropout(x, drop3, (0, 3))"),
     ),
     changed(
         "mask_redrawn_on_the_way_back",
         "dropout",
         (
-            "x = tf.nn.dropout(x, drop3)",
+            "x = self.drop(x, drop3)",
             "x = tf.custom_gradient(\n"
-            "            lambda h: (tf.nn.dropout(h, drop3), lambda g: tf.nn.dropout(g, drop3))\n"
+            "            lambda h: (self.drop(h, drop3), lambda g: self.drop(g, drop3))\n"
             "        )(x)",
         ),
     ),
