@@ -228,9 +228,8 @@ LEVERS = {
         "relu_first": _relu_first(
             (
                 """    x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
-    x = sym.Activation(
-        x, act_type="relu"
-    )  # after the pool: the same numbers, a quarter of the work
+    # ReLU after the pool: the same numbers, a quarter of the work.
+    x = sym.Activation(x, act_type="relu")
 """,
                 """    x = sym.Activation(x, act_type="relu")
     x = sym.Pooling(x, **half)

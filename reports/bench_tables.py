@@ -284,11 +284,6 @@ def _exchange(found, key, times):
     return "%.0f%%" % (100 * (1 - own / np.median(np.concatenate(times))))
 
 
-def _rung(why):
-    """Of why a lever is not proven, the rung that says so and what it says."""
-    return "not proven: " + why.partition("is not proven: ")[2]
-
-
 def pulled(benches, machine, model):
     """What each lever of a network gave: those that lane best has, and others that were tried."""
     rows, when, drawn = [], set(), []
@@ -314,10 +309,10 @@ def pulled(benches, machine, model):
             )
             when.add(bench.result["made"][:10])
             drawn.append(("%s: %s" % (key.name, known.says), ratio, low, high))
-        for key, why in bench.result.get("not_proven", {}).items():
+        for key, failed in bench.result.get("not_proven", {}).items():
             key = keys.read(key)
             says = modules.find_lever(key.name, key.lever, model.name).says
-            rows.append([(key.name, bench.path), says, "-", "-", _rung(why), "no"])
+            rows.append([(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"])
     study = LEVERS.get(model.name)
     title = study.question if study else "What was tried"
     command = _command(model, " --levers")

@@ -229,7 +229,7 @@ class Records:
     others: {contender: [the cores' share that others used meanwhile, of each block]}.
     facts: {contender: [what its process said of itself, of each run]}.
     rounds: what was timed of the machine in each round.
-    not_proven: {contender that was left out: why}.
+    not_proven: {contender that was left out: the rung that failed, and what it says}.
     """
 
     def __init__(self, options):
@@ -243,7 +243,7 @@ class Records:
 
     def leave_out(self, key, error):
         """Go on without a lever that makes another network; the error where nothing is left."""
-        self.not_proven[key] = str(error)
+        self.not_proven[key] = error.failed
         self.options.contenders.remove(key)
         for kept in (self.sizes, self.times, self.others, self.facts):
             del kept[key]
@@ -417,7 +417,7 @@ def summary(found):
         lines.append((row % tuple(cells)).rstrip())
     lines.append("within, between: how far the rounds of a run, and the runs, are apart")
     lines += [scaling.told(key, fit, noun) for key, fit in found["scaling"].items()]
-    lines += ["left out: %s" % why for why in found.get("not_proven", {}).values()]
+    lines += ["left out: %s: %s" % one for one in found.get("not_proven", {}).items()]
     for key, one in contenders.items():
         if max(one["others"]) > OTHERS_TOLD:
             told = (key, 100 * max(one["others"]))

@@ -135,8 +135,10 @@ def serve(options, lines):
             answer = contender.train(steps)
             answer["cpu_seconds"] += sum(team.answers())
             say(**answer)
+    except NotProven as error:
+        say(not_proven=error.failed)
     except (InputError, clocks.Stop) as error:
-        say(error=str(error), not_proven=isinstance(error, NotProven))
+        say(error=str(error))
 
 
 def follow(options):

@@ -85,9 +85,10 @@ class Remote:
             answer = json.loads(self.lines.readline())
         except (OSError, ValueError):
             raise InputError("%s is gone: %s" % (self.key, self.last_words()))
+        if "not_proven" in answer:
+            raise NotProven(self.key, answer["not_proven"])
         if "error" in answer:
-            kind = NotProven if answer.get("not_proven") else InputError
-            raise kind("%s: %s" % (self.key, answer["error"]))
+            raise InputError("%s: %s" % (self.key, answer["error"]))
         return answer
 
     def tell(self, what):

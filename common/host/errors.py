@@ -9,4 +9,11 @@ class InputError(Exception):
 
 
 class NotProven(InputError):
-    """A module has failed a rung, which the message names."""
+    """A module has failed a rung.
+
+    failed: the rung, and what it says.
+    """
+
+    def __init__(self, who, failed):
+        super().__init__("%s is not proven: %s" % (who, failed))
+        self.failed = failed

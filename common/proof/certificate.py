@@ -105,8 +105,8 @@ def proven(name, model, lane, threads, lever="", team=1):
     if not found["passed"]:
         several = ", %d workers" % team if team > 1 else ""
         failed = next(rung for rung in found["rungs"] if not rung["passed"])
-        told = (name, lane, several, failed["rung"], failed["detail"] or failed["what"])
-        raise NotProven("%s, lane %s%s, is not proven: %s: %s" % told)
+        said = "%s: %s" % (failed["rung"], failed["detail"] or failed["what"])
+        raise NotProven("%s, lane %s%s," % (name, lane, several), said)
     return module, settings
 
 

@@ -13,10 +13,16 @@ import chainer
 import chainer.functions as F
 import chainer.links as L
 
+from frameworks.chainer import cnn
 from frameworks.chainer.cnn import evaluate, load, predict, train, wait, weights
-from frameworks.chainer.mlp import configure, loss
+from frameworks.chainer.mlp import loss, with_adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN, but for Adam."""
+    return with_adam(cnn.configure(lane, threads, seed))
 
 
 class LeNet5(chainer.Chain):

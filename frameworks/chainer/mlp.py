@@ -5,8 +5,8 @@ Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and 
 Layout: images of one channel, flattened to rows of 784 pixels.
 Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
     1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
-Surprise: the learning rate is called ``alpha``, as in the paper. ``optimizer.lr`` exists too, but
-    is the corrected step size and cannot be set.
+Surprise: the learning rate is called ``alpha``, as in the paper. ``optimizer.lr``, since version 6
+    ``alpha_t``, is the corrected step size and cannot be set.
 """
 
 import chainer
@@ -20,10 +20,15 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and in what Chainer's Adam differs by nature."""
-    settings = dict(cnn.configure(lane, threads, seed), adam_epsilon="uncorrected")
-    convolutions = {"autotune", "cudnn_workspace", "tensor_core"}  # what only they read
+    """As for the CNN, but for Adam; what only convolutions read is not in force."""
+    settings = with_adam(cnn.configure(lane, threads, seed))
+    convolutions = {"autotune", "cudnn_workspace", "tensor_core"}
     return dict(settings, not_in_force=sorted(convolutions | set(settings["not_in_force"])))
+
+
+def with_adam(settings):
+    """The CNN's settings, and in what Chainer's Adam differs by nature."""
+    return dict(settings, adam_epsilon="uncorrected")
 
 
 class MLP(chainer.Chain):

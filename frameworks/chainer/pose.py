@@ -21,7 +21,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As the CNN's, but without iDeep, which ends the process where images are so large."""
+    """As for the CNN, but without iDeep, which ends the process where images are so large."""
     settings = cnn.configure(lane, threads, seed)
     if settings["ideep"] == "auto":
         chainer.global_config.use_ideep = settings["ideep"] = "never"

@@ -8,5 +8,5 @@ import cntk as C
 
 
 def export(model, x, path):
-    """Write the network as ``.onnx``, for one image at a time."""
+    """Write the network as ``.onnx``, for one image at a time. x: some images."""
     model[0].save(path, format=C.ModelFormat.ONNX)

@@ -11,10 +11,16 @@ Surprise: ``Convolution2D`` pads nothing by default, and ``MaxPooling`` has a st
 import cntk as C
 from cntk.layers import Convolution2D, Dense, MaxPooling, Sequential
 
+from frameworks.cntk import cnn
 from frameworks.cntk.cnn import evaluate, load, predict, train, wait, weights
-from frameworks.cntk.mlp import configure, loss
+from frameworks.cntk.mlp import loss, with_adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN, but for Adam."""
+    return with_adam(cnn.configure(lane, threads, seed))
 
 
 def symbol(settings, hp):

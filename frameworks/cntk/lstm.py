@@ -26,8 +26,7 @@ GATES = [0, 2, 1, 3]  # which of input, forget, cell, output stands where in CNT
 
 def configure(lane, threads, seed):
     """As for the MLP, but for the layout."""
-    settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
-    return dict(settings, not_in_force=["autotune"])  # what only convolutions read
+    return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
 def load(sequences, targets, settings):

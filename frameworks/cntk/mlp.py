@@ -19,8 +19,13 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and in what CNTK's Adam differs by nature."""
-    settings = cnn.configure(lane, threads, seed)
+    """As for the CNN, but for Adam; what only convolutions read is not in force."""
+    settings = with_adam(cnn.configure(lane, threads, seed))
+    return dict(settings, not_in_force=["autotune"])
+
+
+def with_adam(settings):
+    """The CNN's settings, and in what CNTK's Adam differs by nature."""
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 shares")
 
 

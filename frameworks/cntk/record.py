@@ -14,7 +14,7 @@ def record(network, x):
     """{name: array} of the images and of what each layer gives, in the order of computation."""
     layers = C.logging.depth_first_search(
         network.root_function, lambda node: isinstance(node, C.Function), depth=0
-    )[::-1]  # from the scores back to the images
+    )[::-1]  # the search goes from the scores back to the images
     arrays = C.combine([layer.output for layer in layers]).eval({network.arguments[0]: x})
     found = OrderedDict(x=x)
     for layer in layers:

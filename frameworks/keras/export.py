@@ -1,6 +1,6 @@
 """Keras 3's network as ONNX, on PyTorch.
 
-Idiom: ``export`` with a format; PyTorch's or TensorFlow's own exporter does it.
+Idiom: ``export`` with a format; PyTorch's own exporter does it, or tf2onnx, or jax2onnx.
 Surprise: on JAX ONNX Runtime rejects what comes of the max-pool; on TensorFlow it needs tf2onnx.
 """
 

@@ -11,10 +11,16 @@ Surprise: Adam's ``epsilon`` is 1e-7 by default, where the paper and most others
 import keras
 from keras import layers
 
+from frameworks.keras import cnn
 from frameworks.keras.cnn import evaluate, load, predict, train, wait, weights
-from frameworks.keras.mlp import configure, loss
+from frameworks.keras.mlp import loss, with_adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN, but for Adam."""
+    return with_adam(cnn.configure(lane, threads, seed))
 
 
 def symbol(settings, hp):

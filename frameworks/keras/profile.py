@@ -14,9 +14,9 @@ from glob import glob
 
 import keras
 
-if keras.backend.backend() == "tensorflow":
+if keras.config.backend() == "tensorflow":
     from frameworks.tensorflow.profile import profile
-elif keras.backend.backend() == "torch":
+elif keras.config.backend() == "torch":
     from frameworks.pytorch.profile import profile
 else:
     import jax

@@ -50,8 +50,6 @@ def configure(lane, threads, seed):
         settings["backend_version"] = cntk.__version__
         cntk.cntk_py.set_max_num_cputhreads(threads)
         settings["threads"] = cntk.cntk_py.get_max_num_cputhreads()
-        if cntk.device.use_default_device().type():
-            settings["device"] = "cuda"
     return settings
 
 

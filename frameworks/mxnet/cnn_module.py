@@ -63,9 +63,8 @@ def symbol(settings, hp):
     x = sym.Activation(x, act_type="relu")
     x = sym.Convolution(x, num_filter=50, name="conv2", **same)
     x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
-    x = sym.Activation(
-        x, act_type="relu"
-    )  # after the pool: the same numbers, a quarter of the work
+    # ReLU after the pool: the same numbers, a quarter of the work.
+    x = sym.Activation(x, act_type="relu")
     x = sym.Dropout(x, p=drop1)
     x = sym.Convolution(x, num_filter=100, name="conv3", **same)  # (N, 100, 16, 16)
     x = sym.Activation(x, act_type="relu")

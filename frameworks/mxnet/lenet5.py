@@ -12,10 +12,16 @@ Surprise: ``in_channels`` may be left out. The weights then have no shape before
 import mxnet as mx
 from mxnet.gluon import nn
 
+from frameworks.mxnet import cnn
 from frameworks.mxnet.cnn import evaluate, load, predict, train, wait, weights
-from frameworks.mxnet.mlp import configure, loss
+from frameworks.mxnet.mlp import loss, with_adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN, but for Adam."""
+    return with_adam(cnn.configure(lane, threads, seed))
 
 
 def symbol(settings, hp):

@@ -6,8 +6,9 @@ Layout: sequences (N, T, 1), with ``layout="NTC"``; by default time comes first.
 Gates: input, forget, cell, output, stacked; two biases.
 State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts
     its gradient.
-Surprise: ``rnn.LSTM`` has two biases, which are added, as in cuDNN; so the second stays at 0. And
-    ``L2Loss`` is half the squared error, unless told a weight of 2.
+Surprise: ``rnn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
+    would move twice as far; so the second stays at 0. And ``L2Loss`` is half the squared error,
+    unless told a weight of 2.
 """
 
 import mxnet as mx
@@ -29,9 +30,7 @@ NAMES = {  # of the parameters: MXNet's and the shared ones
 
 def configure(lane, threads, seed):
     """As for the MLP, but for the layout."""
-    settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
-    off = sorted({"autotune"} | set(settings["not_in_force"]))  # what only convolutions read
-    return dict(settings, not_in_force=off)
+    return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
 def load(sequences, targets, settings):

@@ -46,8 +46,10 @@ def functions(module):
     """The functions of a network's ``module`` that differ in this lane: {name: function}."""
 
     def configure(lane, threads, seed):
-        """As the module does; what multiplies takes bfloat16."""
-        return dict(module.configure(lane, threads, seed), products="bfloat16")
+        """As in lane best, without strips of images; what multiplies takes bfloat16."""
+        settings = module.configure("best", threads, seed)
+        del settings["chunk_images"], settings["shares"]
+        return dict(settings, products="bfloat16")
 
     def symbol(settings, hp):
         """The network, each of whose products is rounded."""

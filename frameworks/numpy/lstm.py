@@ -21,7 +21,7 @@ CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for the layout; there are no convolutions and no pools."""
+    """As for the MLP, but for the layout; there are no pools."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
     del settings["ties"]
     return settings

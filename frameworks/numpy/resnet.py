@@ -20,7 +20,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and which running variance is kept."""
+    """As for the MLP; and how the variance is computed, and which one is kept."""
     settings = dict(mlp.configure(lane, threads, seed), running_variance="unbiased")
     settings["variance"] = "differences"
     del settings["ties"]  # there is no pool

@@ -1,7 +1,7 @@
 """Data parallelism in PyTorch: workers that each take a share of every batch and average gradients.
 
 Idiom: ``torchrun`` starts the workers; ``DistributedDataParallel`` around the network averages the
-    gradients while they are computed, through gloo on CPUs and NCCL on GPUs.
+    gradients while they are computed, here through gloo; on GPUs one takes NCCL.
 Surprise: the average is over workers, not over images, so shares must be of equal size. Batch
     normalisation's mean and variance are those of a worker's share alone; ``SyncBatchNorm``, which
     would share them, takes no CPU.

@@ -12,7 +12,7 @@ Surprise: below Keras the only LSTMs are in ``tf.raw_ops``. ``BlockLSTM`` has th
 
 import tensorflow as tf
 
-from frameworks.tensorflow import cnn
+from frameworks.tensorflow import mlp
 from frameworks.tensorflow.cnn import graphs, layer, load, predict, put, train, wait, weights
 from frameworks.tensorflow.mlp import adam
 
@@ -22,10 +22,8 @@ CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for the layout."""
-    settings = dict(cnn.configure(lane, threads, seed), layout="NTC")
-    off = sorted({"autotune"} | set(settings["not_in_force"]))  # what only convolutions read
-    return dict(settings, not_in_force=off)
+    """As for the MLP, but for the layout."""
+    return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
 class Network(tf.Module):

@@ -10,8 +10,8 @@ Surprise: a Python counter would keep the value it had when the graph was record
 
 import tensorflow as tf
 
+from frameworks.tensorflow import cnn
 from frameworks.tensorflow.cnn import (
-    configure,
     evaluate,
     graphs,
     layer,
@@ -24,6 +24,12 @@ from frameworks.tensorflow.cnn import (
 )
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN; but what only convolutions read is not in force."""
+    settings = cnn.configure(lane, threads, seed)
+    return dict(settings, not_in_force=sorted({"autotune"} | set(settings["not_in_force"])))
 
 
 class Network(tf.Module):

@@ -7,7 +7,7 @@ Momentum: ``v = momentum * v + g + decay * w; w = w - lr * v``, the learning rat
     velocity.
 Batch normalisation: written out from ``tf.nn.moments``, whose variance is divided by n; the running
     variance is divided by n - 1. The fused kernel has no name in ``tf.nn`` of TensorFlow 2, only
-    ``tf.compat.v1.nn.fused_batch_norm``.
+    in ``tf.raw_ops`` and ``tf.compat.v1.nn``.
 Surprise: "SAME" with a stride of 2 pads an even side only at its end, where others pad both ends;
     so the borders are added here.
 """

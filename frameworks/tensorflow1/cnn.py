@@ -24,7 +24,7 @@ def configure(lane, threads, seed):
     gpus = tf.config.experimental.list_physical_devices("GPU")
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
     # The first session of a process makes the thread pools for all that follow, whatever their
-    # ``ConfigProto`` says; so do these variables, which are read once.
+    # ``ConfigProto`` says. So the first numbers are kept, where one without it reads them, too.
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(threads))
     os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")  # the layers are a chain
     mkl_dnn = IsMklEnabled() and os.environ.get("TF_DISABLE_MKL") != "1"  # read by the import
@@ -72,6 +72,7 @@ class Network:
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
     def __call__(self, x, training):
+        """Scores of a batch of images."""
         drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)  # the fraction dropped
         x = tf.nn.relu(self.convolution(x, "conv1", 3, 50))  # (N, 50, 32, 32), or channels last
         # ReLU after the pool: the same numbers, a quarter of the work.
@@ -153,4 +154,4 @@ def weights(model):
 
 
 def wait(model):
-    """Do nothing: a session returns when the device has finished."""
+    """Return at once: a session returns when the device has finished."""

@@ -11,7 +11,7 @@ import re
 from collections import OrderedDict
 from functools import partial
 
-import tensorflow.compat.v1 as tf
+import tensorflow as tf
 
 NUMBER = re.compile(r"(_\d+)+(?=/|$|_grad)")  # which makes a name the only one
 

@@ -16,7 +16,7 @@ import theano
 from theano import tensor as T
 from theano.gradient import disconnected_grad
 
-from frameworks.theano import cnn
+from frameworks.theano import mlp
 from frameworks.theano.cnn import compiled, dense, load, train, variables, wait, weights
 from frameworks.theano.mlp import adam
 
@@ -27,10 +27,9 @@ CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for the layout."""
-    settings = dict(cnn.configure(lane, threads, seed), layout="NTC")
-    off = {key for key in settings if key.startswith("dnn.conv.")}
-    return dict(settings, not_in_force=sorted(off | {"openmp"}))  # no array here is large enough
+    """As for the MLP, but for the layout; no array here is large enough for OpenMP."""
+    settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
+    return dict(settings, not_in_force=settings["not_in_force"] + ["openmp"])
 
 
 def symbol(settings, hp):

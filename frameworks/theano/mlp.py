@@ -13,9 +13,9 @@ import theano
 from theano import tensor as T
 from theano.tensor.nnet import categorical_crossentropy, softmax
 
+from frameworks.theano import cnn
 from frameworks.theano.cnn import (
     compiled,
-    configure,
     dense,
     evaluate,
     load,
@@ -28,6 +28,12 @@ from frameworks.theano.cnn import (
 )
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
+
+
+def configure(lane, threads, seed):
+    """As for the CNN; but what only convolutions read is not in force."""
+    settings = cnn.configure(lane, threads, seed)
+    return dict(settings, not_in_force=sorted(key for key in settings if "conv" in key))
 
 
 def symbol(settings, hp):

@@ -1,8 +1,8 @@
 """Theano's own file of weights: a pickled list of arrays, ``.pkl``.
 
 Idiom: Theano has no format; its users pickle what ``get_value`` gives, in the order of ``params``.
-Surprise: a pickle may run anything. This one is read with a list of what it may name, and names of
-    Python 2 are known, too: most of these files are that old.
+Surprise: a pickle may run anything. This one is read with a list of what it may name, and its
+    strings as Python 2 wrote them: most of these files are that old.
 """
 
 import pickle
