@@ -2,16 +2,20 @@
 
 In lane best: its settings are further from the reference's, and both lanes would take twice as
 long. Keras's three environments share their modules, so only the first climbs, or any that is told
-to with ``--shared-modules``. ``python -m tests.mistakes`` climbs with all, in both lanes.
+to with ``--shared-modules``; the others take a step. ``python -m tests.mistakes`` climbs with all,
+in both lanes.
 """
 
 import subprocess
 import sys
 
+import numpy as np
+
 import frameworks
 from common.given import models, weights
 from common.host import modules
 from common.host.files import ROOT
+from common.proof import tasks
 
 
 def proven_elsewhere(name):
@@ -25,10 +29,13 @@ def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
     further = [model.name for model in models.of(name) if model is not models.CNN]
     sizes = [size for size, model in frameworks.SIZES.items() if model in further]
+    shared = []
     if proven_elsewhere(name) and not metafunc.config.getoption("--shared-modules"):
-        further = []
+        further, shared = shared, further
     if "further" in metafunc.fixturenames:
         metafunc.parametrize("further", further)
+    if "shared" in metafunc.fixturenames:
+        metafunc.parametrize("shared", shared)
     if "size" in metafunc.fixturenames:
         metafunc.parametrize("size", sizes)
 
@@ -38,6 +45,18 @@ def test_certificate(name, further):
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True)
     print(done.stdout)
     assert done.returncode == 0
+
+
+def test_a_module_that_is_proven_elsewhere_trains_here(name, shared, threads):
+    model, module = models.find(shared), modules.load(name, shared)
+    hp = model.hp._replace(batch_size=4)
+    settings = module.configure("best", threads, 0)
+    initial = model.initialize(model.shapes, 0)
+    trained = module.loss(module.symbol(settings, hp), settings, hp, initial)
+    batch = module.load(*tasks.of(model).observations(4, 0), settings=settings)
+    (loss,) = module.train(trained, [batch])
+    assert np.isfinite(float(loss))
+    weights.check(model, module.weights(trained))
 
 
 def test_a_model_of_another_size_has_its_tensors(name, size, threads):
