@@ -41,7 +41,7 @@ CONCEPTS = [
         "seed",
         "configure symbol loss",
         r"(manual_seed|set_seed|random\.seed|set_random_seed)\(|RandomState\(settings"
-        r"|seed = 3 \*|seed = \(3",
+        r"|seed = 3 \*|seed = \(3|from_seed\(",
     ),
     _concept("padding", "symbol", r'padding=|"SAME"|pad=|"pad"|border_mode|ToStrip\('),
     _concept(
@@ -80,7 +80,8 @@ CONCEPTS = [
     _concept(
         "dropout",
         "symbol",
-        r"Dropout\((settings, )?drop1|dropout\(\w+, (rate=)?drop1|p=drop1|brew\.dropout",
+        r"Dropout\((settings, )?drop1|dropout\(\w+, (rate=)?drop1|p=drop1|brew\.dropout"
+        r"|self\.drop\(",
     ),
     _concept(
         "loss and its reduction",
