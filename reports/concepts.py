@@ -83,6 +83,7 @@ HELPERS = {
     "copy_back": "device-network",
     "on_ideep": "device-network",
     "fetch": "device-network",
+    "drop": "dropout1",
     "dropout": "dropout1",
     "dense": "dense1",
     "flatten_order": "weights-in",
