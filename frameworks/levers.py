@@ -184,7 +184,13 @@ LEVERS = {
         "relu_first": KERAS_RELU_FIRST,
     },
     "keras-jax": {
-        "nchw": _kept("NHWC", ('best and backend != "torch"', "False")),
+        "nchw": _kept(
+            "NHWC",
+            ('best and backend != "torch"', "False"),
+            # Rows and columns are the last axes then.
+            ("x[:, :, 0::2], x[:, :, 1::2]", "x[..., 0::2], x[..., 1::2]"),
+            ("x[:, 0::2], x[:, 1::2]", "x[:, :, 0::2], x[:, :, 1::2]"),
+        ),
         "ynn": _kept("XLA's older convolutions", ("flag if best else", "flag if False else")),
         "windows": _kept(
             "the pool as comparisons of pixels",
