@@ -91,7 +91,11 @@ def in_lane(name, lane, model="cnn", lever=""):
     Lanes are their settings, but for that of other products: it has functions of its own.
     """
     check_lane(name, lane, model)
-    module = load(name, model, lever)
+    return for_lane(load(name, model, lever), name, lane)
+
+
+def for_lane(module, name, lane):
+    """``module``, a network's of the framework called ``name``, as it is in this lane."""
     if lane != MIXED:
         return module
     mixed = load(name, MIXED)

@@ -51,7 +51,7 @@ def parse(arguments):
     parser.add_argument("--epochs", type=number, metavar="N", help="passes over the images")
     parser.add_argument("--test-images", type=number, metavar="N", help="the first N")
     parser.add_argument("--data", default="auto", metavar="auto|synthetic|PATH", help="its images")
-    parser.add_argument("--lane", choices=contract.LANES, default="best", help="the settings")
+    parser.add_argument("--lane", choices=contract.ALL_LANES, default="best", help="the settings")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
@@ -96,7 +96,7 @@ class Study:
 
     def __init__(self, options):
         self.options = options
-        self.plain = switches.plain(options.name, CNN)
+        self.plain = switches.plain(options.name, options.lane, CNN)
         self.switches = switches.of(options.name, options.lessons)
         module, framework = self.plain.module, modules.find(options.name)
         settings = module.configure(options.lane, options.threads, 0)
@@ -183,7 +183,7 @@ class Study:
         """{switch: figures} of one training, and of what its weights serve for."""
         options, one = self.options, self.plain
         if key != PLAIN:
-            one = switches.thrown(options.name, self.switches[key], one)
+            one = switches.thrown(options.name, options.lane, self.switches[key], one)
         started = time.perf_counter()
         weights = one.initialize(CNN.shapes, seed)
         model = training.build(one, options.lane, options.threads, seed, weights)
@@ -200,7 +200,7 @@ class Study:
         options, found = self.options, {}
         for key, switch in switches.of(options.name, switches.LESSONS).items():
             if switch.predicts:
-                one = switches.thrown(options.name, switch, self.plain)
+                one = switches.thrown(options.name, options.lane, switch, self.plain)
                 model = training.build(one, options.lane, options.threads, seed, weights)
                 accuracy = training.accuracy(one, model, self.x_test, self.labels)
                 found[key] = {"accuracy": accuracy}

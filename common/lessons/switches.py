@@ -103,15 +103,16 @@ def of(name, lessons):
     )
 
 
-def plain(name, model):
+def plain(name, lane, model):
     """The training that the others are compared with."""
-    return Training(modules.load(name), model.hp, model.initialize, batches.order)
+    module = modules.in_lane(name, lane)
+    return Training(module, model.hp, model.initialize, batches.order)
 
 
-def thrown(name, switch, training):
+def thrown(name, lane, switch, training):
     """``training`` with the switch thrown."""
     if switch.change:
         return switch.change(training)
     folder = os.path.join(cache_folder(), "lessons", name)
     module = modules.changed(training.module, changes(name, switch), folder, switch.mistake)
-    return training._replace(module=module)
+    return training._replace(module=modules.for_lane(module, name, lane))

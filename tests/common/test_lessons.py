@@ -130,6 +130,17 @@ def test_every_switch_can_be_thrown_in_pytorch():
     assert list(switches.of("numpy", ["softmax", "unit_gain"])) == ["unit_gain"]
 
 
+@pytest.mark.parametrize("key", ["unit_gain", "dropout_in_prediction"])
+def test_a_switch_leaves_the_lane_as_it_is(key):
+    """A change to a module's text must not undo what the lane replaces in it."""
+    plain = switches.plain("numpy", "bf16", CNN)
+    module = switches.thrown("numpy", "bf16", switches.SWITCHES[key], plain).module
+    for one in (plain.module, module):
+        assert one.configure("bf16", 1, 0)["products"] == "bfloat16"
+        assert len(one.sources) == 2
+    assert (module.sources == plain.module.sources) == (key == "unit_gain")
+
+
 # What comes of it.
 
 
@@ -320,7 +331,7 @@ def test_bad_input_is_one_line(tiny, capsys, arguments, words):
 
 def test_pairs_differ_in_nothing_but_what_is_thrown():
     """Trained in earnest: unit gain is another path from the same start, on the same batches."""
-    plain = switches.plain("numpy", CNN)
+    plain = switches.plain("numpy", "same", CNN)
     random = np.random.RandomState(0)
     x, y = random.uniform(size=(128, 3, 32, 32)).astype(np.float32), np.arange(128) % 10
     losses = []
