@@ -63,6 +63,11 @@ KERAS_RELU_FIRST = _relu_first(
     ),
 )
 
+BETWEEN = _tried(
+    "TensorFlow may run two operations at once",
+    ("set_inter_op_parallelism_threads(1)", "set_inter_op_parallelism_threads(threads)"),
+)
+
 LEVERS = {
     "numpy": {
         "freed": FREED,
@@ -149,6 +154,17 @@ LEVERS = {
         "freed": FREED,
         "nchw": _kept("NHWC", ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NCHW"')),
         "xla": _tried("XLA", ('"jit": bool(best and gpus)', '"jit": best')),
+        "between": BETWEEN,
+        "update": _tried(
+            "the update as one operation",
+            (
+                "            v.assign(hp.momentum * v + g)\n"
+                "            w.assign_sub(hp.learning_rate * v)\n",
+                "            tf.raw_ops.ResourceApplyMomentum(\n"
+                "                var=w.handle, accum=v.handle, lr=hp.learning_rate, grad=g,\n"
+                "                momentum=hp.momentum,\n            )\n",
+            ),
+        ),
         "relu_first": _relu_first(
             (
                 "tf.nn.relu(self.pool(self.convolution(x, self.conv2)))",
@@ -181,6 +197,7 @@ LEVERS = {
     },
     "keras": {
         "nchw": _kept("NHWC", ('best and backend != "torch"', "False")),
+        "between": BETWEEN,
         "relu_first": KERAS_RELU_FIRST,
     },
     "keras-jax": {
