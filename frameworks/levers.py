@@ -63,9 +63,12 @@ KERAS_RELU_FIRST = _relu_first(
     ),
 )
 
-BETWEEN = _tried(
-    "TensorFlow may run two operations at once",
-    ("set_inter_op_parallelism_threads(1)", "set_inter_op_parallelism_threads(threads)"),
+BETWEEN = _kept(
+    "as many operations at once as threads",
+    (
+        "set_inter_op_parallelism_threads(threads if best else 1)",
+        "set_inter_op_parallelism_threads(1)",
+    ),
 )
 
 LEVERS = {

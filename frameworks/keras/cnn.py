@@ -33,7 +33,8 @@ def configure(lane, threads, seed):
         gpu = bool(gpus)
         channels_last = channels_last or not (gpu or IsMklEnabled())
         tf.config.threading.set_intra_op_parallelism_threads(threads)
-        tf.config.threading.set_inter_op_parallelism_threads(1)  # the layers are a chain
+        # Going back, a layer's gradients of kernel and images do not wait for each other.
+        tf.config.threading.set_inter_op_parallelism_threads(threads if best else 1)
         tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default
         os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
         switches = {

@@ -5,7 +5,7 @@ Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``
 Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: ``tf.nn.dropout`` forgets ``tf.random.set_seed`` where XLA compiles it. A
-    ``tf.random.Generator`` is a variable, and keeps its seed there, too.
+    ``tf.random.Generator`` has its state in a variable, and keeps its seed there, too.
 """
 
 import os
@@ -24,8 +24,9 @@ def configure(lane, threads, seed):
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)  # not all of it at once
     tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(1)  # the layers are a chain
-    tf.get_logger().setLevel("ERROR")  # it takes a second model for the first, retraced
+    # Going back, a layer's gradients of kernel and images do not wait for each other.
+    tf.config.threading.set_inter_op_parallelism_threads(threads if best else 1)
+    tf.get_logger().setLevel("ERROR")  # it warns of retracing where a second model is made
     tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
     return {
@@ -151,7 +152,7 @@ def loss(network, settings, hp, weights):
 def train(model, batches):
     """One pass over the batches; yields the loss of each step, left on the device."""
     step = model[1]
-    for x, y in batches:  # a tf.data shuffle buffer would mix neighbours only
+    for x, y in batches:  # tf.data shuffles within its buffer, which often holds less than all
         yield step(x, y)
 
 
