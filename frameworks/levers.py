@@ -64,11 +64,8 @@ KERAS_RELU_FIRST = _relu_first(
 )
 
 BETWEEN = _kept(
-    "as many operations at once as threads",
-    (
-        "set_inter_op_parallelism_threads(threads if best else 1)",
-        "set_inter_op_parallelism_threads(1)",
-    ),
+    "as many operations at once as cores",
+    ("set_inter_op_parallelism_threads(at_once)", "set_inter_op_parallelism_threads(1)"),
 )
 
 LEVERS = {

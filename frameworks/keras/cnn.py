@@ -33,8 +33,10 @@ def configure(lane, threads, seed):
         gpu = bool(gpus)
         channels_last = channels_last or not (gpu or IsMklEnabled())
         tf.config.threading.set_intra_op_parallelism_threads(threads)
-        # Going back, a layer's gradients of kernel and images do not wait for each other.
-        tf.config.threading.set_inter_op_parallelism_threads(threads if best else 1)
+        # Going back, a layer's gradients of kernel and images do not wait for each other. Two
+        # operations at once keep more than ``threads`` cores busy where there are more.
+        at_once = threads if best and threads == os.cpu_count() else 1
+        tf.config.threading.set_inter_op_parallelism_threads(at_once)
         tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default
         os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
         switches = {
