@@ -56,6 +56,7 @@ def parse(arguments):
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
     modules.find(options.name)
+    modules.check_lane(options.name, options.lane)  # before its environment is made
     images, epochs = CNN.quick
     options.train_images = options.train_images or images
     options.epochs = options.epochs or epochs

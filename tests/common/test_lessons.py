@@ -308,6 +308,7 @@ def test_the_command_becomes_the_study_in_the_frameworks_environment(monkeypatch
     commands.guarded(study.start, ["--seeds", "4"])
     commands.guarded(study.start, ["chainer", "--lane", "same"])
     assert commands.guarded(study.start, ["nothing"]) == 2
+    assert commands.guarded(study.start, ["chainer", "--lane", "bf16"]) == 2
     assert made == [["pytorch"], ["chainer"]]
     for (_, command, environ), end in zip(ran, (["--seeds", "4"], ["chainer", "--lane", "same"])):
         assert command[-len(end) - 2 :] == ["-m", "common.lessons.study"] + end
