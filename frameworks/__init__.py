@@ -10,7 +10,8 @@ from collections import OrderedDict, namedtuple
 
 Framework = namedtuple(
     "Framework",
-    "name title folder variant package python system environ best_environ endings onnx gpu",
+    "name title folder variant package python system environ best_environ amd_environ endings "
+    "onnx gpu",
 )
 Framework.__doc__ = """What is known of a framework before it is imported.
 
@@ -23,6 +24,7 @@ python: the interpreter that it is run on, as ``tox.ini`` has it.
 system: what it needs beyond pip: Debian packages, each with the program or library it is for.
 environ: environment variables that must be set before it is imported.
 best_environ: those of lane best, that a process must be started with.
+amd_environ: further ones of lane best, on an AMD processor alone.
 endings: of the framework's own files of weights, which ``frameworks/FOLDER/native.py`` reads.
 onnx: whether ``frameworks/FOLDER/export.py`` writes its networks as ONNX.
 gpu: whether it is asked for by name on a machine with a GPU, and left out everywhere else.
@@ -56,10 +58,12 @@ def _framework(
     system=None,
     environ=None,
     best_environ=None,
+    amd_environ=None,
     gpu=False,
 ):
     folder = folder or name
-    system, environ, best_environ = system or {}, environ or {}, best_environ or {}
+    system, environ = system or {}, environ or {}
+    best_environ, amd_environ = best_environ or {}, amd_environ or {}
     endings = ENDINGS.get(folder, ())
     onnx = name in ONNX
     return name, Framework(
@@ -72,6 +76,7 @@ def _framework(
         system,
         environ,
         best_environ,
+        amd_environ,
         endings,
         onnx,
         gpu,
@@ -89,6 +94,9 @@ KERAS_TENSORFLOW = dict(ONEDNN, KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL
 # OpenBLAS's threads wait for the next product in a busy loop, where others want to work meanwhile:
 # 2^26 clock cycles by default, here 2^4.
 IDLE_BLAS_SLEEPS = {"OPENBLAS_THREAD_TIMEOUT": "4"}
+# MKL's own test of the processor, in its releases up to 2020, asks who made it before it asks what
+# it can do. This says: one with AVX2.
+INTEL_MKL = {"MKL_DEBUG_CPU_TYPE": "5"}
 # Takes the place of GNU's OpenMP, with which MXNet was built; from pip's intel-openmp.
 INTEL_OPENMP = {"LD_PRELOAD": "libiomp5.so"}
 
@@ -119,7 +127,9 @@ FRAMEWORKS = OrderedDict(
             environ=ONEDNN,
             gpu=True,
         ),
-        _framework("tensorflow1", "TensorFlow 1", "tensorflow", python="3.7"),
+        _framework(
+            "tensorflow1", "TensorFlow 1", "tensorflow", python="3.7", amd_environ=INTEL_MKL
+        ),
         _framework("keras", "Keras 3 on TensorFlow", "keras", environ=KERAS_TENSORFLOW),
         _framework(
             "keras-cuda",
@@ -159,6 +169,7 @@ FRAMEWORKS = OrderedDict(
             folder="keras2",
             system=MPI,
             environ={"KERAS_BACKEND": "cntk"},
+            amd_environ=INTEL_MKL,
         ),
         _framework(
             "keras-theano",
@@ -179,9 +190,9 @@ FRAMEWORKS = OrderedDict(
             variant="_module",
             best_environ=INTEL_OPENMP,
         ),
-        _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI),
-        _framework("caffe2", "Caffe2", "torch", python="3.9"),
-        _framework("chainer", "Chainer", "chainer", python="3.7"),
+        _framework("cntk", "CNTK", "cntk", python="3.6", system=MPI, amd_environ=INTEL_MKL),
+        _framework("caffe2", "Caffe2", "torch", python="3.9", amd_environ=INTEL_MKL),
+        _framework("chainer", "Chainer", "chainer", python="3.7", amd_environ=INTEL_MKL),
         _framework("chainer-cuda", "Chainer", "chainer", python="3.9", folder="chainer", gpu=True),
         _framework("theano", "Theano", "theano", python="3.9", system=COMPILER),
     ]

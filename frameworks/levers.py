@@ -6,7 +6,7 @@ sees what they give on another machine. Those that did not gain stand here alone
 
 from collections import namedtuple
 
-Lever = namedtuple("Lever", "says changes environ kept model")
+Lever = namedtuple("Lever", "says changes environ kept model amd")
 Lever.__doc__ = """One change to a framework in lane best.
 
 says: what it does.
@@ -14,15 +14,16 @@ changes: (old, new) texts of the module.
 environ: environment variables of the process.
 kept: whether lane best has what this takes away.
 model: of which network.
+amd: whether it is for AMD's processors alone; None where it is for all.
 """
 
 
-def _kept(says, *changes, **environ):
-    return Lever(says, changes, environ, True, "cnn")
+def _kept(says, *changes, amd=None, **environ):
+    return Lever(says, changes, environ, True, "cnn", amd)
 
 
-def _tried(says, *changes, model="cnn", **environ):
-    return Lever(says, changes, environ, False, model)
+def _tried(says, *changes, model="cnn", amd=None, **environ):
+    return Lever(says, changes, environ, False, model, amd)
 
 
 def _relu_first(*changes):
@@ -67,6 +68,15 @@ BETWEEN = _kept(
     "as many operations at once as cores",
     ("set_inter_op_parallelism_threads(at_once)", "set_inter_op_parallelism_threads(1)"),
 )
+
+# Of the MKL of 2018 to 2020 in the wheels of CNTK, Caffe2, iDeep and Intel's TensorFlow 1: 0 is
+# the code for any processor, which it takes on an AMD, 5 that for AVX2, 7 that for AVX-512.
+INTEL = "MKL told that an AMD is an Intel"
+MKL_PATHS = {
+    "any_cpu": _kept(INTEL, amd=True, MKL_DEBUG_CPU_TYPE="0"),
+    "cpu_type": _tried(INTEL, amd=False, MKL_DEBUG_CPU_TYPE="5"),
+    "cpu_type_avx512": _tried(INTEL + " with AVX-512", amd=True, MKL_DEBUG_CPU_TYPE="7"),
+}
 
 LEVERS = {
     "numpy": {
@@ -184,6 +194,7 @@ LEVERS = {
             "OpenMP's threads stay on their cores",
             KMP_AFFINITY="granularity=fine,compact,1,0",
         ),
+        **MKL_PATHS,
         "relu_first": _relu_first(
             (
                 'tf.nn.relu(self.pool(self.convolution(x, "conv2", 50, 50)))',
@@ -280,7 +291,7 @@ LEVERS = {
             KMP_AFFINITY="granularity=fine,compact,1,0",
         ),
         "avx512": _tried("MKL told to use AVX-512", MKL_CBWR="AVX512"),
-        "cpu_type": _tried("MKL told that an AMD is an Intel", MKL_DEBUG_CPU_TYPE="5"),
+        **MKL_PATHS,
         "relu_first": _relu_first(
             (
                 "MaxPooling((2, 2), strides=2),  # (50, 16, 16)\n            C.relu,",
@@ -292,10 +303,12 @@ LEVERS = {
             ),
         ),
     },
+    "keras-cntk": MKL_PATHS,
     "caffe2": {
         "cpu": _kept(
             "convolutions and ReLUs on IDEEP", ('"Conv MaxPool Relu" if best', '"MaxPool" if best')
         ),
+        **MKL_PATHS,
         "relu_first": _relu_first(
             (
                 'brew.max_pool(model, "conv2", "pool1"',
@@ -315,7 +328,7 @@ LEVERS = {
     "chainer": {
         "ideep": _kept("iDeep", ("ideep = best and", "ideep = False and")),
         "type_check": _kept("type checks left out", ("type_check = not best", "type_check = True")),
-        "cpu_type": _tried("MKL told that an AMD is an Intel", MKL_DEBUG_CPU_TYPE="5"),
+        **MKL_PATHS,
         "by_hand": _by_hand("chainer"),
         "relu_first": _relu_first(
             (

@@ -157,7 +157,8 @@ def lanes(text, model, threads):
 def with_levers(name, model):
     """A framework's best lane, plain and with each lever; InputError where there is none."""
     modules.find(name, model)
-    levers = modules.levers(name, model)
+    amd = machine.is_amd()
+    levers = [key for key, one in modules.levers(name, model).items() if one.amd in (None, amd)]
     if not levers:
         raise InputError("no lever is known of %s's %s" % (name, model))
     return [name + ":best"] + ["%s:best+%s" % (name, lever) for lever in levers]

@@ -95,10 +95,10 @@ class Contender:
         self.facts = {
             "versions": machine.versions(package),
             "settings": settings,
-            "allocator": machine.facts()["allocator"],
             "source_sha256": modules.source_sha256(self.module),
             "build_and_first_step": first_step,
             "start_to_first_step": since_start,
+            **machine.environment(),
         }
         self.train(WARM_UP)
 
@@ -155,9 +155,7 @@ def follow(options):
 def command(arguments):
     """Exit code 0 when the bench has ended, or has been told why it cannot go on."""
     options = parse(arguments)
-    environ = modules.environ(options.name, options.lane)
-    if options.lever:
-        environ.update(modules.find_lever(options.name, options.lever, options.model).environ)
+    environ = modules.environ(options.name, options.lane, options.lever, options.model)
     machine.restart_with(environ, "common.bench.contender", arguments)
     if options.workers > 1 and not workers.launched():
         proven(options)  # in processes of its own, before these

@@ -43,6 +43,18 @@ KEEP_FREED_MEMORY = {
 }
 
 
+# What says to maths libraries which processor's code they are to take.
+CPU_SWITCHES = (
+    "ATEN_CPU_CAPABILITY",
+    "DNNL_MAX_CPU_ISA",
+    "MKL_CBWR",
+    "MKL_DEBUG_CPU_TYPE",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
+)
+
+
 def restart_with(environ, module, arguments):
     """Start ``python -m module`` anew with ``environ`` added, unless that is there."""
     if any(os.environ.get(name) != value for name, value in environ.items()):
@@ -67,6 +79,11 @@ def _cpuinfo(what):
             return re.search(r"%s\s*: (.*)" % what, file.read()).group(1)
     except (OSError, AttributeError):
         return None
+
+
+def is_amd():
+    """Whether the processor is AMD's, which some of Intel's libraries treat as an old one."""
+    return _cpuinfo("vendor_id") == "AuthenticAMD"
 
 
 def cpu():
@@ -107,9 +124,16 @@ def facts():
         "memory_bytes": psutil.virtual_memory().total,
         "gpus": _gpus(),
         "system": platform.platform(),
-        "allocator": {
-            key: os.environ[key] for key in sorted(os.environ) if key.startswith("MALLOC_")
-        },
+        **environment(),
+    }
+
+
+def environment():
+    """What the process's environment says to its allocator, and to libraries of its processor."""
+    allocator = [key for key in sorted(os.environ) if key.startswith("MALLOC_")]
+    return {
+        "allocator": {key: os.environ[key] for key in allocator},
+        "cpu_switches": {key: os.environ[key] for key in CPU_SWITCHES if key in os.environ},
     }
 
 

@@ -51,9 +51,16 @@ def find_lever(name, lever, model="cnn"):
     return known[lever]
 
 
-def environ(name, lane):
+def environ(name, lane, lever="", model="cnn"):
     """The environment variables that a process for this framework and lane is started with."""
-    return dict(machine.KEEP_FREED_MEMORY, **find(name).best_environ) if lane != "same" else {}
+    framework, found = find(name), {}
+    if lane != "same":
+        found.update(machine.KEEP_FREED_MEMORY, **framework.best_environ)
+        if machine.is_amd():
+            found.update(framework.amd_environ)
+    if lever:
+        found.update(find_lever(name, lever, model).environ)
+    return found
 
 
 def load(name, model="cnn", lever=""):

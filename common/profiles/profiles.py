@@ -91,7 +91,7 @@ def result(key, options, facts, answer, matmul):
     found = OrderedDict(
         schema=SCHEMA_VERSION,
         made=now(),
-        machine=dict(facts, allocator=answer.pop("allocator")),
+        machine=dict(facts, **answer.pop("environment")),
         framework=name,
         title=frameworks.FRAMEWORKS[name].title,
         lane=lane,

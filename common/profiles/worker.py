@@ -82,7 +82,7 @@ def measured(options):
     answer = {
         "versions": machine.versions(modules.find(options.name).package),
         "settings": settings,
-        "allocator": machine.facts()["allocator"],
+        "environment": machine.environment(),
         "source_sha256": modules.source_sha256(module),
         "seconds_per_step": float(np.median(plain)),
         "passes": plain,

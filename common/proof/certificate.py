@@ -34,7 +34,8 @@ def identity(model, name, module, lane, settings, lever=""):
     facts = machine.facts()
     switches = {key: value for key, value in settings.items() if key != "seed"}
     versions = machine.versions(modules.find(name).package)
-    rests_on = [model.name, name, lane, lever, versions, switches, facts["cpu"], facts["gpus"]]
+    rests_on = [model.name, name, lane, lever, versions, switches]
+    rests_on += [facts[key] for key in ("cpu", "gpus", "cpu_switches")]
     digest.update(json.dumps(rests_on, sort_keys=True).encode())
     return digest.hexdigest()
 
@@ -129,6 +130,8 @@ def command(arguments):
     model = models.find(options.model)
     modules.find(options.name, model.name)
     workers.environment(options.name, options.workers)
+    environ = modules.environ(options.name, options.lane, options.lever, options.model)
+    machine.restart_with(environ, "common.proof", arguments)
     machine.limit_threads(options.threads)
     if options.workers > 1 and not workers.launched():
         workers.launch(options.name, options.workers, "common.proof", arguments)

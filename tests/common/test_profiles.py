@@ -129,7 +129,7 @@ with open(sys.argv[sys.argv.index("caffe2") + 1], "w") as file:
 ANSWER = {
     "versions": {"framework": "1"},
     "settings": {"device": "cpu"},
-    "allocator": {"MALLOC_TOP_PAD_": "1"},
+    "environment": {"allocator": {"MALLOC_TOP_PAD_": "1"}, "cpu_switches": {}},
     "source_sha256": "0" * 64,
     "seconds_per_step": 0.2,
     "passes": [0.1, 0.2, 0.3],

@@ -10,7 +10,7 @@ import pytest
 from common.given import models
 from common.host import modules
 from common.host.files import ROOT
-from common.proof import dropout, edges, masks, tasks
+from common.proof import certificate, dropout, edges, masks, tasks
 from common.proof.check import Check
 from common.proof.kept import Kept
 from common.proof.oracle import Oracle
@@ -177,6 +177,26 @@ def test_what_is_kept_is_found_again_and_a_spoilt_file_is_made_anew(tmp_path, mo
     with open(kept.path, "wb") as file:
         file.write(b"no archive")
     assert Kept(models.CNN, 1) == {}
+
+
+@pytest.mark.parametrize("lane, lever", [("same", ""), ("best", ""), ("best", "busy_blas")])
+def test_a_certificate_alone_is_made_in_the_environment_of_a_run(lane, lever, monkeypatch):
+    """Another one's settings would make it the certificate of another lane."""
+
+    class Restarted(Exception):
+        pass
+
+    def restart_with(environ, module, arguments):
+        raise Restarted(environ)
+
+    monkeypatch.setattr(certificate.machine, "restart_with", restart_with)
+    with pytest.raises(Restarted) as stopped:
+        certificate.command(["numpy", "--lane", lane, "--lever", lever])
+    (environ,) = stopped.value.args
+    assert environ == modules.environ("numpy", lane, lever)
+    timeout = {("same", ""): None, ("best", ""): "4", ("best", "busy_blas"): "26"}[lane, lever]
+    assert environ.get("OPENBLAS_THREAD_TIMEOUT") == timeout
+    assert ("MALLOC_TOP_PAD_" in environ) == (lane == "best")
 
 
 def test_a_check_without_a_number_fails():

@@ -12,6 +12,7 @@ import frameworks
 from common.host import modules
 from common.host.errors import InputError
 from common.host.files import ROOT
+from common.proof import contract
 from frameworks.levers import LEVERS
 
 FRAMEWORKS = list(frameworks.FRAMEWORKS.values())
@@ -136,6 +137,14 @@ def test_readme_lists_every_framework_s_own_files():
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
 def test_own_files_are_read_and_written_where_they_are_named(framework):
     assert modules.has(framework.name, "native") == bool(framework.endings)
+
+
+@pytest.mark.parametrize("amd", [True, False])
+@pytest.mark.parametrize("lane", contract.LANES)
+def test_what_an_amd_needs_is_its_own_and_lane_bests(amd, lane, monkeypatch):
+    monkeypatch.setattr(modules.machine, "is_amd", lambda: amd)
+    found = modules.environ("cntk", lane)
+    assert ("MKL_DEBUG_CPU_TYPE" in found) == (amd and lane == "best")
 
 
 @pytest.mark.parametrize("name", list(LEVERS))

@@ -11,6 +11,7 @@ import numpy as np
 
 from common.given import models
 from common.host import machine, modules
+from tests.settings import effects
 
 THREADS = 1  # no framework's default where there are more cores
 SEED = 3
@@ -34,7 +35,8 @@ def main(name, lane):
         float(step_loss)
     module.wait(model)
     found = asked.in_force(module, settings, model)
-    print("\n" + json.dumps({"settings": settings, "in_force": found}))
+    told = {"settings": settings, "in_force": found, "mkl_cpu_type": effects.mkl_cpu_type()}
+    print("\n" + json.dumps(told))
 
 
 main(*sys.argv[1:])

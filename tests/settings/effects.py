@@ -1,6 +1,8 @@
 """Effects that show a setting where a framework cannot be asked; Linux only."""
 
+import ctypes
 import os
+import re
 import time
 
 
@@ -29,6 +31,16 @@ def _ticks():
             fields = file.read().rpartition(")")[2].split()
         found[thread] = int(fields[11]) + int(fields[12])  # user and system time
     return found
+
+
+def mkl_cpu_type():
+    """The processor whose code MKL takes, as MKL_DEBUG_CPU_TYPE counts them; None if none tells."""
+    with open("/proc/self/maps") as file:
+        found = {line.split()[-1] for line in file if re.search("libmklml|libtorch_cpu", line)}
+    for library in map(ctypes.CDLL, sorted(found)):
+        if hasattr(library, "mkl_serv_cpu_detect"):
+            return str(library.mkl_serv_cpu_detect())
+    return None
 
 
 def threads_called(name):

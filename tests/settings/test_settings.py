@@ -39,3 +39,5 @@ def test_settings_are_in_force(name, lane):
     reported = {key: shown["settings"][key] for key in shown["settings"] if key not in excused}
     in_force = {key: shown["in_force"].get(key, "not told") for key in reported}
     assert in_force == reported
+    cpu_type = modules.environ(name, lane).get("MKL_DEBUG_CPU_TYPE")
+    assert cpu_type in (None, shown["mkl_cpu_type"])
