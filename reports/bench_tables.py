@@ -9,7 +9,7 @@ from common.given.models import ALL
 from common.host import modules
 from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP
-from reports.table import Table, titled
+from reports.table import CHANGED, Table, module_is_as_it_was, titled
 
 
 def _command(model, options=" ..."):
@@ -44,7 +44,7 @@ def compared(bench):
         product = one.get("share_of_matmul")
         rows.append(
             [
-                (_named(key), bench.path),
+                (_named(key) + _mark(found, key), bench.path),
                 one["verdict"],
                 "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
                 "%.0f" % one["per_second"],
@@ -60,12 +60,13 @@ def compared(bench):
         "Proven, and then timed in turn: {}, {} threads, batches of {}. The ratio of "
         "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
         "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
-        "apart. Others: the most that other programs used of the cores meanwhile."
+        "apart. Others: the most that other programs used of the cores meanwhile. {}"
     ).format(
         _runs(found),
         found["threads"],
         found["batch_size"],
         _named(found["baseline"]),
+        CHANGED,
     )
     if "bfloat16_flops" in found:
         speeds = found["matmul_flops"], found["bfloat16_flops"]
@@ -100,7 +101,7 @@ def scaled(bench):
         memory = one["peak_memory_bytes"]
         rows.append(
             [
-                (_named(key), bench.path),
+                (_named(key) + _mark(found, key), bench.path),
                 "%.3g ms" % (1e3 * one["overhead_per_step"]),
                 "%.3g s" % (1e3 * one["seconds_per_image"]),
                 "%.0f%%" % (100 * one["largest_error"]),
@@ -114,8 +115,8 @@ def scaled(bench):
         "is the same for each batch, and one for each of its {}: the two that fit best, and by how "
         "much a step is off at most. Memory: of the process, at its peak. Then for each batch size "
         "the median step with its quartiles, and how many times as fast it is as {}, with the 95% "
-        "interval."
-    ).format(found["made"][:10], _runs(found), found["threads"], noun, _named(first))
+        "interval. {}"
+    ).format(found["made"][:10], _runs(found), found["threads"], noun, _named(first), CHANGED)
     study = STEP.get(model.name)
     if study:
         parted = _parted(found["scaling"], noun)
@@ -142,6 +143,14 @@ def _parted(fits, noun):
 
 def _runs(found):
     return "%d runs" % found["runs"] if found["runs"] > 1 else "one run"
+
+
+def _mark(found, key):
+    """A contender's mark, where its module's file is not the one that was timed."""
+    one = found["contenders"][key]
+    told = {name: one[name] for name in ("framework", "lane")}
+    told.update(model=found["model"], source_sha256=one["processes"][-1]["source_sha256"])
+    return "" if module_is_as_it_was(told) else " †"
 
 
 def _named(key):

@@ -3,10 +3,13 @@
 import json
 import shutil
 import subprocess
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from common.given.models import CNN
+from common.host.files import ROOT
 from reports import __main__ as command
 from reports import committed, lessons, markdown, tables
 
@@ -85,6 +88,14 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     assert table.rows[0][1:4] == ["no difference shown", "1.010 (0.990–1.030)", "101"]
     assert "1.010 (0.990–1.030)" in markdown.page(used)
     assert_drawn(table, "pytorch, best", "numpy, same", "times as fast")
+
+
+def test_what_was_timed_of_a_module_that_has_changed_since_is_marked(tmp_path):
+    found = bench_result()
+    found["contenders"]["numpy:same"]["processes"] = [{"source_sha256": "0" * 64}]
+    (table,) = measured_alone(tmp_path, found)
+    assert [row[0][0] for row in table.rows] == ["pytorch, best", "numpy, same †"]
+    assert "† The module's file has changed since." in table.note
 
 
 def test_what_changed_since_an_earlier_bench_stands_beside_it(tmp_path):
@@ -273,8 +284,11 @@ def bench_result():
     facts = dict(cpu="one", cores=2, physical_cores=2, memory_bytes=1, gpus=[], system="")
     one = dict(framework="numpy", lane="same", title="NumPy", per_second=100, ratio=1)
     one.update(interval=[1, 1], verdict="baseline", within_runs=0, between_runs=0)
-    one.update(seconds_per_step=[[1.0]], others=[0.0], processes=[{}], share_of_matmul=0.5)
+    one.update(seconds_per_step=[[1.0]], others=[0.0], share_of_matmul=0.5)
     two = dict(one, framework="pytorch", lane="best", title="PyTorch", per_second=101, ratio=1.01)
+    for found in (one, two):
+        source = Path(ROOT, "frameworks", found["framework"], "cnn.py").read_bytes()
+        found["processes"] = [{"source_sha256": sha256(source).hexdigest()}]
     two.update(interval=[0.99, 1.03], verdict="no difference shown")
     return {
         "schema": 1,
