@@ -44,6 +44,6 @@ SHARED = Study(
     "127 s for 50 of LeNet-5, and 789 s against 1212 s for 50 of ResNet-152; the guess was that "
     "networks and batches were too small for what the exchange costs",
     "Workers hold the same certificate as one process: the averaged gradient of the shares is the "
-    "batch's. ResNet's do not: batch normalisation of a share is another one, and the gradient "
-    "rung fails",
+    "batch's. PyTorch's ResNet does not: batch normalisation of a share is another one, and the "
+    "gradient rung fails. In Chainer, workers share its mean and variance, too",
 )

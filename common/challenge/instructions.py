@@ -76,6 +76,8 @@ In training it takes the batch's mean, and its variance divided by n. After that
 by {divisor}. Prediction takes the running ones. They are given and asked for like weights.""",
 }
 
+DIVISORS = {"unbiased": "n - 1", "biased": "n", "unbiased halves": "n - 2"}
+
 LOSSES = {
     "classes": """\
 The scores have no softmax. The loss is softmax cross-entropy, the mean over the batch, and exact
@@ -233,7 +235,7 @@ def page(description, script, folder, scores, judged, size):
         network=NETWORKS[description.name].format(
             steps=description.observation[0],
             values=2 * description.observation[0],
-            divisor={"unbiased": "n - 1", "biased": "n"}[names["running_variance"]],
+            divisor=DIVISORS[names["running_variance"]],
         ),
         edges=" ".join(edges),
         loss=losing,

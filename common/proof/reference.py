@@ -31,7 +31,7 @@ adam_epsilon: what epsilon is added to: the root of the "corrected" square, or o
 adam_scalars: what Adam computes 1 - beta in: "float64", or float32 for the new gradient's "float32
     shares" or for the "float32 corrections". Of 1 - 0.999 float32 keeps five digits.
 running_variance: what a batch's variance is divided by before batch normalisation keeps some of
-    it: n - 1, "unbiased", or n, "biased".
+    it: n - 1, "unbiased", n, "biased", or n - 2, where two workers keep it as "unbiased halves".
 variance: what a batch's variance is computed from: the mean of the squared "differences" from the
     mean, or the mean of the "squares" less that of the mean, which costs float32 some digits.
 """
@@ -39,7 +39,7 @@ CHOICES = Named(
     ("one", "all"),
     ("corrected", "uncorrected"),
     ("float64", "float32 shares", "float32 corrections"),
-    ("unbiased", "biased"),
+    ("unbiased", "biased", "unbiased halves"),
     ("differences", "squares"),
 )
 

@@ -2,6 +2,9 @@
 
 Idiom: ``mpiexec`` starts the workers; ChainerMN's optimiser around the plain one averages the
     gradients when they are all there, through MPI (``naive``), or on GPUs NCCL (``pure_nccl``).
+Batch normalisation: ``create_mnbn_model`` has workers share a batch's mean and variance, computed
+    from the mean of the squares. What each keeps of that variance it divides by its own share's
+    n - 1.
 Surprise: the first ``update`` of ChainerMN's optimiser updates nothing. It sends the first worker's
     weights to the others. So the step after which it is called first would be lost.
 """
@@ -36,6 +39,8 @@ def parallel(module, workers, rank):
     def configure(lane, threads, seed):
         """As the module does, with dropout masks of this worker's own."""
         settings = module.configure(lane, threads, seed + 2**16 * rank)
+        if "running_variance" in settings and workers == 2:
+            settings.update(running_variance="unbiased halves", variance="squares")
         return dict(settings, seed=seed, workers=workers)
 
     def loss(network, settings, hp, weights):
@@ -43,6 +48,9 @@ def parallel(module, workers, rank):
         nonlocal communicator
         if communicator is None:
             communicator = chainermn.create_communicator("naive")
+        if "running_variance" in settings:
+            network = chainermn.links.create_mnbn_model(network, communicator)
+            network.to_device(settings["chainer_device"])  # the new links were made elsewhere
         network, criterion, optimizer = module.loss(network, settings, hp, weights)
         optimizer = chainermn.create_multi_node_optimizer(optimizer, communicator)
         optimizer.update()  # the weights are the same everywhere by then

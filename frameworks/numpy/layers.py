@@ -251,13 +251,15 @@ class BatchNorm(Layer):
     """Normalise each channel of images (N, C, H, W) to mean 0 and variance 1; scale and shift it.
 
     Training uses the batch's mean and its variance, divided by n. Prediction uses running values:
-    running <- 0.9 running + 0.1 batch, with a variance divided by n - 1, or by n if the settings'
-    ``running_variance`` is "biased". With ``variance`` "squares" it is computed from the mean of
-    the squares, as some frameworks do; in float32 that loses digits.
+    running <- 0.9 running + 0.1 batch, with a variance divided by n - 1, or as the settings'
+    ``running_variance`` says. With ``variance`` "squares" it is computed from the mean of the
+    squares, as some frameworks do; in float32 that loses digits.
     """
 
     kinds = ("weight", "bias", "mean", "variance")
     kept, epsilon = 0.9, 1e-5
+    # What is taken off n. Of two workers' halves of a batch each divides by its own n / 2 - 1.
+    off = {"biased": 0, "unbiased": 1, "unbiased halves": 2}
 
     def put(self, weight, bias, mean, variance):
         """The running mean and variance are no parameters: no optimiser moves them."""
@@ -279,7 +281,7 @@ class BatchNorm(Layer):
                 batch_variance = (x**2).mean((0, 2, 3)) - batch_mean**2
             else:
                 batch_variance = ((x - batch_mean[:, None, None]) ** 2).mean((0, 2, 3))
-            correction = 1 if self.settings["running_variance"] == "biased" else n / (n - 1)
+            correction = n / (n - self.off[self.settings["running_variance"]])
             mean += (1 - self.kept) * (batch_mean - mean)
             variance += (1 - self.kept) * (correction * batch_variance - variance)
             mean, variance = batch_mean, batch_variance

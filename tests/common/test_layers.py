@@ -177,7 +177,7 @@ def test_squared_error_is_the_definition():
 
 def test_batch_norm_keeps_a_tenth_of_each_batch_and_predicts_by_what_it_kept():
     x, n = images(), 2 * 8 * 7
-    for kind, divisor in (("unbiased", n - 1), ("biased", n)):
+    for kind, divisor in (("unbiased", n - 1), ("biased", n), ("unbiased halves", n - 2)):
         layer = batch_norm()
         layer.settings["running_variance"] = kind
         before = [w.copy() for w in layer.running]

@@ -137,8 +137,9 @@ ANSWER = {
 }
 
 
-def worker_that(says, monkeypatch):
-    """One of this interpreter, whatever the environment; the machine is not timed."""
+def worker_that(says, tmp_path, monkeypatch):
+    """One of this interpreter, whatever the environment and other benches; no machine is timed."""
+    monkeypatch.setenv("ROSETTA_CACHE", "%s-cache" % tmp_path)
     said = [sys.executable, "-c", says]
     monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(environments, "inside", lambda _, *arguments: said + list(arguments))
@@ -151,7 +152,7 @@ def schema():
 
 
 def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
-    worker_that(ANSWERS % ANSWER, monkeypatch)
+    worker_that(ANSWERS % ANSWER, tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
     found = json.loads(out.read_text())
@@ -167,7 +168,8 @@ def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
 
 
 def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypatch, capsys):
-    worker_that("import sys; print('noise'); print('error: not proven'); sys.exit(2)", monkeypatch)
+    says = "import sys; print('noise'); print('error: not proven'); sys.exit(2)"
+    worker_that(says, tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 2
     assert capsys.readouterr().err == "error: caffe2:best: error: not proven\n"
