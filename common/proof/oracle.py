@@ -21,6 +21,7 @@ LATE = 60  # steps after which updates are compared again
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
 NUDGED = 8  # trajectories in float32 from weights that are off by their rounding, with Adam
 NUDGED_MIXED = 2  # where products take bfloat16
+BATCHES_MIXED = 4  # that the unit of a late step is taken from, there
 UNEVEN = 8  # images one of which is bright
 FAINT = 0.05  # what is left of an image where its brightness alone is to open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
@@ -233,9 +234,21 @@ class Oracle:
     def next_step(self, hp, before, weights, images, labels, as_named):
         """The ``Step`` that must follow when the last one led from ``before`` to ``weights``.
 
-        Only for gradient descent with momentum, whose whole state is in these two.
+        Only for gradient descent with momentum, whose whole state is in these two. Where products
+        take bfloat16 the images stand on edges, and rounding tips some: in one batch none, in the
+        next many. So the unit is the largest of several batches'.
         """
-        return Training(self.references(as_named), hp, weights, before).step(images, labels)
+
+        def step(images, labels):
+            return Training(self.references(as_named), hp, weights, before).step(images, labels)
+
+        found, size = step(images, labels), len(images)
+        if self.products == "bfloat16":
+            for first in range(size, BATCHES_MIXED * size, size):
+                batch = slice(first, first + size)
+                others = step(self.images[batch], self.labels[batch]).units
+                found.units = {name: max(own, others[name]) for name, own in found.units.items()}
+        return found
 
     def trajectory(self, as_named):
         """(exact losses, float32 ones, units, exact scores of the test images after, their unit).

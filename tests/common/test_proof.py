@@ -13,7 +13,7 @@ from common.host.files import ROOT
 from common.proof import certificate, dropout, edges, masks, tasks
 from common.proof.check import Check
 from common.proof.kept import Kept
-from common.proof.oracle import Oracle
+from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import PROBE_RATE, Certifier
 from tests.mistakes import outside
@@ -131,6 +131,21 @@ def test_the_velocity_follows_from_two_sets_of_weights(oracle):
     step = oracle.next_step(oracle.momentum_hp, first.exact, second.exact, images, labels, USUAL)
     for name, w in third.exact.items():
         assert unit(w, step.exact[name]) <= 2e-7 * np.sqrt(np.mean(w**2))
+
+
+@pytest.mark.parametrize("products", ["float32", "bfloat16"])
+def test_the_unit_of_a_late_step_is_of_several_batches_in_bfloat16(products):
+    """Rounding tips edges in one batch and none in the next, whose own unit is too small."""
+    oracle = Oracle(models.CNN, 2, {}, products)
+    hp, weights = oracle.momentum_hp, oracle.biased
+    batch = oracle.images[:2], oracle.labels[:2]
+    own = Training(oracle.references(), hp, weights, weights).step(*batch).units
+    units = oracle.next_step(hp, weights, weights, *batch, as_named=USUAL).units
+    if products == "float32":  # whose images stand on no edge
+        assert units == own
+    else:
+        assert all(units[name] >= own[name] for name in own)
+        assert any(units[name] > own[name] for name in own)
 
 
 def test_masks_are_read_off_the_weights():
