@@ -5,7 +5,8 @@ Idiom: a ``Chain`` for a block, a ``ChainList`` of blocks in the network, run ea
 Layout: NCHW.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the learning rate in the velocity.
 Batch normalisation: ``decay`` is the part that is kept, and epsilon 2e-5 by default. The running
-    variance is divided by n - 1.
+    variance is divided by n - 1. It runs on NumPy: iDeep's, with several threads on an AMD EPYC,
+    gives wrong gradients of some shapes.
 Surprise: ``WeightDecay`` added to the optimiser, as in Chainer's examples, decays every parameter,
     biases too. Added to a parameter's ``update_rule`` it decays that parameter alone.
 """
@@ -40,7 +41,9 @@ class Convolution(chainer.Chain):
 
     def forward(self, x):
         """Normalised images; by the batch itself while ``chainer.config.train`` is set."""
-        return self.norm(self.conv(x))
+        x = self.conv(x)
+        with chainer.using_config("use_ideep", "never"):
+            return self.norm(x)
 
 
 class Block(chainer.Chain):
