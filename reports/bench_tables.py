@@ -81,7 +81,8 @@ def compared(bench):
         together, yardstick = against.get("together"), "matrix products"
         if together:
             told = (_since(together)[0], yardstick)
-            yardstick = "that of the median of all, which itself is %s in %s" % told
+            yardstick = "that of the median of those whose module, versions and settings are as "
+            yardstick += "they were, which itself is %s in %s" % told
         told = (_when(against), yardstick)
         note += " Since %s: the ratio of speed to what a bench found then, counted in %s." % told
         columns += ["since %s (95%%) " % _when(against), ""]

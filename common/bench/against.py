@@ -12,7 +12,9 @@ from common.host.errors import InputError
 from common.host.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
-TOGETHER = 3  # contenders, of which the median tells how fast the machine was
+TOGETHER = 3  # contenders that are as they were, of which the median tells the machine's speed
+# What a contender's process tells of itself, all of which is then the same.
+AS_IT_WAS = ("source_sha256", "versions", "settings", "cpu_switches")
 SAME = ("model", "threads", "batch_size")  # what two benches must have in common, and the machine
 
 
@@ -47,15 +49,26 @@ def check(earlier, path, **now):
             raise InputError("%s has another %s: %r, not %r" % told)
 
 
-def speeds(found, both):
+def as_they_were(found, earlier, both):
+    """Those of the contenders whose module, versions and settings are the same in two benches."""
+
+    def told(bench, key):
+        process = bench["contenders"][key]["processes"][-1]
+        return [process.get(name) or None for name in AS_IT_WAS]
+
+    return [key for key in both if told(found, key) == told(earlier, key)]
+
+
+def speeds(found, both, same):
     """({contender: its log speeds by a yardstick}, the yardstick's own in matrix products).
 
-    Of each round, as a list for each run. The yardstick is the median of these contenders, or the
-    matrix product where they are fewer than ``TOGETHER``.
+    Of each round, as a list for each run. The yardstick is the median of those that are the
+    ``same``, or the matrix product where these are fewer than ``TOGETHER``.
     """
     own = [-np.log(np.concatenate(found["contenders"][key]["seconds_per_step"])) for key in both]
     product = np.log([one["matmul_flops"] for one in found["rounds"]])
-    yardstick = np.median(own, 0) if len(both) >= TOGETHER else product
+    unchanged = [one for key, one in zip(both, own) if key in same]
+    yardstick = np.median(unchanged, 0) if len(unchanged) >= TOGETHER else product
     runs = found["contenders"][both[0]]["seconds_per_step"]
     ends = np.cumsum([len(run) for run in runs])[:-1]
     relative = {key: np.split(one - yardstick, ends) for key, one in zip(both, own)}
@@ -65,14 +78,15 @@ def speeds(found, both):
 def since(found, earlier):
     """What changed of the contenders that are in both benches.
 
-    A machine is not equally fast on two days. By how much, contenders tell best: what slows them
-    all down is the machine, or what they share, and stands apart as ``together``. A matrix product
-    may slow down by some percent more or less than they do.
+    A machine is not equally fast on two days. By how much, those contenders tell best that are as
+    they were: what slows them all down is the machine, or what they share, and stands apart as
+    ``together``. A matrix product may slow down by some percent more or less than they do.
     """
     both = [key for key in found["contenders"] if key in earlier["contenders"]]
-    (now, all_now), (before, all_before) = (speeds(one, both) for one in (found, earlier))
+    same = as_they_were(found, earlier, both)
+    (now, all_now), (before, all_before) = (speeds(one, both, same) for one in (found, earlier))
     told = OrderedDict(made=earlier["made"])
-    if len(both) >= TOGETHER:
+    if len(same) >= TOGETHER:
         told["together"] = _change(all_now, all_before)
     told["changes"] = OrderedDict((key, _change(now[key], before[key])) for key in both)
     return told
@@ -88,8 +102,8 @@ def summary(against):
     together, yardstick = against.get("together"), "matrix product"
     rows = list(against["changes"].items())
     if together:
-        rows.insert(0, ("all, per %s" % yardstick, together))
-        yardstick = "median of all"
+        rows.insert(0, ("that, per %s" % yardstick, together))
+        yardstick = "median of those that are as they were"
     lines = ["", "against the bench of %s, per %s:" % (against["made"], yardstick)]
     for name, one in rows:
         ratio = "%.3f (%.3f to %.3f)" % ((one["ratio"],) + tuple(one["interval"]))

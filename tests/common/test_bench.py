@@ -209,18 +209,39 @@ def test_what_slows_all_down_is_the_machine_and_not_one_of_them():
 
     def made(slower, product):
         times = [[0.1 * slower] * 4, [0.101 * slower] * 4]
-        contenders = {key: {"seconds_per_step": times} for key in ("a", "b", "c", "d")}
+        one = {"seconds_per_step": times, "processes": [{"source_sha256": "as it was"}]}
+        contenders = {key: dict(one) for key in ("a", "b", "c", "d")}
         return {"made": "then", "contenders": contenders, "rounds": [{"matmul_flops": product}] * 8}
 
     now, then = made(1.1, 1e11 / 1.2), made(1, 1e11)
     quick = [[seconds / 2 for seconds in run] for run in now["contenders"]["a"]["seconds_per_step"]]
-    now["contenders"]["a"] = {"seconds_per_step": quick}
+    now["contenders"]["a"]["seconds_per_step"] = quick
     found = against.since(now, then)
     assert found["together"]["ratio"] == pytest.approx(1.2 / 1.1)
     ratios = [one["ratio"] for one in found["changes"].values()]
     assert ratios == pytest.approx([2, 1, 1, 1])
     assert [one["verdict"] for one in found["changes"].values()][1:] == ["no difference shown"] * 3
-    assert "all, per matrix product" in against.summary(found)
+    assert "that, per matrix product" in against.summary(found)
+
+
+def test_what_has_changed_is_no_yardstick_for_the_others():
+    """Three of five were made twice as fast; of the two that were not, neither is slower."""
+
+    def made(seconds, processes):
+        contenders = {
+            key: {"seconds_per_step": [[seconds[key]] * 4] * 2, "processes": [processes[key]]}
+            for key in seconds
+        }
+        return {"made": "then", "contenders": contenders, "rounds": [{"matmul_flops": 1e11}] * 8}
+
+    old = {key: {"source_sha256": "old", "settings": {"threads": 2}} for key in "abcde"}
+    new = dict(old, a={"source_sha256": "new"}, b=dict(old["b"], settings={"threads": 1}))
+    new.update(c=dict(old["c"], cpu_switches={"MKL_DEBUG_CPU_TYPE": "5"}))
+    then = made(dict.fromkeys("abcde", 0.2), old)
+    found = against.since(made(dict(dict.fromkeys("abc", 0.1), d=0.2, e=0.2), new), then)
+    assert "together" not in found
+    ratios = {key: one["ratio"] for key, one in found["changes"].items()}
+    assert ratios == pytest.approx(dict(a=2, b=2, c=2, d=1, e=1))
 
 
 @pytest.mark.parametrize("overhead, image", [(0.01, 0.002), (0, 0.002), (0.01, 0)])

@@ -103,7 +103,7 @@ def test_what_changed_since_an_earlier_bench_stands_beside_it(tmp_path):
     against = {"made": "2026-11-22T19:43:00Z", "changes": {"pytorch:best": change}}
     against["together"] = dict(change, ratio=0.98, interval=[0.97, 0.99], verdict="slower")
     (table,) = measured_alone(tmp_path, dict(bench_result(), against=against))
-    assert "median of all, which itself is 0.980 (0.970–0.990) in matrix products" in table.note
+    assert "as they were, which itself is 0.980 (0.970–0.990) in matrix products" in table.note
     assert table.columns[-2:] == ["since 2026-11-22 19:43 (95%) ", ""]
     assert [row[-2:] for row in table.rows] == [["1.040 (1.020–1.060)", "faster"], ["-", "-"]]
 
