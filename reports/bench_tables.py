@@ -235,8 +235,7 @@ def shared(benches, machine):
     for (name, model), found in sorted(gains.items()):
         sizes = [size for size, verdict in sorted(found) if verdict == "faster"]
         told = "with batches of %d or more" % sizes[0] if sizes else "with none of these batches"
-        crossed = _crossing(benches, name, model)
-        told += ", by the fits from %d on" % crossed if crossed else ", by the fits never"
+        told += _crossing(benches, name, model)
         won.append("%s, %s: %s" % (name, model, told))
     runs = min([bench.result["runs"] for bench in benches], default=0)
     note = (
@@ -267,7 +266,8 @@ def _parameters(model):
 
 
 def _crossing(benches, name, model):
-    """From which batch size workers win, by the fits of a step's time; None where they never do."""
+    """In words, from which batch size workers win by the fits of a step's time, if there are."""
+    told = ""
     for bench in benches:
         found = bench.result
         if found["model"] != model:
@@ -280,8 +280,9 @@ def _crossing(benches, name, model):
             extra = one["overhead_per_step"] - whole["overhead_per_step"]
             gained = whole["seconds_per_image"] - one["seconds_per_image"]
             if gained > 0:
-                return max(1, int(np.ceil(extra / gained)))
-    return None
+                return ", by the fits from %d on" % max(1, int(np.ceil(extra / gained)))
+            told = ", by the fits never"
+    return told
 
 
 def _exchange(found, key, times):
