@@ -853,7 +853,7 @@ def running_variance_not_kept(module):
 
 
 def running_variance_named_wrongly(module):
-    """The settings say the other of the two divisors."""
+    """The settings say another divisor."""
 
     def configure(lane, threads, seed):
         settings = module.configure(lane, threads, seed)
