@@ -101,13 +101,22 @@ def held(lesson, word, interval):
     return HELD if word in lesson.holds else NOT_HELD
 
 
-Finding = namedtuple("Finding", "text verdict path")
+Finding = namedtuple("Finding", "text verdict path length", defaults=(None,))
 Finding.__doc__ = """What one switch or lever showed.
 
 text: with its figures.
 verdict: HELD, NOT_HELD or NOT_SHOWN.
 path: the result file.
+length: (images, epochs) of a training; None of a time.
 """
+
+
+def _length(result):
+    return result["dataset"]["train_images"], result["hyperparameters"]["epochs"]
+
+
+def _spelled(length):
+    return "{:,} × {}".format(*length)
 
 
 def in_accuracy(lesson, studies, name):
@@ -122,7 +131,7 @@ def in_accuracy(lesson, studies, name):
             told = (name(study), switch.says, one["mean"], low, high, len(one["points"]))
             text = "%s: %s %+.2f points (%+.2f to %+.2f; %d seeds)" % told
             verdict = held(lesson, differences.verdict((low, high)), (low, high))
-            found.append(Finding(text, verdict, study.path))
+            found.append(Finding(text, verdict, study.path, _length(study.result)))
     return found
 
 
@@ -146,9 +155,20 @@ def in_time(lesson, benches, name):
 
 
 def together(lesson, findings):
-    """One verdict on all findings: each that there is, with how often, if there are several."""
+    """One verdict on all findings: each that there is, with how often, if there are several.
+
+    What holds after a short training need not hold after a long one: each length has its own.
+    """
     if not findings:
         return NEEDS_GPU if lesson.command is None else NOT_MEASURED
+    lengths = sorted({one.length for one in findings if one.length}, reverse=True) or [None]
+    verdicts = [_counted([one for one in findings if one.length == of]) for of in lengths]
+    if len(verdicts) > 1:
+        verdicts = ["after %s: %s" % (_spelled(of), told) for of, told in zip(lengths, verdicts)]
+    return ". ".join(verdicts)
+
+
+def _counted(findings):
     counts = {}
     for finding in findings:
         counts[finding.verdict] = counts.get(finding.verdict, 0) + 1
@@ -192,8 +212,10 @@ def learnt(used):
     note = (
         "That comparison drew ten lessons, from one run each. Here each is a switch that is "
         "thrown. In points of accuracy: that of a training with it less that of one without, from "
-        "the same seeds; the mean over the seeds, with its 95% interval (Student). What was "
-        "published is after 10 epochs of 50,000 images; here the length stands with each. In "
+        "the same seeds; the mean over the seeds, with its 95% interval by Student's t (chance is "
+        "what seed and switch leave of all accuracies of a study; dropout in prediction has its "
+        "own). What was published is after 10 epochs of 50,000 images; here the length stands "
+        "with each. In "
         "speed: lane best with that change against lane best, the ratio with its 95% interval. "
         "Held: the interval lies on the side that was published. No difference shown: it reaches "
         "over both sides, which is no proof that there is none. Each interval stands alone: of "
@@ -202,8 +224,7 @@ def learnt(used):
     columns = ["lesson", "published", "found here", "verdict", "command"]
     title = "The original's lessons"
     drawn = [
-        ("%s: %s" % (one.result["framework"], SWITCHES[key].says), found["mean"])
-        + tuple(found["interval"])
+        (of_study(one) + ": " + SWITCHES[key].says, found["mean"]) + tuple(found["interval"])
         for one in used.studies
         for key, found in one.result["differences"].items()
         if key in SWITCHES

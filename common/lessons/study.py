@@ -177,7 +177,7 @@ class Study:
             gc.collect()  # a model may hold itself in a circle
             self.keep(news, seed, left[number + 1 :])
             self.estimate(left[number + 1 :])
-        if self.found["status"] != "finished":  # an earlier call was asked for more
+        if not left:  # an earlier call may have been asked for more, or have reckoned otherwise
             self.keep({}, None, [])
 
     def trained(self, key, seed, label):
@@ -213,7 +213,9 @@ class Study:
             measured = self.found["measured"]
             for key, figures in news.items():
                 measured.setdefault(key, OrderedDict())[str(seed)] = figures
-            self.found.update(status="finished", made=files.now(), **shown(measured))
+            self.found.update(status="finished", **shown(measured))
+            if news:
+                self.found["made"] = files.now()
             self.found.pop("error", None)
             if left:
                 self.found.update(status="unfinished", error="%d are to be trained" % len(left))
@@ -253,18 +255,24 @@ def earlier(path):
 
 
 def shown(measured):
-    """What the trainings show: how plain ones spread, and each switch's difference to them."""
+    """What the trainings show: how they spread, and each switch's difference to the plain ones.
+
+    What changes prediction alone is compared with the same trained weights, which differ by less.
+    """
     plain = measured[PLAIN]
     points = [100 * one["accuracy"] for one in plain.values()]
     mean, interval = differences.student(points)
     deviation = float(np.std(points, ddof=1)) if len(points) > 1 else None
+    thrown = [(key, one) for key, one in switches.SWITCHES.items() if key in measured]
+    trained = {key: measured[key] for key, one in thrown if not one.predicts}
+    chance = differences.residual(dict(trained, plain=plain))
     compared = OrderedDict(
-        (key, differences.paired(plain, measured[key]))
-        for key in switches.SWITCHES
-        if key in measured
+        (key, differences.paired(plain, measured[key], chance if key in trained else None))
+        for key, _ in thrown
     )
     return {
         "plain": {"mean": mean, "interval": interval, "standard_deviation": deviation},
+        "residual": chance and dict(zip(("standard_deviation", "degrees_of_freedom"), chance)),
         "differences": OrderedDict((key, one) for key, one in compared.items() if one),
     }
 
@@ -274,7 +282,10 @@ def summary(found):
     plain, seeds = found["plain"], len(found["measured"][PLAIN])
     told = (plain["mean"], seeds, plain["standard_deviation"])
     lines = ["", "plain      %.2f%%, mean of %d seeds; standard deviation %.2f points" % told]
-    lines.append("against that, in points, with the 95% interval of the paired difference:")
+    if found["residual"]:
+        told = found["residual"]["standard_deviation"], found["residual"]["degrees_of_freedom"]
+        lines.append("chance     %.2f points beside seed and switch; %d degrees of freedom" % told)
+    lines.append("against that, in points, seed by seed, with the 95% interval:")
     for key, one in found["differences"].items():
         switch = switches.SWITCHES[key]
         told = (switch.lesson, switch.says, one["mean"]) + tuple(one["interval"])

@@ -173,12 +173,35 @@ def test_seeds_that_only_one_of_them_has_do_not_count():
     assert differences.paired(scored(0.3, 0.4), scored(0.2)) is None
 
 
-def test_equal_trainings_show_no_difference_in_nearly_all_studies():
+@pytest.mark.parametrize("switches_thrown, seeds", [(1, 3), (5, 2), (5, 3)])
+def test_equal_trainings_show_no_difference_in_nearly_all_studies(switches_thrown, seeds):
+    """Where other switches are thrown, too, and whatever those and the seeds do."""
     random, shown = np.random.RandomState(0), 0
     for _ in range(200):
-        plain, thrown = (scored(*random.normal(0.4, 0.01, 3)) for _ in range(2))
-        shown += differences.paired(plain, thrown)["verdict"] != "no difference shown"
-    assert shown <= 20  # 10 are expected
+        of_seeds = random.normal(0, 0.1, seeds)
+        of_switches = np.append(0, random.normal(0, 0.1, switches_thrown - 1))
+        trained = {
+            key: scored(*(random.normal(0.4 + effect, 0.01, seeds) + of_seeds))
+            for key, effect in enumerate([0, *of_switches])
+        }
+        found = differences.paired(trained[0], trained[1], differences.residual(trained))
+        shown += found["verdict"] != "no difference shown"
+    assert 2 <= shown <= 20  # 10 are expected
+
+
+def test_chance_is_what_neither_seed_nor_switch_explains():
+    deviation, freedom = differences.residual(
+        {"plain": scored(0.3, 0.5), "one": scored(0.4, 0.6), "two": scored(0.1, 0.3)}
+    )
+    assert freedom == 2 and deviation == pytest.approx(0, abs=1e-9)
+    plain, thrown = scored(0.30, 0.41, 0.50), scored(0.29, 0.388, 0.492)
+    chance = differences.residual({"plain": plain, "one": thrown})
+    found, alone = (differences.paired(plain, thrown, one) for one in (chance, None))
+    assert found["interval"] == pytest.approx(alone["interval"])
+    chance = differences.residual({"plain": plain, "one": thrown, "begun": scored(0.2)})
+    assert chance[1] == 2  # a single training of a kind says nothing of chance
+    assert differences.residual({"plain": plain}) is None
+    assert differences.residual({"plain": scored(0.3), "one": scored(0.2)}) is None
 
 
 # The study.
@@ -230,6 +253,10 @@ def test_a_study_trains_seed_by_seed_and_keeps_the_schema(tiny, capsys):
     assert found["status"] == "finished" and "error" not in found
     assert list(found["differences"]) == ["dropout_in_prediction", "unit_gain"]
     assert found["differences"]["unit_gain"]["points"] == pytest.approx([1, 1])
+    assert found["residual"] == {
+        "standard_deviation": pytest.approx(0, abs=1e-9),
+        "degrees_of_freedom": 1,
+    }
     printed = capsys.readouterr().out
     assert "left       4 trainings; the first one says how long they take" in printed
     assert "left       3 trainings of 0 s: about 1 min" in printed
@@ -246,6 +273,16 @@ def test_more_seeds_and_lessons_go_into_the_same_file(tiny):
     now = read(path)["measured"]
     for key, seeds in first.items():
         assert all(now[key][seed] == figures for seed, figures in seeds.items())
+
+
+def test_what_is_shown_is_reckoned_anew_where_nothing_is_left(tiny):
+    run, _, path = tiny
+    assert run("--lessons", "unit_gain") == 0
+    found = read(path)
+    with open(path, "w") as file:
+        json.dump(dict(found, differences={}, made="2001-01-01T00:00:00Z"), file)
+    assert run("--lessons", "unit_gain") == 0
+    assert read(path) == dict(found, made="2001-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("signal, code", [(KeyboardInterrupt, 130), (commands.Terminated, 143)])

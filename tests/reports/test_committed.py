@@ -397,6 +397,7 @@ def study_result(good, **differences):
     found.update(sources_sha256="0" * 64, certificate={"passed": True, "identity": "0" * 64})
     found["measured"] = {"plain": {"0": {"accuracy": 0.4}, "1": {"accuracy": 0.41}}}
     found["plain"] = {"mean": 40.5, "interval": [34.1, 46.9], "standard_deviation": 0.7}
+    found["residual"] = None
     found["differences"] = {
         key: {"mean": mean, "interval": interval, "points": [mean, mean], "verdict": "lower"}
         for key, (mean, interval) in differences.items()
@@ -461,6 +462,21 @@ def test_a_scheme_that_moves_the_accuracy_by_a_point_is_held(tmp_path, good, int
     found = study_result(good, he_normal=(sum(interval) / 2, interval))
     rows, _ = learnt(tmp_path, "lessons", found)
     assert rows["Initialise"][3] == verdict
+
+
+def test_a_verdict_after_a_long_training_stands_beside_that_after_a_short_one(good):
+    studies = []
+    for images, low in ((10000, 1.5), (50000, -0.5)):
+        found = study_result(good, he_normal=(low + 1, [low, low + 2]))
+        found["dataset"] = dict(found["dataset"], train_images=images)
+        found["hyperparameters"] = dict(found["hyperparameters"], epochs=3)
+        studies.append(committed.Committed("lessons/%d.json" % images, "machine", found))
+    (lesson,) = (one for one in lessons.LESSONS if one.switches == "initializers")
+    findings = lessons.in_accuracy(lesson, studies, lambda study: "one")
+    assert lessons.together(lesson, findings) == (
+        "after 50,000 × 3: no difference shown. after 10,000 × 3: did not hold here"
+    )
+    assert lessons.together(lesson, findings[:1]) == "did not hold here"
 
 
 @pytest.mark.parametrize(
