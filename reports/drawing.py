@@ -113,8 +113,9 @@ def intervals(rows, title, xlabel, at):
     """
     with matplotlib.rc_context(STYLE):
         height = 0.6 + 0.22 * len(rows)
+        left = max(0.36, 0.009 * max(len(row[0]) for row in rows))  # room for the longest name
         figure = Figure(figsize=(8, height))
-        figure.subplots_adjust(left=0.36, right=0.99, bottom=0.5 / height, top=1 - 0.1 / height)
+        figure.subplots_adjust(left=left, right=0.99, bottom=0.5 / height, top=1 - 0.1 / height)
         axes = figure.subplots()
         axes.axvline(at, color=LINES, linewidth=1.5)
         for place, (_, value, low, high) in enumerate(rows):

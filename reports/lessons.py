@@ -223,12 +223,12 @@ def learnt(used):
     )
     columns = ["lesson", "published", "found here", "verdict", "command"]
     title = "The original's lessons"
-    drawn = [
-        (of_study(one) + ": " + SWITCHES[key].says, found["mean"]) + tuple(found["interval"])
-        for one in used.studies
-        for key, found in one.result["differences"].items()
-        if key in SWITCHES
-    ]
+    drawn = []
+    for one in used.studies:
+        trained = "%s, %s: " % (one.result["framework"], _spelled(_length(one.result)))
+        for key, found in one.result["differences"].items():
+            if key in SWITCHES:
+                drawn.append((trained + SWITCHES[key].says, found["mean"], *found["interval"]))
     command = "tox run -e lessons -- NAME"
     figure = partial(study_figures.points, "lessons", title, drawn, used.studies, command)
     return Table(title, note, columns, rows, figure if drawn else None)
