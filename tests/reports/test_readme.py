@@ -1,0 +1,114 @@
+"""The figures of README's tables of results are those of the committed files that it names."""
+
+import re
+
+import pytest
+
+from common.host.files import ROOT
+from reports import committed, tables
+
+# README's columns, and the report's; a column of the report may have been rounded once already.
+TRAINED = {
+    "training": "training",
+    "accuracy (95%)": "accuracy (95% interval)",
+    "images/s": "images/s",
+    "of the matrix product": "of matrix product",
+}
+TIMED = {
+    "images/s": "images/s",
+    "to `pytorch` (95%)": "ratio of speed (95%)",
+    "of the matrix product": "of matrix product",
+}
+
+
+def readme():
+    """Section Results: (its text, its tables as lists of {column: cell})."""
+    with open(ROOT + "/README.md", encoding="utf-8") as file:
+        text = file.read().split("\n## Results\n")[1].split("\n## ")[0]
+    found = []
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        head, _, *rows = [
+            [cell.strip() for cell in line.strip("|\n ").split("|")] for line in block.splitlines()
+        ]
+        found.append([dict(zip(head, row)) for row in rows])
+    return text, found
+
+
+@pytest.fixture(scope="module")
+def reported(results):
+    """{(what is called so, its file): {column: text}} of the tables of runs and of benches."""
+    used, _ = committed.read(results)
+    found = {}
+    for table in tables.every(used):
+        names = [column.strip() for column in table.columns]
+        for row in table.rows:
+            if isinstance(row[0], tuple):
+                texts = [cell[0] if isinstance(cell, tuple) else cell for cell in row]
+                label, path = row[0]
+                found[label.replace(" †", ""), path] = dict(zip(names, texts))
+    return found
+
+
+def agree(short, long):
+    """Whether each number of ``short`` is that of ``long``, to its own last digit."""
+    ours, theirs = (re.findall(r"\d[\d,]*(?:\.\d+)?", text) for text in (short, long))
+    return len(ours) == len(theirs) and all(
+        abs(float(a.replace(",", "")) - float(b.replace(",", "")))
+        <= 0.51 * 10.0 ** -len(a.partition(".")[2])
+        for a, b in zip(ours, theirs)
+    )
+
+
+@pytest.mark.parametrize(
+    "short, long, same",
+    [
+        ("1.09 (1.03–1.11)", "1.089 (1.032–1.115)", True),
+        ("1.09 (1.03–1.12)", "1.089 (1.032–1.115)", True),
+        ("1.09 (1.03–1.13)", "1.089 (1.032–1.115)", False),
+        ("740 s", "740 s", True),
+        ("741 s", "740 s", False),
+        ("0.62", "0.620 (0.553–0.695)", False),
+    ],
+)
+def test_figures_agree_to_the_last_digit_that_is_given(short, long, same):
+    assert agree(short, long) == same
+
+
+def test_the_trainings_are_those_of_the_files_that_they_link(reported):
+    (rows,) = [table for table in readme()[1] if "training" in table[0]]
+    assert len(rows) >= 8
+    for row in rows:
+        text, path = re.match(r"\[(.*)\]\(reports/(.*)\)$", row["training"]).groups()
+        theirs = reported[row["environment"] + ", best", path]
+        row["training"] = text
+        for ours, column in TRAINED.items():
+            assert agree(row[ours], theirs[column]), (row["environment"], ours, theirs[column])
+
+
+def test_the_bench_and_the_one_before_it_are_those_that_it_links(reported):
+    text, found = readme()
+    (rows,) = [table for table in found if "before" in table[0]]
+    now, before = re.findall(r"\]\(reports/(bench/[^)]*)\)", text)
+    changed = {
+        column
+        for column in next(of for (_, path), of in reported.items() if path == now)
+        if column.startswith("since")
+    }
+    (changed,) = changed
+    told = {label for label, path in reported if path == now}
+    named = {row["environment"].replace("lane ", ""): row for row in rows}
+    assert {label if "," in label else label + ", best" for label in named} == told
+    for row in rows:
+        label = row["environment"].replace("lane ", "")
+        label = label if "," in label else label + ", best"
+        theirs = reported[label, now]
+        for ours, column in TIMED.items():
+            if row[ours] == "1":
+                assert theirs[column] == "1.000 (1.000–1.000)"
+            else:
+                assert agree(row[ours], theirs[column]), (label, ours, theirs[column])
+        assert agree(row["before"], reported[label, before]["images/s"]), label
+        verdict = row["changed, per matrix product"]
+        if verdict != theirs[""]:
+            assert theirs[""] in ("faster", "slower"), label
+            assert agree(verdict, theirs[changed]), (label, theirs[changed])
