@@ -1,5 +1,6 @@
 """The tables of what was timed in turn, a question for each: cells are plain text."""
 
+from collections import OrderedDict
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ from common.bench import compare, keys
 from common.given.models import ALL
 from common.host import modules
 from reports import study_figures
-from reports.studies import LEVERS, SHARED, STEP
+from reports.studies import LEVERS, SHARED, STEP, answers
 from reports.table import CHANGED, Table, module_is_as_it_was, titled
 
 
@@ -119,9 +120,7 @@ def scaled(bench):
         "interval. {}"
     ).format(found["made"][:10], _runs(found), found["threads"], noun, _named(first), CHANGED)
     study = STEP.get(model.name)
-    if study:
-        parted = _parted(found["scaling"], noun)
-        note = "%s. %s. Published: %s. %s" % (parted, study.told, study.published, note)
+    told = answers(study, _parted(found["scaling"], noun)) if study else ()
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
     title = study.question.rstrip("?") if study else "What a step costs"
@@ -129,17 +128,25 @@ def scaled(bench):
     fits = {_named(key): fit for key, fit in found["scaling"].items()}
     command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
     figure = partial(study_figures.steps, _key(bench), title, fits, bench, command)
-    return Table(title, note, columns, rows, figure)
+    return Table(title, note, columns, rows, figure, told)
 
 
 def _parted(fits, noun):
-    """Where contenders part, from the fit of each."""
+    """Where contenders part from the first, from the fit of each."""
+    (first, its), *others = fits.items()
     told = [
-        "%s %.3g and %.3g ms"
-        % (_named(key), 1e3 * one["overhead_per_step"], 1e3 * one["seconds_per_image"])
-        for key, one in fits.items()
+        "%s takes %.2f times as long as %s for each of the %s, %.2f times for what a step costs "
+        "whatever its batch"
+        % (
+            _named(key),
+            one["seconds_per_image"] / its["seconds_per_image"],
+            _named(first),
+            noun,
+            one["overhead_per_step"] / its["overhead_per_step"],
+        )
+        for key, one in others
     ]
-    return "What a step costs whatever its batch, and each of its %s: %s" % (noun, "; ".join(told))
+    return "; ".join(told)
 
 
 def _runs(found):
@@ -238,15 +245,12 @@ def shared(benches, machine):
         told += _crossing(benches, name, model)
         won.append("%s, %s: %s" % (name, model, told))
     runs = min([bench.result["runs"] for bench in benches], default=0)
+    told = "Two workers of one core each are faster than one process: " + "; ".join(won)
     note = (
-        "Workers of one core each are faster than one process on all cores: {}. {}. Published: "
-        "{}. Made on {} ({}). Fits: of what a step costs, and an image of it. Exchange: the part "
+        "Made on {} ({}). Fits: of what a step costs, and an image of it. Exchange: the part "
         "of a worker's step that one process on one core does not need for such a share of the "
         "batch: what workers wait and exchange, and that they share the memory."
     ).format(
-        "; ".join(won),
-        SHARED.told,
-        SHARED.published,
         ", ".join(sorted(when)),
         "%d runs or more" % runs
         if runs > 1
@@ -258,7 +262,7 @@ def shared(benches, machine):
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
     figure = partial(study_figures.shared, key, title, speeds, benches, command)
-    return Table(title, note, columns, rows, figure)
+    return Table(title, note, columns, rows, figure, answers(SHARED, told))
 
 
 def _parameters(model):
@@ -331,13 +335,19 @@ def pulled(benches, machine, model):
         "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
         "`{}`. They stand in frameworks/levers.py."
     ).format(", ".join(sorted(when)), command)
-    if study:
-        answers = "; ".join(
-            "%s, %s, batches of %s: %s" % (row[0][0], row[1], row[2], row[4]) for row in rows
-        )
-        note = "%s. %s. Published: %s. %s" % (answers, study.told, study.published, note)
+    told = answers(study, _gained(rows)) if study else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     title = "%s: %s" % (title.rstrip("?"), machine)
     key = "levers-%s-%s" % (model.name, machine)
     figure = partial(study_figures.ratios, key, title, drawn, benches, command)
-    return Table(title, note, columns, rows, figure)
+    return Table(title, note, columns, rows, figure, told)
+
+
+def _gained(rows):
+    """What each lever gave, in words, of the rows of ``pulled``."""
+    told = OrderedDict()
+    for (name, _), says, size, ratio, verdict, _ in rows:
+        one = "%s %s times as fast" % (says, ratio.split()[0])
+        one = "%s: %s" % (says, verdict) if verdict == "no difference shown" else one
+        told.setdefault("%s, batches of %s: " % (name, size), []).append(one)
+    return ". ".join(key + "; ".join(each) for key, each in told.items())

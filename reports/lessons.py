@@ -9,7 +9,7 @@ from common.lessons.switches import SWITCHES
 from reports import study_figures
 from reports.table import CHANGED, Table, kind, module_is_as_it_was
 
-Lesson = namedtuple("Lesson", "says published switches levers holds most command")
+Lesson = namedtuple("Lesson", "says published switches levers holds most command why")
 Lesson.__doc__ = """A lesson.
 
 says: what is to be learnt.
@@ -19,6 +19,7 @@ levers: {name: what it does} of those of ``frameworks.levers`` that show it in t
 holds: the verdicts, on a difference or a ratio, that are as it was published.
 most: as published, a difference of so many percentage points at most; None if that was not said.
 command: what measures it; None where only a GPU shows it.
+why: why it does not hold here, where that is so.
 """
 
 HELD = "held"
@@ -28,17 +29,18 @@ NOT_MEASURED = "not measured yet"
 NEEDS_GPU = "cannot be seen without a GPU"
 
 
-def _accuracy(says, published, key, holds=("lower",), most=None):
-    command = "tox run -e lessons -- --lessons " + key
-    return Lesson(says, published, key, {}, holds, most, command)
+def _accuracy(says, published, key, holds=("lower",), most=None, why=""):
+    command = "`tox run -e lessons -- --lessons %s`" % key
+    return Lesson(says, published, key, {}, holds, most, command, why)
 
 
-def _time(says, published, levers, holds):
-    return Lesson(says, published, None, levers, holds, None, "tox run -e bench -- NAME --levers")
+def _time(says, published, levers, holds, why=""):
+    command = "`tox run -e bench -- NAME --levers`"
+    return Lesson(says, published, None, levers, holds, None, command, why)
 
 
 def _gpu(says, published):
-    return Lesson(says, published, None, {}, (), None, None)
+    return Lesson(says, published, None, {}, (), None, None, "")
 
 
 # In the original's order.
@@ -54,6 +56,8 @@ LESSONS = (
         "the best format on NVIDIA GPUs with cuDNN",
         {"nchw": "NCHW", "contiguous": "NCHW in memory"},
         ("faster",),
+        "On a CPU, oneDNN takes channels-last images as they lie; of NCHW it makes blocks of 16 "
+        "channels, and these pad 50 and 100.",
     ),
     _accuracy(
         "Turn dropout off in prediction.", "72 against 77% accuracy with it left on", "dropout"
@@ -168,6 +172,11 @@ def together(lesson, findings):
     return ". ".join(verdicts)
 
 
+def explained(lesson, verdict):
+    """A verdict, and why the lesson does not hold here, where that is known."""
+    return verdict + ". " + lesson.why if NOT_HELD in verdict and lesson.why else verdict
+
+
 def _counted(findings):
     counts = {}
     for finding in findings:
@@ -205,7 +214,7 @@ def learnt(used):
                 lesson.says,
                 lesson.published,
                 (told, paths.pop()) if len(paths) == 1 else told,
-                together(lesson, findings),
+                explained(lesson, together(lesson, findings)),
                 lesson.command or "-",
             ]
         )

@@ -5,6 +5,7 @@ import re
 
 from reports import phrases, sources, tables
 from reports.committed import FOLDERS
+from reports.table import CODE, pieces
 
 HEAD = """# The committed results
 
@@ -18,9 +19,14 @@ the same run. The [README](../README.md) says what the certificate proves."""
 
 
 def escaped(text):
-    """``text`` as it is: nothing in it can become markup."""
-    text = re.sub(r"([\\`*_\[\]|])", r"\\\1", text.replace("\n", " "))
-    return html.escape(text, quote=False)
+    """``text`` as it is, nothing in it markup, but for pairs of backticks: code is between them."""
+    parts = [
+        "`%s`" % part.replace("|", r"\|")
+        if kind is CODE
+        else html.escape(re.sub(r"([\\`*_\[\]|])", r"\\\1", part), quote=False)
+        for kind, part in pieces(text.replace("\n", " "))
+    ]
+    return "".join(parts)
 
 
 def cell(content):
@@ -37,6 +43,8 @@ def cell(content):
 def table(content):
     """A table of ``tables`` in Markdown's pipes."""
     lines = ["## " + content.title, ""]
+    for term, text in content.answers:
+        lines += ["**%s.** %s" % (term, escaped(text)), ""]
     if content.note:
         lines += [escaped(content.note), ""]
     heads = [escaped(column.strip()) for column in content.columns]

@@ -5,13 +5,14 @@ import shutil
 import zipfile
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from common.given.models import ALL, MODELS
 from common.host.machine import described
 from reports import aligned, comparison, concepts, figures, phrases, port, sources, tables
 from reports.committed import HERE, RUNS
 from reports.provenance import provenance
+from reports.table import CODE, pieces
 
 SITE = HERE / "site"
 FIRST = ("pytorch", "tensorflow")  # the frameworks that are shown before any is chosen
@@ -72,6 +73,15 @@ def proof(runs, model):
     return dict(found, verdict=verdict, provenance=provenance(runs))
 
 
+def prose(text):
+    """``text`` as HTML; what stands between backticks as code."""
+    parts = [
+        Markup("<code>{}</code>").format(part) if kind is CODE else escape(part)
+        for kind, part in pieces(text)
+    ]
+    return Markup("").join(parts)
+
+
 def packed(challenge, folder):
     """Zip a challenge's folder into the site; (its name, its size for people), (None, "") for None.
 
@@ -105,6 +115,7 @@ def render(used, left_out, folder=SITE, challenge=None):
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["prose"] = prose
     planted = [model for model in MODELS.values() if tables.planted(model)]
     pages = {
         "index.html": environment.get_template("index.html.j2").render(

@@ -2,13 +2,25 @@
 
 from collections import OrderedDict, namedtuple
 
-Study = namedtuple("Study", "question published told")
+Study = namedtuple("Study", "question published told why", defaults=("",))
 Study.__doc__ = """A question about one network.
 
 question: what is asked.
 published: what was found elsewhere, with its source's conditions.
 told: what else is known here, and where it is shown.
+why: why the answer here is another one than what was published, where it is.
 """
+
+
+def answers(study, answer):
+    """The (term, text) pairs of a study, of which ``answer`` is made from what was measured."""
+    pairs = [
+        ("Answer", "%s. %s." % (answer, study.told)),
+        ("Published", study.published[0].upper() + study.published[1:] + "."),
+        ("Why it differs", study.why),
+    ]
+    return [(term, text) for term, text in pairs if text]
+
 
 # By the network whose levers answer it.
 LEVERS = OrderedDict(
@@ -24,6 +36,9 @@ LEVERS = OrderedDict(
         "index took 9.72 ms; multiplication by a mask 0.28 ms",
         "The four ways and the module's own, which compares each pixel with the maximum, give the "
         "same numbers (tests/common/test_layers.py)",
+        "Index assignment eats the time only in a Python loop over the windows: NumPy assigns all "
+        "of them at once with arrays of indices. A mask is no faster than that: both pass over an "
+        "array of the images' size.",
     ),
 )
 
@@ -34,6 +49,9 @@ STEP = OrderedDict(
         "a mean epoch of pose regression took Chainer 8.2 s and PyTorch 5.0 s on a CPU, 0.45 s and "
         "0.28 s on a GPU",
         "Forward, backward and update, proven to be the same",
+        "The published ratio is 1.6. PyTorch's convolutions are oneDNN's by now, on channels-last "
+        "images; Chainer's are NumPy's matrix products: iDeep, which has oneDNN's forerunner, ends "
+        "the process where images are so large (frameworks/chainer/pose.py).",
     ),
 )
 
@@ -46,4 +64,7 @@ SHARED = Study(
     "Workers hold the same certificate as one process: the averaged gradient of the shares is the "
     "batch's. PyTorch's ResNet does not: batch normalisation of a share is another one, and the "
     "gradient rung fails. In Chainer, workers share its mean and variance, too",
+    "The guess holds, and one thing more counts: what one process gains from its second core. "
+    "Where that is little, in Chainer's LeNet-5 and ResNet, workers win with small batches, too. A "
+    "step of the LSTM costs the same whatever its batch, and each worker pays it whole.",
 )

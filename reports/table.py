@@ -12,14 +12,26 @@ from common.proof.contract import ALL_LANES
 
 CHANGED = "† The module's file has changed since."
 
-Table = namedtuple("Table", "title note columns rows figure", defaults=(None,))
+Table = namedtuple("Table", "title note columns rows figure answers", defaults=(None, ()))
 Table.__doc__ = """A table of text.
 
 title, note: what stands above it; the note may be empty.
 columns: their heads; one that ends in a space is of numbers, and set flush right.
 rows: lists of cells, each a text or a (text, link) pair.
 figure: a function that draws it, for the page; None where there is none.
+answers: (term, text) pairs of a question that others asked: its answer, what was published.
 """
+
+
+PROSE, CODE = "prose", "code"
+
+
+def pieces(text):
+    """(PROSE or CODE, part) pairs: code stands between backticks, where each has its second."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0 or not all(part.strip() for part in parts[1::2]):
+        return [(PROSE, text)]
+    return [(CODE if number % 2 else PROSE, part) for number, part in enumerate(parts) if part]
 
 
 def titled(title, model):
