@@ -45,7 +45,7 @@ def compared(bench):
         product = one.get("share_of_matmul")
         rows.append(
             [
-                (_named(key) + _mark(found, key), bench.path),
+                (_named(key) + mark(found, key), bench.path),
                 one["verdict"],
                 "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
                 "%.0f" % one["per_second"],
@@ -103,7 +103,7 @@ def scaled(bench):
         memory = one["peak_memory_bytes"]
         rows.append(
             [
-                (_named(key) + _mark(found, key), bench.path),
+                (_named(key) + mark(found, key), bench.path),
                 "%.3g ms" % (1e3 * one["overhead_per_step"]),
                 "%.3g s" % (1e3 * one["seconds_per_image"]),
                 "%.0f%%" % (100 * one["largest_error"]),
@@ -120,7 +120,7 @@ def scaled(bench):
         "interval. {}"
     ).format(found["made"][:10], _runs(found), found["threads"], noun, _named(first), CHANGED)
     study = STEP.get(model.name)
-    told = answers(study, _parted(found["scaling"], noun)) if study else ()
+    told = answers(study, _parted(found["scaling"])) if study else ()
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
     title = study.question.rstrip("?") if study else "What a step costs"
@@ -131,29 +131,31 @@ def scaled(bench):
     return Table(title, note, columns, rows, figure, told)
 
 
-def _parted(fits, noun):
-    """Where contenders part from the first, from the fit of each."""
+def _parted(fits):
+    """Where contenders part from the first: with the smallest and the largest batch, measured."""
     (first, its), *others = fits.items()
-    told = [
-        "%s takes %.2f times as long as %s for each of the %s, %.2f times for what a step costs "
-        "whatever its batch"
-        % (
-            _named(key),
-            one["seconds_per_image"] / its["seconds_per_image"],
-            _named(first),
-            noun,
-            one["overhead_per_step"] / its["overhead_per_step"],
-        )
-        for key, one in others
-    ]
-    return "; ".join(told)
+    told = []
+    for key, one in others:
+        sizes = [size for size in one["batch_sizes"] if size in its["batch_sizes"]]
+        ratios = [
+            one["seconds_per_step"][one["batch_sizes"].index(size)]
+            / its["seconds_per_step"][its["batch_sizes"].index(size)]
+            for size in sizes
+        ]
+        if sizes:
+            figures = (_named(key), ratios[0], _named(first), sizes[0], ratios[-1], sizes[-1])
+            told.append(
+                "A step of %s takes %.1f times as long as one of %s with batches of %d, "
+                "%.1f times with batches of %d" % figures
+            )
+    return ". ".join(told)
 
 
 def _runs(found):
     return "%d runs" % found["runs"] if found["runs"] > 1 else "one run"
 
 
-def _mark(found, key):
+def mark(found, key):
     """A contender's mark, where its module's file is not the one that was timed."""
     one = found["contenders"][key]
     told = {name: one[name] for name in ("framework", "lane")}
@@ -226,7 +228,7 @@ def shared(benches, machine):
             gains.setdefault((key.name, found["model"]), []).append((size, verdict))
             rows.append(
                 [
-                    (key.name, bench.path),
+                    (key.name + mark(found, text), bench.path),
                     found["model"],
                     "%.2f" % (_parameters(found["model"]) / 1e6),
                     str(size),
@@ -240,21 +242,23 @@ def shared(benches, machine):
             )
     won = []
     for (name, model), found in sorted(gains.items()):
-        sizes = [size for size, verdict in sorted(found) if verdict == "faster"]
-        told = "with batches of %d or more" % sizes[0] if sizes else "with none of these batches"
-        told += _crossing(benches, name, model)
+        told = _sizes(sorted(found)) + _crossing(benches, name, model, sorted(found))
         won.append("%s, %s: %s" % (name, model, told))
     runs = min([bench.result["runs"] for bench in benches], default=0)
-    told = "Two workers of one core each are faster than one process: " + "; ".join(won)
+    told = "Two workers of one core each are faster than one process on both%s: %s" % (
+        "" if runs > 1 else ", in one run",
+        "; ".join(won),
+    )
     note = (
-        "Made on {} ({}). Fits: of what a step costs, and an image of it. Exchange: the part "
-        "of a worker's step that one process on one core does not need for such a share of the "
-        "batch: what workers wait and exchange, and that they share the memory."
+        "Made on {} ({}). Fits: a step's time is a fixed cost and a cost for each image. "
+        "Exchange: the part of a worker's step that one process on one core does not need for such "
+        "a share of the batch: what workers wait and exchange, and that they share the memory. {}"
     ).format(
         ", ".join(sorted(when)),
         "%d runs or more" % runs
         if runs > 1
         else "one run: the intervals do not hold what another start would change",
+        CHANGED,
     )
     columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
     columns += ["all cores, /s ", "workers, /s ", "workers to all cores (95%) ", "", "exchange "]
@@ -269,9 +273,23 @@ def _parameters(model):
     return sum(int(np.prod(shape)) for shape in ALL[model].shapes.values())
 
 
-def _crossing(benches, name, model):
-    """In words, from which batch size workers win by the fits of a step's time, if there are."""
-    told = ""
+def _sizes(verdicts):
+    """In words, the batch sizes with which workers win, of sorted (size, verdict) pairs."""
+    won, lost = (
+        ", ".join(str(size) for size, verdict in verdicts if (verdict == "faster") == faster)
+        for faster in (True, False)
+    )
+    if not won:
+        return "with none of the batches of " + lost
+    return "with batches of " + won + (", not of " + lost if lost else ", all that were tried")
+
+
+def _crossing(benches, name, model, verdicts):
+    """In words, from which batch size workers win by the fits of a step's time.
+
+    verdicts: sorted (batch size, verdict) pairs. Fits are said only where these agree with them:
+    a crossing lies between two sizes that were timed, or before the first, and not beyond.
+    """
     for bench in benches:
         found = bench.result
         if found["model"] != model:
@@ -283,10 +301,11 @@ def _crossing(benches, name, model):
                 continue
             extra = one["overhead_per_step"] - whole["overhead_per_step"]
             gained = whole["seconds_per_image"] - one["seconds_per_image"]
-            if gained > 0:
-                return ", by the fits from %d on" % max(1, int(np.ceil(extra / gained)))
-            told = ", by the fits never"
-    return told
+            size = max(key.workers, int(np.ceil(extra / gained))) if gained > 0 else np.inf
+            faster = [verdict == "faster" for _, verdict in verdicts]
+            if any(faster) and faster == [one >= size for one, _ in verdicts]:
+                return ", by the fits from %d on" % size
+    return ""
 
 
 def _exchange(found, key, times):
@@ -301,7 +320,7 @@ def _exchange(found, key, times):
 
 def pulled(benches, machine, model):
     """What each lever of a network gave: those that lane best has, and others that were tried."""
-    rows, when, drawn = [], set(), []
+    rows, when, runs, drawn = [], set(), set(), []
     for bench in benches:
         for key, one in bench.result["contenders"].items():
             key = keys.read(key)
@@ -314,7 +333,7 @@ def pulled(benches, machine, model):
                 ratio, low, high = 1 / ratio, 1 / high, 1 / low
             rows.append(
                 [
-                    (key.name, bench.path),
+                    (key.name + mark(bench.result, plain), bench.path),
                     known.says,
                     str(one.get("batch_size", bench.result["batch_size"])),
                     "%.3f (%.3f–%.3f)" % (ratio, low, high),
@@ -323,6 +342,7 @@ def pulled(benches, machine, model):
                 ]
             )
             when.add(bench.result["made"][:10])
+            runs.add(bench.result["runs"])
             drawn.append(("%s: %s" % (key.name, known.says), ratio, low, high))
         for key, failed in bench.result.get("not_proven", {}).items():
             key = keys.read(key)
@@ -332,9 +352,9 @@ def pulled(benches, machine, model):
     title = study.question if study else "What was tried"
     command = _command(model, " --levers")
     note = (
-        "Each alone, in lane best, with it against without it, proven and timed in turn ({}): "
-        "`{}`. They stand in frameworks/levers.py."
-    ).format(", ".join(sorted(when)), command)
+        "Each alone, in lane best, with it against without it, proven and timed in turn ({}; {} "
+        "runs of each): `{}`. They stand in frameworks/levers.py. {}"
+    ).format(", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED)
     told = answers(study, _gained(rows)) if study else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     title = "%s: %s" % (title.rstrip("?"), machine)
@@ -344,10 +364,13 @@ def pulled(benches, machine, model):
 
 
 def _gained(rows):
-    """What each lever gave, in words, of the rows of ``pulled``."""
+    """What each lever gave a step, in words, of the rows of ``pulled``."""
     told = OrderedDict()
     for (name, _), says, size, ratio, verdict, _ in rows:
-        one = "%s %s times as fast" % (says, ratio.split()[0])
-        one = "%s: %s" % (says, verdict) if verdict == "no difference shown" else one
-        told.setdefault("%s, batches of %s: " % (name, size), []).append(one)
-    return ". ".join(key + "; ".join(each) for key, each in told.items())
+        known = verdict in ("faster", "slower")
+        one = "%s, %s times as fast" % (verdict, ratio.split()[0]) if known else verdict
+        told.setdefault((name.replace(" †", ""), size), []).append("%s: %s" % (says, one))
+    return ". ".join(
+        "A step of %s with batches of %s, against lane best: %s" % (name, size, "; ".join(each))
+        for (name, size), each in told.items()
+    )

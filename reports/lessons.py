@@ -7,6 +7,7 @@ from common.bench import compare
 from common.lessons import differences
 from common.lessons.switches import SWITCHES
 from reports import study_figures
+from reports.bench_tables import mark
 from reports.table import CHANGED, Table, kind, module_is_as_it_was
 
 Lesson = namedtuple("Lesson", "says published switches levers holds most command why")
@@ -16,7 +17,8 @@ says: what is to be learnt.
 published: what was found there.
 switches: the key of those of ``common.lessons.switches`` that show it in the accuracy.
 levers: {name: what it does} of those of ``frameworks.levers`` that show it in the time.
-holds: the verdicts, on a difference or a ratio, that are as it was published.
+holds: the verdicts, on a difference or a ratio, that are as it was published or as the lesson's
+    advice has it; None where it speaks of GPUs alone, and a CPU's verdict stands beside it.
 most: as published, a difference of so many percentage points at most; None if that was not said.
 command: what measures it; None where only a GPU shows it.
 why: why it does not hold here, where that is so.
@@ -25,6 +27,7 @@ why: why it does not hold here, where that is so.
 HELD = "held"
 NOT_HELD = "did not hold here"
 NOT_SHOWN = "no difference shown"
+UNDECIDED = "not decided: the interval is too wide"
 NOT_MEASURED = "not measured yet"
 NEEDS_GPU = "cannot be seen without a GPU"
 
@@ -34,9 +37,9 @@ def _accuracy(says, published, key, holds=("lower",), most=None, why=""):
     return Lesson(says, published, key, {}, holds, most, command, why)
 
 
-def _time(says, published, levers, holds, why=""):
+def _time(says, published, levers, holds):
     command = "`tox run -e bench -- NAME --levers`"
-    return Lesson(says, published, None, levers, holds, None, command, why)
+    return Lesson(says, published, None, levers, holds, None, command, "")
 
 
 def _gpu(says, published):
@@ -55,9 +58,7 @@ LESSONS = (
         "Prefer NCHW to NHWC.",
         "the best format on NVIDIA GPUs with cuDNN",
         {"nchw": "NCHW", "contiguous": "NCHW in memory"},
-        ("faster",),
-        "On a CPU, oneDNN takes channels-last images as they lie; of NCHW it makes blocks of 16 "
-        "channels, and these pad 50 and 100.",
+        None,
     ),
     _accuracy(
         "Turn dropout off in prediction.", "72 against 77% accuracy with it left on", "dropout"
@@ -97,11 +98,17 @@ LESSONS = (
 
 
 def held(lesson, word, interval):
-    """What a verdict on an interval says of a lesson; nothing is held that may be no difference."""
-    if word == NOT_SHOWN:
-        return NOT_SHOWN
-    if lesson.most is not None and min(map(abs, interval)) > lesson.most:
-        return NOT_HELD
+    """What a verdict on an interval says of a lesson; nothing is held that may be no difference.
+
+    Of a difference that was published as so much at most, the whole interval decides.
+    """
+    if lesson.most is not None:
+        low, high = interval
+        if -lesson.most <= low and high <= lesson.most:
+            return HELD
+        return NOT_HELD if low > lesson.most or high < -lesson.most else UNDECIDED
+    if word == NOT_SHOWN or lesson.holds is None:
+        return word
     return HELD if word in lesson.holds else NOT_HELD
 
 
@@ -109,7 +116,7 @@ Finding = namedtuple("Finding", "text verdict path length", defaults=(None,))
 Finding.__doc__ = """What one switch or lever showed.
 
 text: with its figures.
-verdict: HELD, NOT_HELD or NOT_SHOWN.
+verdict: HELD, NOT_HELD, NOT_SHOWN or UNDECIDED; where only GPUs count, "faster" or "slower".
 path: the result file.
 length: (images, epochs) of a training; None of a time.
 """
@@ -165,11 +172,12 @@ def together(lesson, findings):
     """
     if not findings:
         return NEEDS_GPU if lesson.command is None else NOT_MEASURED
-    lengths = sorted({one.length for one in findings if one.length}, reverse=True) or [None]
-    verdicts = [_counted([one for one in findings if one.length == of]) for of in lengths]
-    if len(verdicts) > 1:
-        verdicts = ["after %s: %s" % (_spelled(of), told) for of, told in zip(lengths, verdicts)]
-    return ". ".join(verdicts)
+    verdicts = []
+    for length in sorted({one.length for one in findings}, key=lambda of: of or (), reverse=True):
+        told = _counted([one for one in findings if one.length == length])
+        verdicts.append("after %s: %s" % (_spelled(length), told) if length else told)
+    told = ". ".join(verdicts)
+    return "%s. On CPUs: %s" % (NEEDS_GPU, told) if lesson.holds is None else told
 
 
 def explained(lesson, verdict):
@@ -199,7 +207,7 @@ def learnt(used):
         return "%s, %s, %s%s%s" % told
 
     def of_bench(one, key):
-        return key.replace(":", ", ") + place(one)
+        return key.replace(":", ", ") + place(one) + mark(one.result, key)
 
     benches = [one for one in used.benches if one.result["model"] == "cnn"]
     several = len({one.machine for one in benches + used.studies}) > 1
@@ -219,16 +227,18 @@ def learnt(used):
             ]
         )
     note = (
-        "That comparison drew ten lessons, from one run each. Here each is a switch that is "
-        "thrown. In points of accuracy: that of a training with it less that of one without, from "
-        "the same seeds; the mean over the seeds, with its 95% interval by Student's t (chance is "
-        "what seed and switch leave of all accuracies of a study; dropout in prediction has its "
-        "own). What was published is after 10 epochs of 50,000 images; here the length stands "
-        "with each. In "
+        "That comparison drew ten lessons, from one run each. Here each that needs no GPU is a "
+        "switch that is thrown. In points of accuracy: that of a training with it less that of one "
+        "without, from the same seeds; the mean over the seeds, with its 95% interval by Student's "
+        "t. Chance is the residual after the effects of seed and switch, pooled over a study, as "
+        "if it spread all its trainings alike; dropout in prediction has its own. What was "
+        "published is after 10 epochs of 50,000 images; here the length stands with each. In "
         "speed: lane best with that change against lane best, the ratio with its 95% interval. "
-        "Held: the interval lies on the side that was published. No difference shown: it reaches "
-        "over both sides, which is no proof that there is none. Each interval stands alone: of "
-        "twenty equal pairs, one may show a difference. " + CHANGED
+        "Held: the interval lies on the side that was published, or that the lesson's advice "
+        "implies; of ±1 point, wholly within it. No difference shown: it reaches over both sides, "
+        "which is no proof that there is none. Each interval stands alone: of twenty equal pairs, "
+        "one may show a difference; and the switches of a study share its plain trainings, so that "
+        "a lucky one moves them all. " + CHANGED
     )
     columns = ["lesson", "published", "found here", "verdict", "command"]
     title = "The original's lessons"

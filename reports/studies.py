@@ -15,7 +15,7 @@ why: why the answer here is another one than what was published, where it is.
 def answers(study, answer):
     """The (term, text) pairs of a study, of which ``answer`` is made from what was measured."""
     pairs = [
-        ("Answer", "%s. %s." % (answer, study.told)),
+        ("Answer", ". ".join([answer] * bool(answer) + [study.told]) + "."),
         ("Published", study.published[0].upper() + study.published[1:] + "."),
         ("Why it differs", study.why),
     ]
@@ -28,30 +28,31 @@ LEVERS = OrderedDict(
         "Is training faster when the loss's backward pass is written by hand?",
         "100 epochs of pose regression in PyTorch took 47.6 h by autograd and 47.6 h by hand on a "
         "CPU, 2.60 h and 2.49 h on a GPU",
-        "Losses and weights stay equal bit for bit (tests/parity/test_by_hand.py)",
+        "In lane same, losses and weights stay equal bit for bit (tests/parity/test_by_hand.py)",
     ),
     mnist_cnn=Study(
         "Which way to write a pool's backward pass is fast?",
         "of a from-scratch CNN's backward pass on MNIST, 10.3 ms with 8 images, assignment by "
         "index took 9.72 ms; multiplication by a mask 0.28 ms",
-        "The four ways and the module's own, which compares each pixel with the maximum, give the "
-        "same numbers (tests/common/test_layers.py)",
+        "None is faster than the module's own, which compares each pixel with the maximum. The "
+        "four give the same numbers (tests/common/test_layers.py), and keep on the way forward "
+        "where the maximum was, which costs time as well",
         "Index assignment eats the time only in a Python loop over the windows: NumPy assigns all "
-        "of them at once with arrays of indices. A mask is no faster than that: both pass over an "
-        "array of the images' size.",
+        "of them at once with arrays of indices, and a mask is then no faster.",
     ),
 )
 
 # By the network whose steps of several batch sizes answer it.
 STEP = OrderedDict(
     pose=Study(
-        "Where do PyTorch and Chainer part?",
+        "Where does Chainer lose time to PyTorch?",
         "a mean epoch of pose regression took Chainer 8.2 s and PyTorch 5.0 s on a CPU, 0.45 s and "
         "0.28 s on a GPU",
-        "Forward, backward and update, proven to be the same",
-        "The published ratio is 1.6. PyTorch's convolutions are oneDNN's by now, on channels-last "
-        "images; Chainer's are NumPy's matrix products: iDeep, which has oneDNN's forerunner, ends "
-        "the process where images are so large (frameworks/chainer/pose.py).",
+        "A step is forward, backward and update, and proven to be the same",
+        "The published ratio is 1.6 on a CPU. PyTorch computes convolutions with oneDNN by now. "
+        "Here Chainer has NumPy's matrix products for them, of an old OpenBLAS, which is that of "
+        "Python 3.7; iDeep, which has oneDNN's forerunner, crashes on images this large "
+        "(frameworks/chainer/pose.py).",
     ),
 )
 
@@ -64,7 +65,8 @@ SHARED = Study(
     "Workers hold the same certificate as one process: the averaged gradient of the shares is the "
     "batch's. PyTorch's ResNet does not: batch normalisation of a share is another one, and the "
     "gradient rung fails. In Chainer, workers share its mean and variance, too",
-    "The guess holds, and one thing more counts: what one process gains from its second core. "
-    "Where that is little, in Chainer's LeNet-5 and ResNet, workers win with small batches, too. A "
-    "step of the LSTM costs the same whatever its batch, and each worker pays it whole.",
+    "Published are two GPUs against one, here workers share the two cores that one process has. To "
+    "be compared with that are workers and one core: in Chainer's LeNet-5 and ResNet, workers win "
+    "with every batch, in its MLP with the larger ones. In its LSTM a step costs the same "
+    "whatever its batch, so that half a batch saves nothing.",
 )

@@ -4,7 +4,7 @@ Idiom: an ``nn.Module`` whose ``forward`` takes and returns the state, run eager
 Layout: sequences (N, T, 1), with ``batch_first``; by default time comes first.
 Gates: input, forget, cell, output, stacked; two biases.
 State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts its
-    gradient. Each chunk's ``backward`` adds to the gradients; a batch ends in one optimiser step.
+    gradient. One ``backward`` goes through all chunks, each on its own.
 Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
     would move twice as far; so the second stays at 0.
 """
@@ -83,11 +83,10 @@ def train(model, batches):
         for x_part, y_part in zip(*chunks):  # (N, 10, 1)
             values, state = network(x_part, state)
             state = [part.detach() for part in state]  # the gradient stops here
-            part_loss = criterion(values, y_part) / len(chunks[0])
-            part_loss.backward()
-            step_loss += part_loss.detach()
+            step_loss += criterion(values, y_part) / len(chunks[0])
+        step_loss.backward()  # once: workers would exchange gradients after each chunk
         optimizer.step()
-        yield step_loss
+        yield step_loss.detach()
 
 
 def predict(model, x):

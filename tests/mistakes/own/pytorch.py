@@ -110,7 +110,6 @@ MISTAKES += [
         "gradient_not_truncated",
         "gradient",
         ("            state = [part.detach() for part in state]  # the gradient stops here\n", ""),
-        ("part_loss.backward()", "part_loss.backward(retain_graph=True)"),
         model="lstm",
     ),
     changed(
