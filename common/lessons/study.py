@@ -18,7 +18,7 @@ import numpy as np
 
 from common.given import batches
 from common.given.dataset import take
-from common.given.models import CNN
+from common.given.models import ALL, CNN
 from common.host import commands, environments, files, machine, modules
 from common.lessons import differences, switches, training
 from common.proof import certificate, contract
@@ -31,7 +31,7 @@ PLAIN = "plain"  # the key of the training that the others are compared with
 RESTS_ON = ("schema", "framework", "lane", "threads", "cpu", "versions", "settings", "dataset")
 RESTS_ON += ("hyperparameters", "sources_sha256")
 
-# What a training here is made of, besides the framework's own folder.
+# What a training here is made of, besides the framework's own folder without other networks.
 SOURCES = ("common/given/*", "frameworks/lessons", "common/lessons/initializers")
 SOURCES += ("common/lessons/switches", "common/lessons/training")
 
@@ -81,11 +81,13 @@ def result_path(options, dataset, facts):
 def sources_sha256(module):
     """sha256 of the sources that a training is made of."""
     own = os.path.dirname(os.path.relpath(module.__file__, files.ROOT))
+    others = [os.path.join(files.ROOT, own, name + ".py") for name in ALL if name != CNN.name]
     digest = hashlib.sha256()
     for pattern in SOURCES + (own + "/*",):
         for path in sorted(glob.glob(os.path.join(files.ROOT, pattern + ".py"))):
-            with open(path, "rb") as file:
-                digest.update(file.read())
+            if path not in others:
+                with open(path, "rb") as file:
+                    digest.update(file.read())
     return digest.hexdigest()
 
 

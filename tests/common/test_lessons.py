@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -328,6 +329,20 @@ def test_a_study_of_anything_else_starts_anew(tiny, capsys, spoil, words):
     assert run("--lessons", "unit_gain") == 0
     assert words in capsys.readouterr().out
     assert len(trained) == 4 and read(path)["measured"]["plain"]["0"]["accuracy"] < 0.9
+
+
+def test_a_training_rests_on_what_it_is_made_of_and_on_no_other_network(tmp_path, monkeypatch):
+    monkeypatch.setattr(study.files, "ROOT", str(tmp_path))
+    folder = tmp_path / "frameworks" / "any"
+    folder.mkdir(parents=True)
+
+    def digest(name):
+        (folder / name).write_text("# changed")
+        return study.sources_sha256(SimpleNamespace(__file__=str(folder / "cnn.py")))
+
+    first = digest("cnn.py")
+    assert digest("lstm.py") == digest("resnet.py") == first
+    assert len({first, digest("layers.py"), digest("bf16.py")}) == 3
 
 
 def test_a_module_that_is_not_proven_is_not_trained(tiny, monkeypatch, capsys):
