@@ -75,6 +75,8 @@ LESSONS = (
         "initializers",
         holds=("lower", "higher"),
         most=1.0,
+        why="A scheme decides how fast the first epochs learn. A training of the published length "
+        "makes up for most of that, a short one does not.",
     ),
     _accuracy(
         "Turn CNTK's unit gain off.",
