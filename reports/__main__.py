@@ -21,7 +21,9 @@ def show(found):
     """Print every table, as wide as the terminal lets it."""
     console = Console()
     for table in tables.every(found):
-        drawn = RichTable(title=table.title, title_justify="left", caption=table.note or None)
+        told = ["%s. %s" % pair for pair in table.answers] + [table.note] * bool(table.note)
+        caption = Text("\n".join(told)) if told else None
+        drawn = RichTable(title=table.title, title_justify="left", caption=caption)
         for column in table.columns:
             justify = "right" if column.endswith(" ") else "left"
             drawn.add_column(column.strip(), justify=justify, overflow="fold")
