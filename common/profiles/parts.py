@@ -66,9 +66,16 @@ TABLES = {
         (LAYOUT, r"^(CopyCPU2CPU|(_backward_)?(copy|transpose|Reshape))$"),
         (TOGETHER, r","),  # operators in bulk
     ),
-    "cntk": (
-        (TOGETHER, r"^Forward \+ Backward$"),
+    "cntk": (  # NODE, DIRECTION
         ("update", r"^Weight Update$"),
+        (FORWARD, r"^Convolution, forward$"),
+        (BACKWARD, r"^Convolution, backward$"),
+        ("dense", r"^Times, "),
+        ("pool", r"^Pooling, "),
+        ("ReLU", r"^ReLU, "),
+        ("dropout", r"^Dropout, "),
+        (LAYOUT, r"^(TransposeAxes|Reshape), "),
+        (TOGETHER, r"^Plus, "),  # biases of convolutions and of dense layers
     ),
     "caffe2": (
         (FORWARD, r"^Conv$"),
@@ -107,6 +114,7 @@ OF_THE_CNN = {
     "tensorflow": (("update", r"^(Mul|AddV2)$"), (BACKWARD, r"\bBiasAdd_grad > BiasAddGrad$")),
     "xla": (("pool", r"^wrapped_reduce-window(\.|$)"),),
     "mxnet": (("ReLU", r"^(_backward_)?Activation$"), ("loss", r"^(_backward_)?mean$")),
+    "cntk": (("dropout", r"^Select, "),),  # Keras 2: between training and prediction
     "theano": (("pool", r"^(Inc)?Subtensor\{"), (BACKWARD, r"^Sum\{axis=\[0, 2, 3\]")),
 }
 
@@ -119,6 +127,7 @@ DIRECTIONS = {
     "mxnet": (r"^[A-Z]\w+$|^(log_softmax|pick|mean)$", r"^_backward_"),
     "caffe2": (r"^(Conv|FC|MaxPool|Relu|Dropout|SoftmaxWithLoss)$", r"Grad(ient)?$"),
     "chainer": (r", forward$", r", backward$"),
+    "cntk": (r", forward$", r", backward$"),
 }
 PHASES = ("forward", "backward", "update")
 

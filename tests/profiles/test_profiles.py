@@ -46,11 +46,6 @@ def test_a_profile_has_the_pass_in_it(passed, threads):
 
 def test_most_of_it_is_convolution(name, passed):
     found, _, _ = passed
-    if name in ("cntk", "keras-cntk"):  # whose profiler knows the parts of a step
-        expected = "Forward + Backward"
-    else:
-        expected = {"numpy": "ConvolutionReLU", "theano": "CorrMM", "keras-theano": "CorrMM"}.get(
-            name
-        )
-    spoken = expected or ("fusion" if name == "keras-jax" else "onv")
+    expected = {"numpy": "ConvolutionReLU", "theano": "CorrMM", "keras-theano": "CorrMM"}
+    spoken = expected.get(name) or ("fusion" if name == "keras-jax" else "onv")
     assert any(spoken in operation for operation in list(found)[:3]), list(found)[:3]
