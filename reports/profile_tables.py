@@ -1,11 +1,12 @@
 """The table of where a step's time goes, as each framework's own profiler has it."""
 
-from collections import Counter
+import re
+from collections import Counter, OrderedDict
 from functools import partial
 from statistics import mean
 
 from common.given.models import ALL
-from common.profiles import parts
+from common.profiles import kernels, parts
 from reports import study_figures
 from reports.table import CHANGED, Table, label, position, titled
 
@@ -29,7 +30,13 @@ def spent(profiles, machine, model):
             # Without who calls it, or on what: as "CorrMM" of Theano's "CorrMM{half, ...}".
             slowest[operation.split(" > ")[-1].split("{")[0]] += seconds / total
         told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
-        rows.append(cells + [_convolved(found), "; ".join(told)])
+        cells += [
+            _convolved(found),
+            _kernels(found),
+            _percent(_filled(found)),
+            _limit(found, model),
+        ]
+        rows.append(cells + ["; ".join(told)])
         when.add(found["made"][:10])
         shares.append((label(found), {part: found["parts"].get(part, 0) for part in asked}))
     command = "tox run -e profile -- NAME"
@@ -43,14 +50,21 @@ def spent(profiles, machine, model):
         "convolution; not told apart: operations that hold several parts, or do not say of which "
         "they are; other: the rest; -: nothing was told. "
         "The convolutions' speed: their operations over their share of the step, or of the sum if "
-        "that is less; in brackets, the part of the speed of NumPy's matrix product. {}"
+        "that is less; in brackets, the part of the speed of NumPy's matrix product. Kernels: what "
+        "oneDNN says it computes the convolutions with. Not padding: of their arithmetic, the part "
+        "that is the network's own; where vectors of 16 numbers lie along the channels, 50 of them "
+        "take 64, and 100 take 112. Of its limit: how long a step would take if all of its "
+        "arithmetic, that of the padding too, ran at the speed of the matrix product and nothing "
+        "else took time, over how long it takes; where oneDNN says nothing, no padding is counted. "
+        "{}"
     ).format(
         ", ".join(sorted(when)),
         command,
         CHANGED,
     )
     columns = ["run", "step ", "its sum ", "forward ", "backward "] + [part + " " for part in asked]
-    columns += ["convolutions' speed ", "slowest operations"]
+    columns += ["convolutions' speed ", "kernels", "not padding ", "of its limit "]
+    columns += ["slowest operations"]
     title = titled("Where a step's time goes: %s" % machine, model)
     key = "profile-%s-%s" % (model.name, machine)
     figure = partial(study_figures.spent, key, title, shares, mine, command)
@@ -80,3 +94,25 @@ def _convolved(found):
     told = sum(found["operations"].values())  # of several threads it is more than the step
     speed = operations / (sum(both) * min(told, found["seconds_per_step"]))
     return "%.0f GFLOP/s (%.0f%%)" % (speed / 1e9, 100 * speed / mean(found["matmul_flops"]))
+
+
+def _kernels(found):
+    """Which kernels oneDNN tells of, without the CPU's instructions in their names."""
+    plain = [re.sub(r"^x64:|:avx\w+", "", one["kernel"]) for one in found.get("kernels", [])]
+    return ", ".join(OrderedDict.fromkeys(plain)) or "-"
+
+
+def _filled(found):
+    """The part of the convolutions' arithmetic that is no padding; None where it is not told."""
+    told = found.get("kernels")
+    return kernels.own_share(told) if told else None
+
+
+def _limit(found, model):
+    """The least time of a step over the time that it takes."""
+    forward, first = model.multiply_adds
+    every = 3 * forward - first
+    convolutions = sum(found.get("multiply_adds", {}).values())
+    computed = every - convolutions + convolutions / (_filled(found) or 1)
+    least = 2 * found["batch_size"] * computed / mean(found["matmul_flops"])
+    return _percent(least / found["seconds_per_step"])

@@ -16,7 +16,7 @@ from common.given import models
 from common.host import commands, environments, machine
 from common.host.errors import InputError
 from common.host.files import ROOT, check_writable, now
-from common.profiles import parts
+from common.profiles import kernels, parts
 from common.run import results
 
 SCHEMA_VERSION = 1
@@ -59,17 +59,25 @@ def result_path(key, options, facts):
 
 
 def ask(key, options):
-    """A worker's answer; InputError with its last line if it fails."""
+    """A worker's answer, with oneDNN's kernels; InputError with its last line if it fails."""
     name, lane = key.split(":")
+    rest = ["--lane", lane, "--model", options.model]
+    rest += ["--threads", str(options.threads), "--steps", str(options.steps)]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+
+        def work(*answer):
+            worker = environments.inside(name, "-m", "common.profiles.worker", name, *answer)
+            if commands.call(worker + rest, log):
+                raise InputError("%s: %s" % (key, environments.last_line(log)))
+
         path = os.path.join(folder, "answer.json")
-        command = environments.inside(name, "-m", "common.profiles.worker", name, path)
-        command += ["--lane", lane, "--model", options.model]
-        command += ["--threads", str(options.threads), "--steps", str(options.steps)]
-        if commands.call(command, log):
-            raise InputError("%s: %s" % (key, environments.last_line(log)))
+        work(path)
         with open(path) as file:
-            return json.load(file, object_pairs_hook=OrderedDict)
+            answer = json.load(file, object_pairs_hook=OrderedDict)
+        work()
+        log.seek(0)
+        answer["kernels"] = kernels.read(log.read().decode(errors="replace"))
+        return answer
 
 
 def multiply_adds(model):
@@ -118,6 +126,9 @@ def told(found):
         yield "    %5.1f%%  %s" % (100 * share, part)
     for operation, seconds in list(found["operations"].items())[:3]:
         yield "    slowest: %s (%.0f%%)" % (operation, 100 * seconds / total)
+    if found["kernels"]:
+        share = 100 * kernels.own_share(found["kernels"])
+        yield "    %.0f%% of the convolutions' arithmetic is not padding" % share
 
 
 def command(arguments):

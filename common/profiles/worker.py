@@ -1,6 +1,7 @@
 """What a profile does in a framework's own environment: prove, time without the profiler and with.
 
-Its answer is a file, because frameworks print what they like.
+Its answer is a file, because frameworks print what they like. What oneDNN prints is asked for in a
+process of its own: it takes time.
 """
 
 import itertools
@@ -15,6 +16,7 @@ from common.given import models
 from common.host import commands, machine, modules
 from common.host.errors import InputError
 from common.host.files import write_json
+from common.profiles import kernels
 from common.proof import certificate
 from common.run import clocks
 
@@ -25,7 +27,7 @@ def parse(arguments):
     """The command line, which the driver writes."""
     parser = commands.OneLineParser(prog="python -m common.profiles.worker")
     parser.add_argument("name")
-    parser.add_argument("answer", help="the file that it is written to")
+    parser.add_argument("answer", nargs="?", help="its file; without, oneDNN prints its kernels")
     parser.add_argument("--model", required=True)
     parser.add_argument("--lane", required=True)
     parser.add_argument("--threads", type=int, required=True)
@@ -62,19 +64,33 @@ def timed(module, model, source, steps):
     return [(one.seconds - one.outside) / steps for one in passes]
 
 
-def measured(options):
-    """The answer, a dict of JSON values: times are of a step."""
+def prepared(options):
+    """The proven module, its settings, a function that builds a model, and batches without end."""
     description = models.find(options.model)
     module, settings = certificate.proven(
         options.name, options.model, options.lane, options.threads
     )
-    source = endless(module, description, settings, description.hp.batch_size)
 
     def build():
         network = module.symbol(settings, description.hp)
         weights = description.initialize(description.shapes, 0)
         return module.loss(network, settings, description.hp, weights)
 
+    source = endless(module, description, settings, description.hp.batch_size)
+    return module, settings, build, source
+
+
+def show_kernels(module, build, source):
+    """Train a step after the mark; oneDNN, where it is used, prints what it computes."""
+    model = build()
+    for last in (False, True):
+        if last:
+            print("\n" + kernels.MARK, flush=True)
+        clocks.timed_pass(module, model, itertools.islice(source, 1), 1)
+
+
+def measured(options, module, settings, build, source):
+    """The answer, a dict of JSON values: times are of a step."""
     plain = timed(module, build(), source, options.steps)
     clock = Clock(module.train)
     batches = list(itertools.islice(source, options.steps))
@@ -96,10 +112,16 @@ def measured(options):
 def command(arguments):
     """Exit code 0 when the answer is written."""
     options = parse(arguments)
-    environ = modules.environ(options.name, options.lane)
+    environ = dict(modules.environ(options.name, options.lane))
+    if not options.answer:
+        environ.update(kernels.SWITCHES)
     machine.restart_with(environ, "common.profiles.worker", arguments)
     try:
-        write_json(options.answer, measured(options))
+        module, settings, build, source = prepared(options)
+        if options.answer:
+            write_json(options.answer, measured(options, module, settings, build, source))
+        else:
+            show_kernels(module, build, source)
     except clocks.Stop as stop:
         raise InputError(str(stop))
     return 0

@@ -10,7 +10,7 @@ import pytest
 from common.given import models
 from common.host import commands, environments
 from common.host.files import ROOT
-from common.profiles import parts, profiles
+from common.profiles import kernels, parts, profiles
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "operations.json")) as file:
@@ -123,9 +123,13 @@ def test_lane_best_is_meant_and_none_twice():
 ANSWERS = """
 import json, sys
 print("what a framework prints")
-answer = %r
-with open(sys.argv[sys.argv.index("caffe2") + 1], "w") as file:
-    json.dump(answer, file)
+answer, told = %r
+path = sys.argv[sys.argv.index("caffe2") + 1]
+if path == "--lane":
+    print(told)
+else:
+    with open(path, "w") as file:
+        json.dump(answer, file)
 """
 ANSWER = {
     "versions": {"framework": "1"},
@@ -136,6 +140,40 @@ ANSWER = {
     "passes": [0.1, 0.2, 0.3],
     "operations": {"ConvGradient": 0.1875, "Conv": 0.0625},
 }
+
+
+# As MKL-DNN 0.x, DNNL 1.x and oneDNN 2.x and 3.x print it.
+SHAPE = "mb64_%sic50oc100_ih16oh16kh3sh1dh0ph1_iw16ow16kw3sw1dw0pw1,7.4"
+WARM = [
+    "mkldnn_verbose,exec,convolution,ref:any,forward_training,fsrc:nchw fwei:oihw fbia:x fdst:nchw,"
+    "alg:convolution_direct," + SHAPE % "g1"
+]
+TOLD = [
+    "mkldnn_verbose,exec,convolution,jit:avx512_common,forward_training,fsrc:nChw16c "
+    "fwei:OIhw16i16o fbia:x fdst:nChw16c,alg:convolution_direct," + SHAPE % "g1",
+    "dnnl_verbose,exec,cpu,convolution,x64:gemm:jit,forward_training,src_f32::blocked:abcd:f0 "
+    "wei_f32::blocked:abcd:f0 bia_f32::blocked:a:f0 dst_f32::blocked:abcd:f0,,"
+    "alg:convolution_direct," + SHAPE % "",
+    "noise",
+    "onednn_verbose,v1,primitive,exec,cpu,convolution,brg_conv_bwd:avx512_core+brg_conv_fwd:"
+    "avx512_core,backward_data,src:f32::blocked:acdb::f0 wei:f32:ap:blocked:Bcda64b::f0 bia:undef::"
+    "undef::: dst:f32::blocked:acdb::f0,attr-scratchpad:user,alg:convolution_direct," + SHAPE % "",
+    "dnnl_verbose,exec,cpu,convolution,jit:avx2,backward_weights,src_f32::blocked:aBcd8b:f0 "
+    "wei_f32:p:blocked:Acdb8a:f0 bia_f32::blocked:a:f0 dst_f32::blocked:aBcd8b:f0,,"
+    "alg:convolution_direct," + SHAPE % "",
+    "onednn_verbose,v1,primitive,exec,cpu,inner_product,brgemm:avx512_core,forward_training,"
+    "src:f32::blocked:ab::f0 wei:f32:ap:blocked:BA16a64b::f0,,,mb64ic6400oc512,0.9",
+]
+
+
+def test_padding_is_counted_by_what_the_kernels_layouts_say():
+    found = kernels.read("\n".join(WARM + [kernels.MARK] + TOLD))
+    pixels = 64 * 16 * 16 * 9
+    assert [one["multiply_adds"] for one in found] == [pixels * 50 * 100] * 4
+    computed = [pixels * axes for axes in (64 * 112, 50 * 100, 64 * 100, 50 * 104)]
+    assert [one["computed"] for one in found] == computed
+    assert kernels.own_share(found) == pytest.approx(4 * 5000 / (7168 + 5000 + 6400 + 5200))
+    assert kernels.read("\n".join(TOLD[:2] + [kernels.MARK])) == []
 
 
 def worker_that(says, tmp_path, monkeypatch):
@@ -153,7 +191,9 @@ def schema():
 
 
 def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
-    worker_that(ANSWERS % ANSWER, tmp_path, monkeypatch)
+    worker_that(
+        ANSWERS % ((ANSWER, "\n".join(WARM + [kernels.MARK] + TOLD)),), tmp_path, monkeypatch
+    )
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
     found = json.loads(out.read_text())
@@ -161,6 +201,10 @@ def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
     assert found["parts"] == {parts.FORWARD: 0.25, parts.BACKWARD: 0.75}
     assert found["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
     assert found["lane"] == "best" and found["matmul_flops"] == [1e11, 1e11]
+    assert [one["direction"] for one in found["kernels"]] == ["forward_training"] * 2 + [
+        "backward_data",
+        "backward_weights",
+    ]
     assert "slowest: ConvGradient (75%)" in capsys.readouterr().out
     jsonschema.Draft7Validator.check_schema(schema())
     found["parts"]["convolutions"] = 0.1

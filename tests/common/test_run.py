@@ -17,7 +17,7 @@ from common.given import synthetic
 from common.given import weights as canonical
 from common.given.dataset import Dataset
 from common.given.models import CNN, MLP
-from common.host import commands, machine, modules
+from common.host import commands, cuda, machine, modules
 from common.host.errors import InputError
 from common.host.files import ROOT
 from common.proof import certificate, rungs, scores
@@ -258,6 +258,30 @@ def test_nvidia_smi_is_run_once(tmp_path, monkeypatch):
     finally:
         machine._nvidia_smi.cache_clear()
     assert (tmp_path / "log").read_text() == "run\n"
+
+
+@pytest.mark.parametrize("number, cudnn", [(8902, "8.9.2"), (91002, "9.10.2")])
+def test_cuda_and_cudnn_are_asked_of_the_loaded_libraries(number, cudnn, tmp_path, monkeypatch):
+    assert cuda.versions() == {}  # nothing here has loaded them
+
+    def ask_runtime(pointer):
+        pointer._obj.value = 12040
+
+    class Library:
+        cudaRuntimeGetVersion = staticmethod(ask_runtime)
+
+        @staticmethod
+        def cudnnGetVersion():
+            return number
+
+    maps = tmp_path / "maps"
+    names = ("libcudart-9335f6a2.so.12", "libcudnn_cnn.so.9", "libcudnn.so.9", "libc.so.6")
+    maps.write_text("".join("7f0-7f1 r-xp 0 00:1 2   /opt/cuda/%s\n" % name for name in names))
+    loaded = []
+    monkeypatch.setattr(cuda, "MAPS", str(maps))
+    monkeypatch.setattr(cuda.ctypes, "CDLL", lambda path: loaded.append(path) or Library)
+    assert cuda.versions() == {"cuda": "12.4", "cudnn": cudnn}
+    assert loaded == ["/opt/cuda/" + names[0], "/opt/cuda/" + names[2]]
 
 
 def test_only_the_recipe_itself_writes_the_recipes_result():

@@ -229,6 +229,9 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
     fused = dict(found, framework="keras-jax", parts={"not told apart": 1.0})
     fused.update(operations={"wrapped_add.3": 1e-4, "dot": 2e-6}, seconds_per_step=2e-4)
     slow = dict(found, lane="same", operations={"Conv > CorrMM{half}": 3.0, "CorrMM{valid}": 1.0})
+    one = dict(direction="forward_training", weights="abcd", inputs=50, outputs=50, multiply_adds=6)
+    told = [("gemm:jit", 6), ("x64:gemm:jit", 6), ("jit:avx512_core", 12)]
+    found["kernels"] = [dict(one, kernel=kernel, computed=computed) for kernel, computed in told]
     (machine / "caffe2.json").write_text(json.dumps(found))
     (machine / "caffe2-same.json").write_text(json.dumps(slow))
     (machine / "keras-jax.json").write_text(json.dumps(fused))
@@ -252,9 +255,8 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
         "caffe2, same",
         "caffe2, best",
     ]
-    assert table.rows[0][1:] == ["0.20 ms", "0.10 ms"] + ["-"] * 4 + ["100%", "-", "-"] + [
-        "wrapped_add.3 98%; dot 2%"
-    ]
+    assert table.rows[0][1:9] == ["0.20 ms", "0.10 ms"] + ["-"] * 4 + ["100%", "-"]
+    assert table.rows[0][9:12] == ["-"] * 3 and table.rows[0][-1] == "wrapped_add.3 98%; dot 2%"
     assert_drawn(table, "keras-jax, best †", "convolution backward", "other")
     # 2 x 128 x 15 million operations in three quarters of the step, whatever the threads add up to.
     assert table.rows[1][1:] == ["500 ms", "4000 ms"] + ["< 1%"] * 2 + [
@@ -264,11 +266,17 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
         "25%",
     ] + [
         "10 GFLOP/s (10%)",
+        "-",
+        "-",
+        "95%",  # 2 x 128 x 185 million operations at 1e11 a second, of half a second
         "CorrMM 100%",
     ]
     # And in three quarters of what the profiler tells, where that is less.
     assert table.rows[2][2:] == ["200 ms"] + ["25%", "50%"] * 2 + ["-", "25%"] + [
         "26 GFLOP/s (26%)",
+        "gemm:jit, jit",
+        "75%",
+        "97%",  # with a third of 15 million more
         "ConvGradient 50%; Conv 25%; x 25%",
     ]
     assert "[caffe2, best †](profiles/machine/caffe2.json)" in markdown.page(used)

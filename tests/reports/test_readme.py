@@ -88,27 +88,22 @@ def test_the_trainings_are_those_of_the_files_that_they_link(reported):
 def test_the_bench_and_the_one_before_it_are_those_that_it_links(reported):
     text, found = readme()
     (rows,) = [table for table in found if "before" in table[0]]
-    now, before = re.findall(r"\]\(reports/(bench/[^)]*)\)", text)
-    changed = {
-        column
-        for column in next(of for (_, path), of in reported.items() if path == now)
-        if column.startswith("since")
-    }
-    (changed,) = changed
-    told = {label for label, path in reported if path == now}
-    named = {row["environment"].replace("lane ", ""): row for row in rows}
-    assert {label if "," in label else label + ", best" for label in named} == told
+    now, before = re.findall(r"\]\(reports/(bench/[^)]*)\)", text)[:2]
+    told = {label: of for (label, path), of in reported.items() if path == now}
+    (changed,) = [column for column in next(iter(told.values())) if column.startswith("since")]
+    named = [row["environment"] for row in rows]
+    assert {"%s, %s" % (name, lane) for name in named for lane in ("best", "same")} == set(told)
     for row in rows:
-        label = row["environment"].replace("lane ", "")
-        label = label if "," in label else label + ", best"
-        theirs = reported[label, now]
+        best, same = ("%s, %s" % (row["environment"], lane) for lane in ("best", "same"))
         for ours, column in TIMED.items():
             if row[ours] == "1":
-                assert theirs[column] == "1.000 (1.000–1.000)"
+                assert told[best][column] == "1.000 (1.000–1.000)"
             else:
-                assert agree(row[ours], theirs[column]), (label, ours, theirs[column])
-        assert agree(row["before"], reported[label, before]["images/s"]), label
+                assert agree(row[ours], told[best][column]), (best, ours, told[best][column])
+        assert agree(row["before"], reported[best, before]["images/s"]), best
+        assert agree(row["lane same"], told[same]["images/s"]), same
+        assert agree(row["lane same, before"], reported[same, before]["images/s"]), same
         verdict = row["changed, per matrix product"]
-        if verdict != theirs[""]:
-            assert theirs[""] in ("faster", "slower"), label
-            assert agree(verdict, theirs[changed]), (label, theirs[changed])
+        if verdict != told[best][""]:
+            assert told[best][""] in ("faster", "slower"), best
+            assert agree(verdict, told[best][changed]), (best, told[best][changed])

@@ -1,0 +1,43 @@
+"""Which CUDA and cuDNN a process computes with: asked of the libraries that it has loaded."""
+
+import ctypes
+import re
+from collections import OrderedDict
+
+MAPS = "/proc/self/maps"  # what Linux says of a process's libraries
+
+
+def versions():
+    """{"cuda": "12.4", "cudnn": "9.1.0"}, as far as they are loaded; {} without CUDA.
+
+    A framework that has linked CUDA's runtime statically does not show it.
+    """
+    found = OrderedDict()
+    for name, library, ask in (("cuda", "libcudart", _runtime), ("cudnn", "libcudnn", _cudnn)):
+        path = _loaded(library)
+        if path:
+            found[name] = ask(ctypes.CDLL(path))
+    return found
+
+
+def _loaded(library):
+    """The path of a loaded library; None where it is not, or the system does not tell."""
+    try:
+        with open(MAPS) as file:
+            match = re.search(r"(/\S*/%s(-\w+)?\.so\S*)$" % library, file.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return match and match.group(1)
+
+
+def _runtime(library):
+    number = ctypes.c_int()
+    library.cudaRuntimeGetVersion(ctypes.byref(number))
+    return "%d.%d" % (number.value // 1000, number.value % 1000 // 10)
+
+
+def _cudnn(library):
+    library.cudnnGetVersion.restype = ctypes.c_size_t
+    number = library.cudnnGetVersion()
+    major = 10000 if number >= 90000 else 1000  # since cuDNN 9
+    return "%d.%d.%d" % (number // major, number % major // 100, number % 100)
