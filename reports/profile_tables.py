@@ -53,10 +53,10 @@ def spent(profiles, machine, model):
         "that is less; in brackets, the part of the speed of NumPy's matrix product. Kernels: what "
         "oneDNN says it computes the convolutions with. Not padding: of their arithmetic, the part "
         "that is the network's own; where vectors of 16 numbers lie along the channels, 50 of them "
-        "take 64, and 100 take 112. Of its limit: how long a step would take if all of its "
-        "arithmetic, that of the padding too, ran at the speed of the matrix product and nothing "
-        "else took time, over how long it takes; where oneDNN says nothing, no padding is counted. "
-        "{}"
+        "take 64, and 100 take 112; of 8 numbers, 56 and 104. Of its limit: how long a step would "
+        "take if all of its arithmetic, that of the padding too, ran at the speed of the matrix "
+        "product and nothing else took time, over how long it takes; where oneDNN says nothing, no "
+        "padding is counted. {}"
     ).format(
         ", ".join(sorted(when)),
         command,
@@ -103,13 +103,14 @@ def _kernels(found):
 
 
 def _filled(found):
-    """The part of the convolutions' arithmetic that is no padding; None where it is not told."""
-    told = found.get("kernels")
-    return kernels.own_share(told) if told else None
+    """The part of the convolutions' arithmetic that is not padding; None where it is not told."""
+    return kernels.own_share(found.get("kernels", []))
 
 
 def _limit(found, model):
-    """The least time of a step over the time that it takes."""
+    """The least time of a step over the time that it takes; "-" off the CPU's float32."""
+    if found["lane"] == "bf16" or not found["settings"]["device"].lower().startswith("cpu"):
+        return "-"
     forward, first = model.multiply_adds
     every = 3 * forward - first
     convolutions = sum(found.get("multiply_adds", {}).values())

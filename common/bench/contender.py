@@ -11,7 +11,7 @@ import sys
 import time
 
 from common.given import batches, models
-from common.host import commands, machine, modules, workers
+from common.host import commands, cuda, machine, modules, workers
 from common.host.errors import InputError, NotProven
 from common.proof import certificate, tasks
 from common.run import clocks
@@ -93,7 +93,7 @@ class Contender:
         since_start = machine.process_age() - (started - asked)
         package = modules.find(options.name).package
         self.facts = {
-            "versions": machine.versions(package),
+            "versions": dict(machine.versions(package), **cuda.versions()),
             "settings": settings,
             "source_sha256": modules.source_sha256(self.module),
             "build_and_first_step": first_step,

@@ -3,6 +3,7 @@
 import ctypes
 import re
 from collections import OrderedDict
+from contextlib import suppress
 
 MAPS = "/proc/self/maps"  # what Linux says of a process's libraries
 
@@ -10,13 +11,15 @@ MAPS = "/proc/self/maps"  # what Linux says of a process's libraries
 def versions():
     """{"cuda": "12.4", "cudnn": "9.1.0"}, as far as they are loaded; {} without CUDA.
 
-    A framework that has linked CUDA's runtime statically does not show it.
+    To be asked after a step: some load cuDNN late. A framework that has linked CUDA's runtime
+    statically does not show it.
     """
     found = OrderedDict()
     for name, library, ask in (("cuda", "libcudart", _runtime), ("cudnn", "libcudnn", _cudnn)):
         path = _loaded(library)
         if path:
-            found[name] = ask(ctypes.CDLL(path))
+            with suppress(OSError, AttributeError):  # a run must not end over this
+                found[name] = ask(ctypes.CDLL(path))
     return found
 
 

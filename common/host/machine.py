@@ -11,8 +11,6 @@ import time
 import numpy as np
 import psutil
 
-from common.host import cuda
-
 BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python has a name for since 3.7
 
 
@@ -154,7 +152,7 @@ def folder_name(facts):
 
 
 def versions(package):
-    """Interpreter, NumPy, the BLAS in its wheel, the library called ``package``, CUDA, cuDNN."""
+    """Interpreter, NumPy and the BLAS in its wheel, and the library called ``package``."""
     import threadpoolctl
 
     if package in sys.modules:
@@ -169,7 +167,6 @@ def versions(package):
             # An old one may not know a new CPU, and then computes as for one of long ago.
             words = (library["internal_api"], library["version"], library.get("architecture"))
             found["blas"] = " ".join(word for word in words if word)
-    found.update(cuda.versions())
     return found
 
 

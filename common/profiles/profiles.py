@@ -58,26 +58,35 @@ def result_path(key, options, facts):
     return os.path.join(ROOT, "reports", "profiles", machine.folder_name(facts), file)
 
 
-def ask(key, options):
-    """A worker's answer, with oneDNN's kernels; InputError with its last line if it fails."""
+def work(key, options, log, *answer):
+    """Have a worker do its part in the framework's environment; InputError with its last line."""
     name, lane = key.split(":")
-    rest = ["--lane", lane, "--model", options.model]
-    rest += ["--threads", str(options.threads), "--steps", str(options.steps)]
+    command = environments.inside(name, "-m", "common.profiles.worker", name, *answer)
+    command += ["--lane", lane, "--model", options.model]
+    command += ["--threads", str(options.threads), "--steps", str(options.steps)]
+    if commands.call(command, log):
+        raise InputError("%s: %s" % (key, environments.last_line(log)))
+
+
+def ask(key, options):
+    """A worker's answer."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
-
-        def work(*answer):
-            worker = environments.inside(name, "-m", "common.profiles.worker", name, *answer)
-            if commands.call(worker + rest, log):
-                raise InputError("%s: %s" % (key, environments.last_line(log)))
-
         path = os.path.join(folder, "answer.json")
-        work(path)
+        work(key, options, log, path)
         with open(path) as file:
-            answer = json.load(file, object_pairs_hook=OrderedDict)
-        work()
+            return json.load(file, object_pairs_hook=OrderedDict)
+
+
+def ask_kernels(key, options):
+    """oneDNN's kernels of a step's convolutions; [] unless it tells of all of them."""
+    model = models.find(options.model)
+    counted = multiply_adds(model)
+    with tempfile.TemporaryFile() as log:
+        work(key, options, log)
         log.seek(0)
-        answer["kernels"] = kernels.read(log.read().decode(errors="replace"))
-        return answer
+        found = kernels.read(log.read().decode(errors="replace"))
+    every = model.hp.batch_size * sum(counted.values()) if counted else 0
+    return found if sum(one["multiply_adds"] for one in found) == every else []
 
 
 def multiply_adds(model):
@@ -126,9 +135,9 @@ def told(found):
         yield "    %5.1f%%  %s" % (100 * share, part)
     for operation, seconds in list(found["operations"].items())[:3]:
         yield "    slowest: %s (%.0f%%)" % (operation, 100 * seconds / total)
-    if found["kernels"]:
-        share = 100 * kernels.own_share(found["kernels"])
-        yield "    %.0f%% of the convolutions' arithmetic is not padding" % share
+    share = kernels.own_share(found["kernels"])
+    if share is not None:
+        yield "    %.0f%% of the convolutions' arithmetic is not padding" % (100 * share)
 
 
 def command(arguments):
@@ -146,6 +155,7 @@ def command(arguments):
             before = machine.matmul_flops()
             answer = ask(key, options)
             matmul = [before, machine.matmul_flops()]
+            answer["kernels"] = ask_kernels(key, options)
             found = result(key, options, facts, answer, matmul)
             results.write(path, found)
             for line in told(found):

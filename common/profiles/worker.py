@@ -13,7 +13,7 @@ import numpy as np
 
 from common.bench.contender import WARM_UP, endless
 from common.given import models
-from common.host import commands, machine, modules
+from common.host import commands, cuda, machine, modules
 from common.host.errors import InputError
 from common.host.files import write_json
 from common.profiles import kernels
@@ -95,8 +95,9 @@ def measured(options, module, settings, build, source):
     clock = Clock(module.train)
     batches = list(itertools.islice(source, options.steps))
     found = modules.load(options.name, "profile").profile(build, clock.train, batches)
+    package = modules.find(options.name).package
     answer = {
-        "versions": machine.versions(modules.find(options.name).package),
+        "versions": dict(machine.versions(package), **cuda.versions()),
         "settings": settings,
         "environment": machine.environment(),
         "source_sha256": modules.source_sha256(module),

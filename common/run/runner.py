@@ -14,7 +14,7 @@ import frameworks
 from common.given import batches, models
 from common.given.dataset import take
 from common.given.hyperparameters import without_dropout
-from common.host import commands, files, machine, modules
+from common.host import commands, cuda, files, machine, modules
 from common.host.errors import InputError
 from common.proof import certificate, contract, scores, updates
 from common.proof.reference import products
@@ -208,6 +208,7 @@ def run(options):
         stop.args = ("%s; losses in %s" % (why, console.shown(kept)) if kept else why,)
         raise stop
     if path:
+        versions.update(cuda.versions())  # some load cuDNN at their first convolution
         results.write(path, result)
     if options.save_scores:
         with files.atomic_write(options.save_scores) as file:

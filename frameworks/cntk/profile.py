@@ -31,7 +31,10 @@ def node_times(trainer):
             os.dup2(stderr, 2)
             os.close(stderr)
         told.seek(0)
-        found = NODE.findall(told.read())
+        lines = told.read()
+    found = NODE.findall(lines)
+    if not found or len(found) != lines.count("forward avg"):
+        raise ValueError("CNTK's node times read otherwise than expected: %r" % lines[:200])
     times = OrderedDict()
     for operation, *averages, forwards, backwards in found:
         for way, average, count in zip(("forward", "backward"), averages, (forwards, backwards)):

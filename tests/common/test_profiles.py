@@ -142,38 +142,79 @@ ANSWER = {
 }
 
 
-# As MKL-DNN 0.x, DNNL 1.x and oneDNN 2.x and 3.x print it.
+# What MKL-DNN 0.x, DNNL 1.x, oneDNN 2.x and 3.x printed of one of the CNN's convolutions.
 SHAPE = "mb64_%sic50oc100_ih16oh16kh3sh1dh0ph1_iw16ow16kw3sw1dw0pw1,7.4"
-WARM = [
-    "mkldnn_verbose,exec,convolution,ref:any,forward_training,fsrc:nchw fwei:oihw fbia:x fdst:nchw,"
-    "alg:convolution_direct," + SHAPE % "g1"
+OLD = "mkldnn_verbose,exec,convolution,%s,fsrc:%s fwei:%s fbia:x fdst:%s,alg:convolution_direct,"
+NEW = (
+    "onednn_verbose,v1,primitive,exec,cpu,convolution,%s,src:%s::blocked:acdb::f0 "
+    "wei:%s:ap:blocked:%s::f0 bia:undef::undef::: dst:%s::blocked:acdb::f0,attr-scratchpad:user,"
+    "alg:convolution_direct,"
+)
+DNNL = (
+    "dnnl_verbose,exec,cpu,convolution,%s,src_f32:p:blocked:%s:f0 wei_f32:p:blocked:%s:f0 "
+    "bia_undef::undef::f0 dst_f32:p:blocked:%s:f0,,alg:convolution_direct,"
+)
+FLOAT = ("f32", "f32")
+BRGEMM = "brg_conv_bwd:avx512_core+brg_conv_fwd:avx512_core,backward_data"
+PLAIN = ("abcd",) * 3
+KERNELS = {  # a line without its shape: what of 50 inputs and 100 outputs is computed
+    OLD % ("jit:avx512_common,forward_training", "nChw16c", "OIhw16i16o", "nChw16c"): (64, 112),
+    OLD % ("jit:avx512_common,backward_data", "nChw16c", "OIhw16o16i", "nChw16c"): (64, 112),
+    OLD % ("jit:avx512_common,forward_training", "nchw", "Ohwi16o", "nChw16c"): (50, 112),
+    OLD % ("gemm:blas,forward_training", "nchw", "oihw", "nchw"): (50, 100),
+    DNNL % (("x64:gemm:jit,backward_weights",) + PLAIN): (50, 100),
+    DNNL % ("jit:avx2,backward_weights", "aBcd8b", "ABcd8b8a", "aBcd8b"): (56, 104),
+    NEW % ("brg_conv_fwd:avx512_core,forward_training", *FLOAT, "Acdb32a", "f32"): (50, 112),
+    NEW % ("brg_conv_fwd:avx10_1_512,forward_training", *FLOAT, "Acdb32a", "f32"): (50, 112),
+    NEW % (BRGEMM, *FLOAT, "Bcda64b", "f32"): (64, 100),
+    # The weights' gradient is stored in blocks of both, and computed for its 50 inputs alone.
+    NEW % ("jit:avx512_core,backward_weights", *FLOAT, "ABcd16b16a", "f32"): (50, 112),
+}
+UNKNOWN = [
+    NEW % ("brg_conv_fwd:avx512_core_bf16,forward_training", "bf16", "bf16", "AcdB32a2b", "bf16"),
+    NEW % ("jit:avx11,forward_training", *FLOAT, "Acdb32a", "f32"),
+    DNNL % ("jit_wino:avx512_core,forward_training", "aBcd16b", "ABcd16b16a", "aBcd16b"),
 ]
-TOLD = [
-    "mkldnn_verbose,exec,convolution,jit:avx512_common,forward_training,fsrc:nChw16c "
-    "fwei:OIhw16i16o fbia:x fdst:nChw16c,alg:convolution_direct," + SHAPE % "g1",
-    "dnnl_verbose,exec,cpu,convolution,x64:gemm:jit,forward_training,src_f32::blocked:abcd:f0 "
-    "wei_f32::blocked:abcd:f0 bia_f32::blocked:a:f0 dst_f32::blocked:abcd:f0,,"
-    "alg:convolution_direct," + SHAPE % "",
-    "noise",
-    "onednn_verbose,v1,primitive,exec,cpu,convolution,brg_conv_bwd:avx512_core+brg_conv_fwd:"
-    "avx512_core,backward_data,src:f32::blocked:acdb::f0 wei:f32:ap:blocked:Bcda64b::f0 bia:undef::"
-    "undef::: dst:f32::blocked:acdb::f0,attr-scratchpad:user,alg:convolution_direct," + SHAPE % "",
-    "dnnl_verbose,exec,cpu,convolution,jit:avx2,backward_weights,src_f32::blocked:aBcd8b:f0 "
-    "wei_f32:p:blocked:Acdb8a:f0 bia_f32::blocked:a:f0 dst_f32::blocked:aBcd8b:f0,,"
-    "alg:convolution_direct," + SHAPE % "",
-    "onednn_verbose,v1,primitive,exec,cpu,inner_product,brgemm:avx512_core,forward_training,"
-    "src:f32::blocked:ab::f0 wei:f32:ap:blocked:BA16a64b::f0,,,mb64ic6400oc512,0.9",
+# All convolutions of a step, with channels last.
+WAYS = (
+    ("brg_conv_fwd:avx512_core,forward_training", "Acdb64a"),
+    ("jit:avx512_core,backward_weights", "ABcd16b16a"),
+    (BRGEMM, "Bcda64b"),
+)
+STEP = [
+    NEW % (kernel, *FLOAT, weights, "f32")
+    + "mb64_ic%doc%d_ih%doh%dkh3sh1dh0ph1_iw%dow%dkw3sw1dw0pw1,1" % ((ic, oc) + (side,) * 4)
+    for ic, oc, side in ((3, 50, 32), (50, 50, 32), (50, 100, 16), (100, 100, 16))
+    for kernel, weights in WAYS[: 2 if ic == 3 else 3]
 ]
 
 
-def test_padding_is_counted_by_what_the_kernels_layouts_say():
-    found = kernels.read("\n".join(WARM + [kernels.MARK] + TOLD))
-    pixels = 64 * 16 * 16 * 9
-    assert [one["multiply_adds"] for one in found] == [pixels * 50 * 100] * 4
-    computed = [pixels * axes for axes in (64 * 112, 50 * 100, 64 * 100, 50 * 104)]
-    assert [one["computed"] for one in found] == computed
-    assert kernels.own_share(found) == pytest.approx(4 * 5000 / (7168 + 5000 + 6400 + 5200))
-    assert kernels.read("\n".join(TOLD[:2] + [kernels.MARK])) == []
+@pytest.mark.parametrize("line", list(KERNELS))
+def test_padding_is_counted_by_the_layouts_of_kernels_and_images(line):
+    text = "\n".join(["warm", kernels.MARK, "another thread's " + line + SHAPE % "", "noise"])
+    (found,) = kernels.read(text)
+    assert found["multiply_adds"] == 64 * 16 * 16 * 9 * 50 * 100
+    inputs, outputs = KERNELS[line]
+    assert kernels.computed(found) == 64 * 16 * 16 * 9 * inputs * outputs
+    assert kernels.own_share([found]) == pytest.approx(5000 / (inputs * outputs))
+
+
+@pytest.mark.parametrize("line", UNKNOWN)
+def test_no_padding_is_guessed(line):
+    known = list(KERNELS)[0]
+    text = "\n".join([kernels.MARK, known + SHAPE % "g1", line + SHAPE % ""])
+    assert len(kernels.read(text)) == 2 and kernels.own_share(kernels.read(text)) is None
+
+
+def test_what_is_printed_before_the_last_step_is_not_counted():
+    line = list(KERNELS)[0] + SHAPE % "g1"
+    assert kernels.read(line) == kernels.read("\n".join([line, kernels.MARK])) == []
+    inner = (
+        "onednn_verbose,v1,primitive,exec,cpu,inner_product,brgemm:avx512_core,forward_training,"
+    )
+    assert (
+        kernels.read(kernels.MARK + "\n" + inner + "src:f32::blocked:ab::f0,,,mb64ic64oc512") == []
+    )
 
 
 def worker_that(says, tmp_path, monkeypatch):
@@ -191,9 +232,8 @@ def schema():
 
 
 def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
-    worker_that(
-        ANSWERS % ((ANSWER, "\n".join(WARM + [kernels.MARK] + TOLD)),), tmp_path, monkeypatch
-    )
+    told = "\n".join(["ready", kernels.MARK] + STEP)
+    worker_that(ANSWERS % ((ANSWER, told),), tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
     found = json.loads(out.read_text())
@@ -201,15 +241,22 @@ def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
     assert found["parts"] == {parts.FORWARD: 0.25, parts.BACKWARD: 0.75}
     assert found["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
     assert found["lane"] == "best" and found["matmul_flops"] == [1e11, 1e11]
-    assert [one["direction"] for one in found["kernels"]] == ["forward_training"] * 2 + [
-        "backward_data",
-        "backward_weights",
-    ]
-    assert "slowest: ConvGradient (75%)" in capsys.readouterr().out
+    assert len(found["kernels"]) == len(STEP)
+    told = capsys.readouterr().out
+    assert "slowest: ConvGradient (75%)" in told and "84% of the convolutions' arithmetic" in told
     jsonschema.Draft7Validator.check_schema(schema())
     found["parts"]["convolutions"] = 0.1
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(found, schema())
+
+
+def test_kernels_of_some_convolutions_alone_are_not_told(tmp_path, monkeypatch, capsys):
+    told = "\n".join([kernels.MARK] + STEP[1:])
+    worker_that(ANSWERS % ((ANSWER, told),), tmp_path, monkeypatch)
+    out = tmp_path / "profile.json"
+    assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
+    assert json.loads(out.read_text())["kernels"] == []
+    assert "padding" not in capsys.readouterr().out
 
 
 def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypatch, capsys):

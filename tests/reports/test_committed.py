@@ -229,9 +229,10 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
     fused = dict(found, framework="keras-jax", parts={"not told apart": 1.0})
     fused.update(operations={"wrapped_add.3": 1e-4, "dot": 2e-6}, seconds_per_step=2e-4)
     slow = dict(found, lane="same", operations={"Conv > CorrMM{half}": 3.0, "CorrMM{valid}": 1.0})
-    one = dict(direction="forward_training", weights="abcd", inputs=50, outputs=50, multiply_adds=6)
-    told = [("gemm:jit", 6), ("x64:gemm:jit", 6), ("jit:avx512_core", 12)]
-    found["kernels"] = [dict(one, kernel=kernel, computed=computed) for kernel, computed in told]
+    one = dict(direction="forward_training", type="f32", inputs=50, outputs=50)
+    one.update(src="aBcd16b", weights="ABcd16b16a", dst="aBcd16b", multiply_adds=2500)
+    told = ("gemm:jit", "x64:gemm:jit", "jit:avx512_core")
+    found["kernels"] = [dict(one, kernel=kernel) for kernel in told]
     (machine / "caffe2.json").write_text(json.dumps(found))
     (machine / "caffe2-same.json").write_text(json.dumps(slow))
     (machine / "keras-jax.json").write_text(json.dumps(fused))
@@ -275,8 +276,8 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
     assert table.rows[2][2:] == ["200 ms"] + ["25%", "50%"] * 2 + ["-", "25%"] + [
         "26 GFLOP/s (26%)",
         "gemm:jit, jit",
-        "75%",
-        "97%",  # with a third of 15 million more
+        "82%",  # 7500 of 5000 + 64 x 64
+        "97%",  # with 3 million more
         "ConvGradient 50%; Conv 25%; x 25%",
     ]
     assert "[caffe2, best †](profiles/machine/caffe2.json)" in markdown.page(used)
