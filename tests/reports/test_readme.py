@@ -1,10 +1,12 @@
 """The figures of README's tables of results are those of the committed files that it names."""
 
+import json
 import re
 
 import pytest
 
 from common.host.files import ROOT
+from common.profiles import kernels
 from reports import committed, tables
 
 # README's columns, and the report's; a column of the report may have been rounded once already.
@@ -107,3 +109,30 @@ def test_the_bench_and_the_one_before_it_are_those_that_it_links(reported):
         if verdict != told[best][""]:
             assert told[best][""] in ("faster", "slower"), best
             assert agree(verdict, told[best][changed]), (best, told[best][changed])
+
+
+def test_what_bounds_a_cpu_is_what_the_profiles_say():
+    with open(ROOT + "/README.md", encoding="utf-8") as file:
+        text = " ".join(
+            file.read().split("What bounds a CPU?")[1].split("\n\nOn an AMD")[0].split()
+        )
+
+    def profile(name):
+        folder = committed.HERE / "profiles" / "intel-xeon-2-cores"
+        return json.loads((folder / ("cnn-%s-best.json" % name)).read_text())
+
+    last = profile("pytorch"), profile("tensorflow"), profile("keras"), profile("keras-torch")
+    blocked = profile("caffe2"), profile("tensorflow1")
+    for those, said in (
+        (last, "84% of the convolutions' arithmetic"),
+        (blocked, "too, and 69% is"),
+    ):
+        assert said in text
+        for found in those:
+            share = re.search(r"\d+%", said).group()
+            assert "%.0f%%" % (100 * kernels.own_share(found["kernels"])) == share, found["title"]
+    for name in ("mxnet", "mxnet-module", "chainer"):
+        assert {"gemm" in one["kernel"] for one in profile(name)["kernels"]} == {True}, name
+    found = profile("cntk")["parts"]
+    ratio = found["convolution backward"] / found["convolution forward"]
+    assert "[%.1f times as long]" % ratio in text
