@@ -5,7 +5,8 @@ from collections import Counter, OrderedDict
 from functools import partial
 from statistics import mean
 
-from common.given.models import ALL
+from common.given.models import ALL, step_multiply_adds
+from common.host.modules import MIXED
 from common.profiles import kernels, parts
 from reports import study_figures
 from reports.table import CHANGED, Table, label, position, titled
@@ -109,11 +110,10 @@ def _filled(found):
 
 def _limit(found, model):
     """The least time of a step over the time that it takes; "-" off the CPU's float32."""
-    if found["lane"] == "bf16" or not found["settings"]["device"].lower().startswith("cpu"):
+    if found["lane"] == MIXED or found["settings"]["device"] != "cpu":
         return "-"
-    forward, first = model.multiply_adds
-    every = 3 * forward - first
     convolutions = sum(found.get("multiply_adds", {}).values())
-    computed = every - convolutions + convolutions / (_filled(found) or 1)
+    others = step_multiply_adds(model) - convolutions
+    computed = others + convolutions / (_filled(found) or 1)
     least = 2 * found["batch_size"] * computed / mean(found["matmul_flops"])
     return _percent(least / found["seconds_per_step"])

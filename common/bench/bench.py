@@ -351,7 +351,6 @@ def run(options, number, records, listener, token):
 def result(options, records, facts):
     """The result file's content: a dict of JSON values."""
     description = models.find(options.model)
-    forward, first = description.multiply_adds
     matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
@@ -374,7 +373,7 @@ def result(options, records, facts):
             processes=records.facts[key],
         )
         if records.facts[key][0]["settings"]["device"] == "cpu":
-            operations = per_second * 2 * (3 * forward - first)
+            operations = per_second * 2 * models.step_multiply_adds(description)
             contenders[key]["share_of_matmul"] = operations / matmul
     bfloat16 = [one["bfloat16_flops"] for one in records.rounds if "bfloat16_flops" in one]
     found = OrderedDict(

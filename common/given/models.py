@@ -46,8 +46,7 @@ shapes: {canonical name: shape} of the weights, in the order of the layers. Conv
 initialize: makes the initial weights of (shapes, seed).
 hp: the hyperparameters of its recipe.
 whole, quick: (observations, epochs) of the recipe, and of what a CPU can do while people wait.
-multiply_adds: (forward pass, first layer) for one observation; a training step costs two operations
-    for each, three times, but for the first layer's gradient of its input, which nobody needs.
+multiply_adds: (forward pass, first layer) for one observation.
 traits: what it is made of, so that parts of the certificate apply: "adam", "batchnorm",
     "convolution", "dropout", "lstm", "pool", "sigmoid"; "momentum" if two sets of weights show the
     whole state of the optimiser.
@@ -276,6 +275,16 @@ MODELS = OrderedDict(
 )
 # Those, too, that are another one's at another size.
 ALL = OrderedDict(MODELS, resnet152=RESNET152, alexnet=ALEXNET)
+
+
+def step_multiply_adds(model):
+    """Those of a training step for one observation; each is two operations.
+
+    The forward pass's three times, but for the first layer's gradient of its input, which nobody
+    needs.
+    """
+    forward, first = model.multiply_adds
+    return 3 * forward - first
 
 
 def state(names):

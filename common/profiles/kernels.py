@@ -8,6 +8,8 @@ the last one up: of 50 channels it makes 64. Where the images it reads lie in a 
 import re
 from collections import OrderedDict
 
+import numpy as np
+
 # MKL-DNN, DNNL and oneDNN are the same library; each of its names has a switch.
 SWITCHES = {"MKLDNN_VERBOSE": "1", "DNNL_VERBOSE": "1", "ONEDNN_VERBOSE": "1"}
 MARK = "one step follows"  # printed when all is warm
@@ -41,9 +43,6 @@ def read(text):
         said = match.groupdict()
         layouts = [re.search(LAYOUT % one, said["layouts"]) for one in ("src", "wei", "dst")]
         sizes = ("images", "height", "width", "kernel_height", "kernel_width", "inputs", "outputs")
-        multiply_adds = 1
-        for size in sizes:
-            multiply_adds *= int(said[size])
         found.append(
             OrderedDict(
                 direction=said["direction"],
@@ -54,7 +53,7 @@ def read(text):
                 dst=layouts[2].group("layout"),
                 inputs=int(said["inputs"]),
                 outputs=int(said["outputs"]),
-                multiply_adds=multiply_adds,
+                multiply_adds=int(np.prod([int(said[size]) for size in sizes])),
             )
         )
     return found

@@ -81,11 +81,13 @@ def ask_kernels(key, options):
     """oneDNN's kernels of a step's convolutions; [] unless it tells of all of them."""
     model = models.find(options.model)
     counted = multiply_adds(model)
+    if not counted:
+        return []
     with tempfile.TemporaryFile() as log:
         work(key, options, log)
         log.seek(0)
         found = kernels.read(log.read().decode(errors="replace"))
-    every = model.hp.batch_size * sum(counted.values()) if counted else 0
+    every = model.hp.batch_size * sum(counted.values())
     return found if sum(one["multiply_adds"] for one in found) == every else []
 
 

@@ -259,8 +259,7 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     times = clocks.summary(passes, hp.batch_size) if passes else {}
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if passes and settings["device"] == "cpu":
-        forward, first = description.multiply_adds
-        operations = times["images_per_second"] * 2 * (3 * forward - first)
+        operations = times["images_per_second"] * 2 * models.step_multiply_adds(description)
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
     result.update(losses=losses)
     result.update(figures)
