@@ -1,6 +1,6 @@
 """The Rosetta Stone: one folder per framework, and here the facts about each.
 
-This file imports no framework and nothing of the project; ``common/host/modules.py`` imports the
+This file imports no framework and nothing of the project; ``common/system/modules.py`` imports the
 module that it is asked for.
 """
 

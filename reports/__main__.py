@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from common.host import commands
-from common.host.errors import InputError
-from common.host.files import atomic_write
+from common.system import commands
+from common.system.errors import InputError
+from common.system.files import atomic_write
 from reports import committed, markdown, phrases, site, sources, tables
 
 

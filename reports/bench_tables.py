@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from common.bench import compare, keys
-from common.given.models import ALL
-from common.host import modules
+from common.networks.models import ALL
+from common.system import modules
 from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP, answers
 from reports.table import CHANGED, Table, module_is_as_it_was, titled

@@ -1,8 +1,8 @@
 """The runs as the page compares them: what was measured of each, and where it comes from."""
 
 import frameworks
-from common.given.models import ALL
-from common.host.machine import described
+from common.networks.models import ALL
+from common.system.machine import described
 from reports import tables
 from reports.provenance import data
 from reports.table import kind, module_is_as_it_was

@@ -14,8 +14,8 @@ import tokenize
 from collections import defaultdict, namedtuple
 from dataclasses import dataclass
 
-from common.host.errors import InputError
 from common.proof import contract
+from common.system.errors import InputError
 
 Concept = namedtuple("Concept", "key title part says words")
 Concept.__doc__ = """A thing that every framework must be told: a row of the page.

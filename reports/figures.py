@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from common.given.figures import LIMBS
-from common.host.modules import MIXED
+from common.data.figures import LIMBS
+from common.system.modules import MIXED
 from reports.drawing import ACCENT, LINES, OTHER, YARDSTICK, Drawn, panels
 from reports.provenance import provenance
 from reports.tables import kind, latest, ordered

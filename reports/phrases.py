@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from markupsafe import Markup, escape
 
-from common.host.errors import InputError
+from common.system.errors import InputError
 from reports import sources
 
 Concept = namedtuple("Concept", "name part pattern absent model")

@@ -8,8 +8,8 @@ import difflib
 from collections import namedtuple
 
 from common.challenge import causes, hypotheses
-from common.given.models import CNN
-from common.host import modules as loader
+from common.networks.models import CNN
+from common.system import modules as loader
 from reports import tables
 from tests.mistakes import outside, planted
 

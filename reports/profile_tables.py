@@ -5,9 +5,9 @@ from collections import Counter, OrderedDict
 from functools import partial
 from statistics import mean
 
-from common.given.models import ALL, step_multiply_adds
-from common.host.modules import MIXED
+from common.networks.models import ALL, step_multiply_adds
 from common.profiles import kernels, parts
+from common.system.modules import MIXED
 from reports import study_figures
 from reports.table import CHANGED, Table, label, position, titled
 

@@ -1,6 +1,6 @@
 """Where the figures of result files come from: data, machine and date, for people."""
 
-from common.host.machine import described
+from common.system.machine import described
 
 # What is known of pixels that are not the published ones, by the checksum's beginning.
 PIXELS = {

@@ -7,8 +7,8 @@ import zipfile
 import jinja2
 from markupsafe import Markup, escape
 
-from common.given.models import ALL, MODELS
-from common.host.machine import described
+from common.networks.models import ALL, MODELS
+from common.system.machine import described
 from reports import aligned, comparison, concepts, figures, phrases, port, sources, tables
 from reports.committed import HERE, RUNS
 from reports.provenance import provenance

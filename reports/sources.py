@@ -11,8 +11,8 @@ from pygments.lexers import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 import frameworks
-from common.host.files import ROOT
 from common.proof import contract
+from common.system.files import ROOT
 
 # Files in a framework's folder that are not of one model.
 BESIDE = ("native", "export", "record", "profile", "workers")

@@ -5,10 +5,10 @@ from hashlib import sha256
 from pathlib import Path
 
 import frameworks
-from common.given.models import ALL, MODELS
-from common.host.files import ROOT
-from common.host.modules import MIXED
+from common.networks.models import ALL, MODELS
 from common.proof.contract import ALL_LANES
+from common.system.files import ROOT
+from common.system.modules import MIXED
 
 CHANGED = "† The module's file has changed since."
 

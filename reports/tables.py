@@ -3,10 +3,10 @@
 import json
 
 import frameworks
-from common.given.models import ALL, MODELS
-from common.host import modules
+from common.networks.models import ALL, MODELS
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
+from common.system import modules
 from reports.bench_tables import benched
 from reports.committed import HERE
 from reports.lessons import learnt

@@ -2,10 +2,10 @@
 
 import pytest
 
-from common.given import models
-from common.host import machine, modules
+from common.networks import models
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
+from common.system import machine, modules
 
 
 def pytest_addoption(parser):

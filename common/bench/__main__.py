@@ -3,6 +3,6 @@
 import sys
 
 from common.bench import bench
-from common.host import commands
+from common.system import commands
 
 sys.exit(commands.guarded(bench.command, sys.argv[1:]))

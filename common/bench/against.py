@@ -8,8 +8,8 @@ import jsonschema
 import numpy as np
 
 from common.bench import compare
-from common.host.errors import InputError
-from common.host.files import ROOT
+from common.system.errors import InputError
+from common.system.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
 TOGETHER = 3  # contenders that are as they were, of which the median tells the machine's speed

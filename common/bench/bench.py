@@ -23,12 +23,12 @@ import psutil
 import frameworks
 from common.bench import against, compare, keys, remote, scaling
 from common.bench.contender import PRODUCT
-from common.given import models
-from common.host import commands, environments, machine, modules, workers
-from common.host.errors import InputError, NotProven
-from common.host.files import ROOT, cache_folder, check_writable, now
+from common.networks import models
 from common.proof import contract
 from common.run import results
+from common.system import commands, environments, machine, modules, workers
+from common.system.errors import InputError, NotProven
+from common.system.files import ROOT, cache_folder, check_writable, now
 
 SCHEMA_VERSION = 1
 LEAST_ROUNDS = 10  # fewer show no spread

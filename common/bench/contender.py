@@ -10,11 +10,12 @@ import socket
 import sys
 import time
 
-from common.given import batches, models
-from common.host import commands, cuda, machine, modules, workers
-from common.host.errors import InputError, NotProven
+from common.data import batches
+from common.networks import models
 from common.proof import certificate, tasks
 from common.run import clocks
+from common.system import commands, cuda, machine, modules, workers
+from common.system.errors import InputError, NotProven
 
 TOKEN = "ROSETTA_BENCH"  # the environment variable with what a contender shows the bench
 BATCHES = 20  # that are taken in turn, or fewer:

@@ -4,8 +4,8 @@ import argparse
 import re
 from collections import namedtuple
 
-from common.host import commands
-from common.host.errors import InputError
+from common.system import commands
+from common.system.errors import InputError
 
 FORM = "NAME[:LANE[+LEVER]][/[WORKERSx]THREADS][@BATCH]"
 PARTS = re.compile(

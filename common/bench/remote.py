@@ -12,9 +12,9 @@ from contextlib import suppress
 
 from common.bench import keys
 from common.bench.contender import TOKEN
-from common.host import commands, environments, workers
-from common.host.errors import InputError, NotProven
-from common.host.files import ROOT
+from common.system import commands, environments, workers
+from common.system.errors import InputError, NotProven
+from common.system.files import ROOT
 
 START_LIMIT = 1800  # seconds that a contender may take to be proven and to train its first steps
 PATIENCE = 5  # seconds in which all must have ended before they are killed

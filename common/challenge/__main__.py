@@ -3,6 +3,6 @@
 import sys
 
 from common.challenge import challenge
-from common.host import commands
+from common.system import commands
 
 sys.exit(commands.guarded(challenge.command, sys.argv[1:]))

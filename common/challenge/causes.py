@@ -9,8 +9,8 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from common.host import modules
-from common.host.modules import replaced
+from common.system import modules
+from common.system.modules import replaced
 
 # The reference's own layers; by name, because nothing in common/ imports a framework. Loading a
 # module first settles which array library they are imported with.

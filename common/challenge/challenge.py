@@ -9,15 +9,15 @@ from common.challenge import compare, instructions, mending, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
-from common.given import models
-from common.host import array_files, commands, machine, modules
-from common.host.errors import InputError
-from common.host.files import atomic_write, check_writable, write_json
+from common.networks import models
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
 from common.proof.kept import Kept
 from common.proof.reference import CHOICES, USUAL
 from common.run import results
+from common.system import array_files, commands, machine, modules
+from common.system.errors import InputError
+from common.system.files import atomic_write, check_writable, write_json
 
 SCRIPT = "challenge.json"
 PAGE = "README.md"

@@ -19,9 +19,9 @@ from common.challenge.relations import (
     plain,
     shown,
 )
-from common.host import array_files
-from common.host.errors import InputError
-from common.host.files import check_writable, write_json
+from common.system import array_files
+from common.system.errors import InputError
+from common.system.files import check_writable, write_json
 
 DIFFERENT = 3  # the exit code
 TRIED = 12  # arrays of either side, behind the last that agree, that are related to one another

@@ -12,9 +12,9 @@ import numpy as np
 from tqdm import tqdm
 
 from common.challenge import causes, hypotheses, mending, script, updates
-from common.given import models
-from common.host.modules import replaced
+from common.networks import models
 from common.proof.reference import MULTIPLE, unit
+from common.system.modules import replaced
 
 ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by
 FEW = 2  # of them, that most hypotheses fail at

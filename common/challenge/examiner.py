@@ -5,10 +5,10 @@ from collections import OrderedDict
 import numpy as np
 
 from common.challenge.script import Stale
-from common.host.errors import InputError
 from common.proof import probes
 from common.proof.check import Check
 from common.proof.rungs import Certifier
+from common.system.errors import InputError
 
 
 class NotAnswered(Exception):

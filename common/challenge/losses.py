@@ -6,8 +6,8 @@ from common.challenge.causes import Cause, with_targets
 from common.challenge.networks import back_through_softmax
 from common.challenge.relations import log_softmax, softmax
 from common.challenge.updates import rounded
-from common.given import models
-from common.host.modules import replaced
+from common.networks import models
+from common.system.modules import replaced
 
 SMALL_SCORES = 1e-3  # of an error, what may be left where numbers were divided by small scores
 

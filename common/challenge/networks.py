@@ -4,8 +4,8 @@ import numpy as np
 
 from common.challenge.causes import Cause, layers, only, with_network, with_weights
 from common.challenge.relations import bfloat16, float16, softmax, tf32
-from common.given import models
-from common.host.modules import replaced
+from common.networks import models
+from common.system.modules import replaced
 
 
 class Pointwise(layers.Layer):

@@ -7,7 +7,7 @@ import numpy as np
 
 from common.challenge import script
 from common.challenge.diagnosis import CAUSE, Finding
-from common.given import models
+from common.networks import models
 from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS, shared
 from common.proof.oracle import PROBE_BATCH

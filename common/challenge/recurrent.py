@@ -6,7 +6,7 @@ import numpy as np
 
 from common.challenge.causes import Cause, layers, only, with_network, with_weights
 from common.challenge.updates import above, adam, with_rule
-from common.host.modules import replaced
+from common.system.modules import replaced
 
 GATES = ("input", "forget", "cell", "output")
 

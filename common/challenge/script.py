@@ -24,12 +24,12 @@ from collections import OrderedDict
 import jsonschema
 import numpy as np
 
-from common.given import models
-from common.host import modules
-from common.host.errors import InputError
-from common.host.modules import replaced
+from common.networks import models
 from common.proof import probes, tasks
 from common.proof.reference import CHOICES, named
+from common.system import modules
+from common.system.errors import InputError
+from common.system.modules import replaced
 
 SCHEMA_VERSION = 2
 SCHEMA = os.path.join(os.path.dirname(__file__), "challenge.schema.json")

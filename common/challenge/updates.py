@@ -9,8 +9,8 @@ from collections import namedtuple
 import numpy as np
 
 from common.challenge.causes import Cause, layers
-from common.given import models
-from common.host.modules import replaced
+from common.networks import models
+from common.system.modules import replaced
 
 Evidence = namedtuple("Evidence", "start moved right silent silent_start loud loud_right")
 Evidence.__doc__ = """What an answer says of one step, from which constants are read.

@@ -3,6 +3,6 @@
 import sys
 
 from common.exchange import exchange
-from common.host import commands
+from common.system import commands
 
 sys.exit(commands.guarded(exchange.command, sys.argv[1:]))

@@ -15,12 +15,12 @@ import numpy as np
 
 import frameworks
 from common.exchange import worker
-from common.given import models
-from common.given import weights as canonical
-from common.host import commands, environments, machine, modules
-from common.host.errors import InputError
-from common.host.files import check_writable, now, write_json
+from common.networks import models
+from common.networks import weights as canonical
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
+from common.system import commands, environments, machine, modules
+from common.system.errors import InputError
+from common.system.files import check_writable, now, write_json
 
 ONNX_RUNTIME = "ONNX Runtime"
 FAILED = 1  # the exit code where scores differ

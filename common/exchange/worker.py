@@ -11,13 +11,14 @@ import sys
 import numpy as np
 
 import frameworks
-from common.given import batches, models
-from common.given import weights as canonical
-from common.host import commands, machine, modules
-from common.host.errors import InputError
-from common.host.files import atomic_write, write_json
+from common.data import batches
+from common.networks import models
+from common.networks import weights as canonical
 from common.proof import tasks
 from common.run import stored
+from common.system import commands, machine, modules
+from common.system.errors import InputError
+from common.system.files import atomic_write, write_json
 
 STEPS = 20  # of training
 IMAGES = 1000  # that are predicted

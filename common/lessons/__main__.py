@@ -2,7 +2,7 @@
 
 import sys
 
-from common.host import commands
 from common.lessons import study
+from common.system import commands
 
 sys.exit(commands.guarded(study.start, sys.argv[1:]))

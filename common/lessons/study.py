@@ -16,13 +16,13 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.given import batches
-from common.given.dataset import take
-from common.given.models import ALL, CNN
-from common.host import commands, environments, files, machine, modules
+from common.data import batches
+from common.data.dataset import take
 from common.lessons import differences, switches, training
+from common.networks.models import ALL, CNN
 from common.proof import certificate, contract
 from common.run import clocks, console
+from common.system import commands, environments, files, machine, modules
 
 SCHEMA_VERSION = 1
 PLAIN = "plain"  # the key of the training that the others are compared with
@@ -32,7 +32,12 @@ RESTS_ON = ("schema", "framework", "lane", "threads", "cpu", "versions", "settin
 RESTS_ON += ("hyperparameters", "sources_sha256")
 
 # What a training here is made of, besides the framework's own folder without other networks.
-SOURCES = ("common/given/*", "frameworks/lessons", "common/lessons/initializers")
+SOURCES = (
+    "common/data/*",
+    "common/networks/*",
+    "frameworks/lessons",
+    "common/lessons/initializers",
+)
 SOURCES += ("common/lessons/switches", "common/lessons/training")
 
 

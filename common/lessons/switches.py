@@ -5,10 +5,10 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from common.given import batches
-from common.host import modules
-from common.host.files import cache_folder
+from common.data import batches
 from common.lessons import initializers
+from common.system import modules
+from common.system.files import cache_folder
 from frameworks.lessons import CHANGES
 
 Training = namedtuple("Training", "module hp initialize order")

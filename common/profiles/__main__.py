@@ -2,7 +2,7 @@
 
 import sys
 
-from common.host import commands
 from common.profiles import profiles
+from common.system import commands
 
 sys.exit(commands.guarded(profiles.command, sys.argv[1:]))

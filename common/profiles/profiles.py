@@ -12,12 +12,12 @@ import numpy as np
 
 import frameworks
 from common.bench.bench import alone, lanes
-from common.given import models
-from common.host import commands, environments, machine
-from common.host.errors import InputError
-from common.host.files import ROOT, check_writable, now
+from common.networks import models
 from common.profiles import kernels, parts
 from common.run import results
+from common.system import commands, environments, machine
+from common.system.errors import InputError
+from common.system.files import ROOT, check_writable, now
 
 SCHEMA_VERSION = 1
 

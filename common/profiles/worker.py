@@ -12,13 +12,13 @@ from collections import OrderedDict
 import numpy as np
 
 from common.bench.contender import WARM_UP, endless
-from common.given import models
-from common.host import commands, cuda, machine, modules
-from common.host.errors import InputError
-from common.host.files import write_json
+from common.networks import models
 from common.profiles import kernels
 from common.proof import certificate
 from common.run import clocks
+from common.system import commands, cuda, machine, modules
+from common.system.errors import InputError
+from common.system.files import write_json
 
 PASSES = 5  # that are timed without the profiler
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from common.host import commands
 from common.proof import certificate
+from common.system import commands
 
 sys.exit(commands.guarded(certificate.command, sys.argv[1:]))

@@ -7,14 +7,14 @@ import os
 import sys
 from contextlib import suppress
 
-from common.given import models
-from common.host import commands, machine, modules, workers
-from common.host.errors import InputError, NotProven
-from common.host.files import ROOT, cache_folder, write_json
+from common.networks import models
 from common.proof import contract, progress
 from common.proof.kept import Kept
 from common.proof.reference import products
 from common.proof.rungs import SEED, Certifier
+from common.system import commands, machine, modules, workers
+from common.system.errors import InputError, NotProven
+from common.system.files import ROOT, cache_folder, write_json
 
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 

@@ -27,7 +27,7 @@ Shapes and units
     their root mean square error.
     Where it is to find joints, targets are (n, joints, 3), x, y and whether the joint is visible,
     and joints (n, joints, 2). ``evaluate`` gives the mean distance of those that are visible.
-    hp: one of ``common.given.hyperparameters``, with the model's kind of optimiser.
+    hp: one of ``common.networks.hyperparameters``, with the model's kind of optimiser.
     weights: dict of float32 arrays, names and shapes as in the model's description.
     batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.
     The losses that ``train`` yields are anything that ``float()`` reads. A framework that runs
@@ -50,8 +50,8 @@ Settings
 
 import inspect
 
-from common.host.modules import MIXED
 from common.proof.reference import CHOICES
+from common.system.modules import MIXED
 
 SIGNATURES = {
     "configure": ("lane", "threads", "seed"),

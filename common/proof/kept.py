@@ -10,11 +10,12 @@ import os
 
 import numpy as np
 
-from common.host import machine
-from common.host.files import ROOT, atomic_write, cache_folder
+from common.system import machine
+from common.system.files import ROOT, atomic_write, cache_folder
 
 SOURCES = (
-    "common/given/*.py",
+    "common/data/*.py",
+    "common/networks/*.py",
     "common/proof/*.py",
     "frameworks/numpy/*.py",
 )

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common.given import batches, hyperparameters
+from common.data import batches
+from common.networks import hyperparameters
 from common.proof import edges, probes, tasks
 from common.proof.reference import MULTIPLES, ROUNDED, USUAL, Reference, pair, unit
 

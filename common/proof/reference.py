@@ -15,8 +15,8 @@ from collections import namedtuple
 import numpy as np
 
 import frameworks
-from common.host import modules
-from common.host.files import ROOT
+from common.system import modules
+from common.system.files import ROOT
 
 MULTIPLE = 16
 MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by what products take

@@ -23,13 +23,13 @@ from collections import OrderedDict
 import numpy as np
 
 import frameworks
-from common.given import hyperparameters, models
-from common.given import weights as canonical
-from common.host.modules import MIXED
+from common.networks import hyperparameters, models
+from common.networks import weights as canonical
 from common.proof import contract, dropout, joint_masks, masks, mixed, probes, updates
 from common.proof.check import Check
 from common.proof.oracle import LATE, MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS, Oracle
 from common.proof.reference import CHOICES, distance, named, products, unit
+from common.system.modules import MIXED
 
 RUNGS = (
     "data",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.given.hyperparameters import without_dropout
+from common.networks.hyperparameters import without_dropout
 from common.proof.reference import MULTIPLES, distance, pair, unit
 
 ROWS = 64  # of the first and of the last ones

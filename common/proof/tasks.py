@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from common.given import batches, figures, models, synthetic
+from common.data import batches, figures, synthetic
+from common.networks import models
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
 FAR = np.float32(2.0**58)  # of targets: what is left of their gradient below a ``certain`` layer

@@ -2,7 +2,7 @@
 
 import sys
 
-from common.host import commands
 from common.run import runner
+from common.system import commands
 
 sys.exit(commands.guarded(runner.main, sys.argv[1:]))

@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.host import commands
+from common.system import commands
 
 BLOCK = 8  # steps between two looks at the clock: a device that runs ahead is seldom held up
 

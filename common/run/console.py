@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 import frameworks
-from common.host import machine
+from common.system import machine
 
 
 def announce(framework, version, model, lane, settings, facts, dataset, recipe, epochs):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.given import models
+from common.networks import models
 from common.run import clocks, results
 
 

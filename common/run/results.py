@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from common.host.files import atomic_write
+from common.system.files import atomic_write
 
 SCHEMA_VERSION = 1
 

@@ -11,14 +11,15 @@ from collections import OrderedDict
 import numpy as np
 
 import frameworks
-from common.given import batches, models
-from common.given.dataset import take
-from common.given.hyperparameters import without_dropout
-from common.host import commands, cuda, files, machine, modules
-from common.host.errors import InputError
+from common.data import batches
+from common.data.dataset import take
+from common.networks import models
+from common.networks.hyperparameters import without_dropout
 from common.proof import certificate, contract, scores, updates
 from common.proof.reference import products
 from common.run import clocks, console, measures, results, stored
+from common.system import commands, cuda, files, machine, modules
+from common.system.errors import InputError
 
 
 def parse(arguments):

@@ -12,9 +12,9 @@ import zipfile
 import numpy as np
 
 import frameworks
-from common.given import weights as canonical
-from common.host import array_files, modules
-from common.host.errors import InputError
+from common.networks import weights as canonical
+from common.system import array_files, modules
+from common.system.errors import InputError
 
 STATES = 4  # times the weights' size: a file may hold an optimiser's state as well
 ROOM = 2**26  # bytes: and a graph, and names

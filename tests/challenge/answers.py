@@ -11,10 +11,10 @@ from collections import OrderedDict
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
-from common.host import commands, machine, modules
-from common.host.files import ROOT, write_json
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
+from common.system import commands, machine, modules
+from common.system.files import ROOT, write_json
 
 
 def command(arguments):

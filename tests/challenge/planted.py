@@ -19,9 +19,9 @@ from tqdm import tqdm
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
-from common.host import commands, machine, modules
-from common.host.files import ROOT, write_json
 from common.proof.kept import Kept
+from common.system import commands, machine, modules
+from common.system.files import ROOT, write_json
 from tests.challenge.expected import NOT_ASKED, RIGHT, RIGHT_IN
 from tests.challenge.recall import VERDICTS, sentences
 from tests.mistakes import outside, planted

@@ -14,8 +14,8 @@ import numpy as np
 
 from common.challenge import causes, challenge, hypotheses, script
 from common.challenge.diagnosis import CAUSE, STAGES, UNKNOWN, Diagnosis
-from common.host import commands, machine, modules
-from common.host.files import ROOT, write_json
+from common.system import commands, machine, modules
+from common.system.files import ROOT, write_json
 
 SEED = 0
 VERDICTS = ("named", "one of several", "located", "wrong")

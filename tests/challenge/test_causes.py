@@ -5,8 +5,8 @@ import pytest
 
 from common.challenge import causes, losses, networks, observed, recurrent, updates
 from common.challenge.causes import layers
-from common.given import models
-from common.given.hyperparameters import Decay
+from common.networks import models
+from common.networks.hyperparameters import Decay
 from common.proof.oracle import PROBE_BATCH
 from common.proof.rungs import COUNTS
 

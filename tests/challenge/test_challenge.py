@@ -9,9 +9,9 @@ import pytest
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
-from common.given import models
-from common.host import array_files, commands, modules
+from common.networks import models
 from common.proof.kept import Kept
+from common.system import array_files, commands, modules
 from tests.mistakes import outside
 
 MODEL = models.find("mnist_cnn")  # the quickest

@@ -18,7 +18,7 @@ from common.challenge.relations import (
     softmax,
     tf32,
 )
-from common.host import array_files, commands
+from common.system import array_files, commands
 
 LAST = (0, 2, 3, 1)  # NCHW to NHWC
 

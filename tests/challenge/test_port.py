@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from common.challenge import challenge
-from common.host import commands
+from common.system import commands
 
 SOURCE = pathlib.Path(__file__).with_name("port.c")
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from common.bench import against, bench, compare, contender, keys, remote, scaling
-from common.host import commands, environments, machine
-from common.host.errors import NotProven
+from common.system import commands, environments, machine
+from common.system.errors import NotProven
 from tests.common.test_signals import heed_signals
 
 
@@ -354,7 +354,7 @@ def test_without_its_plain_lane_or_any_lever_a_bench_ends(plain, levers, monkeyp
 STOPPED = """
 import sys
 from common.bench import bench, remote
-from common.host import commands, environments
+from common.system import commands, environments
 from tests.common.test_bench import started_here
 environments.make, remote.start = lambda names: None, started_here
 sys.exit(commands.guarded(bench.command, sys.argv[1:]))

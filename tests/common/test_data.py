@@ -13,9 +13,9 @@ import threading
 import numpy as np
 import pytest
 
-from common.given import batches, cifar10, download, synthetic
-from common.given.dataset import take
-from common.host.errors import InputError
+from common.data import batches, cifar10, download, synthetic
+from common.data.dataset import take
+from common.system.errors import InputError
 
 BATCH_FILES = ["data_batch_%d" % i for i in range(1, 6)] + ["test_batch"]
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from common.exchange import exchange, worker
-from common.given import models
-from common.given import weights as canonical
-from common.host import commands, environments
-from common.host.errors import InputError
+from common.networks import models
+from common.networks import weights as canonical
 from common.proof.reference import ROUNDED, Reference
+from common.system import commands, environments
+from common.system.errors import InputError
 
 MODEL = models.find("mlp")  # the quickest
 NAMES = ["numpy", "pytorch"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from common.given import figures
+from common.data import figures
 from tests.common.test_data import refused
 
 

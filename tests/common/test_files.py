@@ -6,10 +6,10 @@ import os
 import numpy as np
 import pytest
 
-from common.given import weights
-from common.given.models import CNN
-from common.host.errors import InputError
-from common.host.files import atomic_write, check_writable
+from common.networks import weights
+from common.networks.models import CNN
+from common.system.errors import InputError
+from common.system.files import atomic_write, check_writable
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import frameworks
-from common.given import batches
-from common.given.dataset import Dataset
-from common.given.hyperparameters import Momentum
-from common.given.initializers import xavier_uniform
-from common.given.models import CNN
-from common.host import commands, modules
-from common.host.files import ROOT
+from common.data import batches
+from common.data.dataset import Dataset
 from common.lessons import differences, initializers, study, switches, training
+from common.networks.hyperparameters import Momentum
+from common.networks.initializers import xavier_uniform
+from common.networks.models import CNN
 from common.proof import certificate
+from common.system import commands, modules
+from common.system.files import ROOT
 from frameworks.lessons import CHANGES
 from frameworks.levers import LEVERS
 

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from common.given import mnist
+from common.data import mnist
 from tests.common.test_data import refused
 
 

@@ -7,10 +7,10 @@ import sys
 import jsonschema
 import pytest
 
-from common.given import models
-from common.host import commands, environments
-from common.host.files import ROOT
+from common.networks import models
 from common.profiles import kernels, parts, profiles
+from common.system import commands, environments
+from common.system.files import ROOT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "operations.json")) as file:

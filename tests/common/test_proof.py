@@ -7,15 +7,15 @@ import os
 import numpy as np
 import pytest
 
-from common.given import models
-from common.host import modules
-from common.host.files import ROOT
+from common.networks import models
 from common.proof import certificate, dropout, edges, masks, tasks
 from common.proof.check import Check
 from common.proof.kept import Kept
 from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import PROBE_RATE, Certifier
+from common.system import modules
+from common.system.files import ROOT
 from tests.mistakes import outside
 
 ORDER = (

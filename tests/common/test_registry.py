@@ -9,10 +9,10 @@ import sys
 import pytest
 
 import frameworks
-from common.host import modules
-from common.host.errors import InputError
-from common.host.files import ROOT
 from common.proof import contract
+from common.system import modules
+from common.system.errors import InputError
+from common.system.files import ROOT
 from frameworks.levers import LEVERS
 
 FRAMEWORKS = list(frameworks.FRAMEWORKS.values())

@@ -13,15 +13,15 @@ import jsonschema
 import numpy as np
 import pytest
 
-from common.given import synthetic
-from common.given import weights as canonical
-from common.given.dataset import Dataset
-from common.given.models import CNN, MLP
-from common.host import commands, cuda, machine, modules
-from common.host.errors import InputError
-from common.host.files import ROOT
+from common.data import synthetic
+from common.data.dataset import Dataset
+from common.networks import weights as canonical
+from common.networks.models import CNN, MLP
 from common.proof import certificate, rungs, scores
 from common.run import clocks, console, results, runner
+from common.system import commands, cuda, machine, modules
+from common.system.errors import InputError
+from common.system.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
 SMALL = "--data synthetic --epochs 2 --test-images 70 --threads 1".split()
@@ -308,7 +308,7 @@ def test_best_lane_starts_anew_with_its_allocator(tmp_path):
 
 RESTART = """
 import os
-from common.host import machine
+from common.system import machine
 
 os.environ["PYTHONPATH"] += os.pathsep + os.getcwd()
 with open("show.py", "w") as file:

@@ -12,16 +12,16 @@ import jsonschema
 import psutil
 import pytest
 
-from common.host import commands
-from common.host.files import ROOT
 from common.run import clocks
+from common.system import commands
+from common.system.files import ROOT
 
 STEPS = 10  # of an epoch
 
 # A run whose steps take no work; its certificate, where one is asked for, is the real one.
 RUN = """
 import itertools, sys, time
-from common.host import commands, modules
+from common.system import commands, modules
 from common.proof import certificate, scores
 from common.run import runner
 

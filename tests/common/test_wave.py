@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.given import wave
+from common.data import wave
 from tests.common.test_data import refused
 
 

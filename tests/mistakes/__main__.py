@@ -4,12 +4,12 @@ import os
 import sys
 from collections import OrderedDict
 
-from common.given import models
-from common.host import commands, machine, modules
-from common.host.files import ROOT, write_json
+from common.networks import models
 from common.proof import contract
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
+from common.system import commands, machine, modules
+from common.system.files import ROOT, write_json
 from tests.mistakes import outside, planted
 
 

@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-from common.host import modules
+from common.system import modules
 
 Mistake = namedtuple("Mistake", "name rung make only model raises")
 Mistake.__doc__ = """A known mistake.

@@ -7,10 +7,10 @@ made, as a module would whose updates were those.
 
 import numpy as np
 
-from common.given.hyperparameters import without_dropout
-from common.given.models import state
-from common.host.modules import replaced
+from common.networks.hyperparameters import without_dropout
+from common.networks.models import state
 from common.proof.reference import CHOICES, named
+from common.system.modules import replaced
 from tests.mistakes.mistake import Mistake
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import frameworks
-from common.given import models
-from common.host import modules
-from common.host.errors import InputError
+from common.networks import models
 from common.proof import tasks
 from common.run import stored
+from common.system import modules
+from common.system.errors import InputError
 from tests.native import hostile
 
 MODEL = models.find("cnn")

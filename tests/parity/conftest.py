@@ -1,7 +1,7 @@
 """What a framework does not have is no test in its environment."""
 
 import frameworks
-from common.host import modules
+from common.system import modules
 
 
 def pytest_ignore_collect(collection_path, config):

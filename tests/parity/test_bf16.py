@@ -5,12 +5,12 @@ import sys
 from multiprocessing import get_context
 
 import frameworks
-from common.given import models
-from common.host import machine, modules
-from common.host.errors import InputError
-from common.host.files import ROOT
+from common.networks import models
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
+from common.system import machine, modules
+from common.system.errors import InputError
+from common.system.files import ROOT
 from tests.parity.test_models import proven_elsewhere
 
 KERAS = {

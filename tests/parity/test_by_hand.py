@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from common.given import models
-from common.host import modules
+from common.networks import models
 from common.proof import tasks
+from common.system import modules
 
 POSE = models.find("pose")
 STEPS, ROWS = 5, 8

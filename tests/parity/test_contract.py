@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.given.hyperparameters import without_dropout
+from common.networks.hyperparameters import without_dropout
 from common.proof import contract, tasks
 
 

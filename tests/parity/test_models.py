@@ -12,10 +12,10 @@ import sys
 import numpy as np
 
 import frameworks
-from common.given import models, weights
-from common.host import modules
-from common.host.files import ROOT
+from common.networks import models, weights
 from common.proof import tasks
+from common.system import modules
+from common.system.files import ROOT
 
 
 def proven_elsewhere(name):

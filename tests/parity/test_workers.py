@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from common.host import modules
-from common.host.files import ROOT
+from common.system import modules
+from common.system.files import ROOT
 
 SHARE, SEED = "slice(rank, None, workers)", "seed + 2**16 * rank"
 PLANTED = {

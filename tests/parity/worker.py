@@ -3,10 +3,10 @@
 import os
 import sys
 
-from common.given import models
-from common.host import machine, modules
+from common.networks import models
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
+from common.system import machine, modules
 
 WORKERS = 2
 

@@ -5,9 +5,9 @@ from collections import OrderedDict
 
 import pytest
 
-from common.given import models
-from common.host import modules
+from common.networks import models
 from common.proof import tasks
+from common.system import modules
 
 MODEL = models.find("cnn")
 ROWS, BATCHES = 16, 3

@@ -8,9 +8,9 @@ import pytest
 
 from common.challenge.compare import Recordings
 from common.challenge.relations import TOLERANCE, Array
-from common.given import models
-from common.host import modules
+from common.networks import models
 from common.proof import tasks
+from common.system import modules
 
 MODEL = models.find("cnn")
 ROWS = 4

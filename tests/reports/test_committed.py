@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from common.given.models import CNN
-from common.host.files import ROOT
+from common.networks.models import CNN
+from common.system.files import ROOT
 from reports import __main__ as command
 from reports import bench_tables, committed, lessons, markdown, studies, tables
 

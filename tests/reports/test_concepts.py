@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from common.host.errors import InputError
+from common.system.errors import InputError
 from reports import aligned, concepts, sources
 
 MODULES = sources.modules()

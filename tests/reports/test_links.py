@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from common.host.files import ROOT
+from common.system.files import ROOT
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "reports/README.md")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s\[]*)(?:#([^)\s]+))?\)")

@@ -3,9 +3,9 @@
 import pytest
 
 from common.challenge import causes, hypotheses, mending
-from common.given.models import MODELS
-from common.host import modules as loader
-from common.host.errors import InputError
+from common.networks.models import MODELS
+from common.system import modules as loader
+from common.system.errors import InputError
 from reports import phrases, sources
 
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from common.host.files import ROOT
 from common.profiles import kernels
+from common.system.files import ROOT
 from reports import committed, tables
 
 # README's columns, and the report's; a column of the report may have been rounded once already.

@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 
-from common.given import models
-from common.host import machine, modules
+from common.networks import models
+from common.system import machine, modules
 from tests.settings import effects
 
 THREADS = 1  # no framework's default where there are more cores

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from common.host import modules
-from common.host.files import ROOT
 from common.proof import contract
+from common.system import modules
+from common.system.files import ROOT
 
 # The certificate shows these: what ``load`` returned, where it ran, which masks were drawn, and
 # who gets the gradient of a tie.

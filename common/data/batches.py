@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.host.errors import InputError
+from common.system.errors import InputError
 
 
 def as_float(observations):

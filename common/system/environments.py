@@ -4,8 +4,8 @@ import os
 import re
 import sys
 
-from common.host import commands
-from common.host.errors import InputError
+from common.system import commands
+from common.system.errors import InputError
 
 TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the one that started this
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pooch
 import requests
 
-from common.host.errors import InputError
+from common.system.errors import InputError
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 # Of the archive whose MD5 its page (https://www.cs.toronto.edu/~kriz/cifar.html) gives as

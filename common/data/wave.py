@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from common.given.dataset import Dataset
-from common.host.errors import InputError
+from common.data.dataset import Dataset
+from common.system.errors import InputError
 
 STEPS = 40  # of a sequence
 COSINE = 1 - 2.0**-5  # of the angle between two samples: a period is 25.07 of them

@@ -11,8 +11,8 @@ import time
 from multiprocessing.connection import Client, Listener
 
 import frameworks
-from common.host import modules
-from common.host.errors import InputError
+from common.system import modules
+from common.system.errors import InputError
 
 PLACE = "ROSETTA_WORKERS"  # the environment variable with the folder of the workers' socket
 PATIENCE = 60  # seconds in which the first worker must be there

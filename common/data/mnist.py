@@ -8,10 +8,10 @@ import zlib
 
 import numpy as np
 
-from common.given import download, synthetic
-from common.given.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
-from common.host.errors import InputError
-from common.host.files import cache_folder
+from common.data import download, synthetic
+from common.data.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
+from common.system.errors import InputError
+from common.system.files import cache_folder
 
 FALLBACK = "synthetic (no MNIST found, no network)"
 

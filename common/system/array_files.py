@@ -8,8 +8,8 @@ from collections import OrderedDict
 import numpy as np
 import psutil
 
-from common.host.errors import InputError
-from common.host.files import atomic_write
+from common.system.errors import InputError
+from common.system.files import atomic_write
 
 ENDINGS = (".npz", ".safetensors")
 HEADER = 4096  # bytes that an array's header in an .npz may take

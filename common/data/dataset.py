@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.host.errors import InputError
+from common.system.errors import InputError
 
 SYNTHETIC = "synthetic"
 

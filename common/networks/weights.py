@@ -4,8 +4,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.host import array_files
-from common.host.errors import InputError
+from common.system import array_files
+from common.system.errors import InputError
 
 
 def check(model, weights, source="the weights"):

@@ -8,11 +8,11 @@ from collections import OrderedDict, namedtuple
 
 import numpy as np
 
-from common.given import cifar10, figures, mnist, wave
-from common.given.hyperparameters import Adam, Decay, Divided, Momentum
-from common.given.initializers import he_uniform, xavier_uniform
-from common.host import modules
-from common.host.errors import InputError
+from common.data import cifar10, figures, mnist, wave
+from common.networks.hyperparameters import Adam, Decay, Divided, Momentum
+from common.networks.initializers import he_uniform, xavier_uniform
+from common.system import modules
+from common.system.errors import InputError
 
 Task = namedtuple("Task", "name observations targets outputs figure")
 Task.__doc__ = """What a network is to say of an observation.

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 import pooch
 
-from common.host.errors import InputError
+from common.system.errors import InputError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # the project's
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from common.host import machine
-from common.host.errors import InputError
+from common.system import machine
+from common.system.errors import InputError
 
 # The process that tells its user why it and its children were stopped.
 SPEAKER = "ROSETTA_SPEAKER"

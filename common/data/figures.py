@@ -10,8 +10,8 @@ sums. IEEE 754 rounds each in one way, so every CPU draws the same bytes; ``sin`
 
 import numpy as np
 
-from common.given.dataset import Dataset, sha256_of
-from common.host.errors import InputError
+from common.data.dataset import Dataset, sha256_of
+from common.system.errors import InputError
 
 SIDE = 220  # pixels of an image
 SEED = 30

@@ -8,9 +8,9 @@ import types
 from collections import OrderedDict
 
 import frameworks
-from common.host import machine
-from common.host.errors import InputError
-from common.host.files import ROOT, atomic_write, cache_folder
+from common.system import machine
+from common.system.errors import InputError
+from common.system.files import ROOT, atomic_write, cache_folder
 from frameworks.levers import LEVERS
 
 MIXED = "bf16"  # the lane of products of bfloat16, and the file of what it takes

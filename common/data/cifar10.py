@@ -7,10 +7,10 @@ import pickle
 
 import numpy as np
 
-from common.given import download, synthetic
-from common.given.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
-from common.host.errors import InputError
-from common.host.files import cache_folder
+from common.data import download, synthetic
+from common.data.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
+from common.system.errors import InputError
+from common.system.files import cache_folder
 
 OFFICIAL = "cifar10"
 FALLBACK = "synthetic (no CIFAR-10 found, no network)"
