@@ -8,10 +8,10 @@ import difflib
 from collections import namedtuple
 
 from common.challenge import causes, hypotheses
+from common.mistakes import catalogue, planted
 from common.networks.models import CNN
 from common.system import modules as loader
 from reports import tables
-from tests.mistakes import outside, planted
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
 Symptom.__doc__ = """What somebody sees whose port is off.
@@ -132,12 +132,12 @@ def symptoms(modules):
     found = []
     for rung, (title, proves, look) in RUNGS.items():
         general = []
-        for mistake in outside.mistakes(CNN):
+        for mistake in catalogue.mistakes(CNN):
             if mistake.rung == rung:
                 caught = [one["outside"].get(mistake.name) for one in environments.values()]
                 caught = [pair for pair in caught if pair]
                 seen = sum(1 for _, at in caught if at)
-                made = getattr(outside, mistake.name)
+                made = mistake.make
                 says = " ".join((made.__doc__ or "").split("\n\n")[0].split())
                 told = "%d of %d" % (seen, len(caught)) if caught else "not planted"
                 general.append((mistake.name, says, MENDS[mistake.name], told))

@@ -1,9 +1,9 @@
 """python -m tests.challenge.planted NAME FOLDER [--write]: are planted mistakes named?
 
-In a framework's own environment: each mistake of tests/mistakes that an answer can show is put into
-its module, which answers the challenge in FOLDER, and the answer is checked as anyone's would be.
-Those that are put in from outside are the same in every framework: NumPy has them. What is said is
-held against ``expected.RIGHT``.
+In a framework's own environment: each mistake of common.mistakes that an answer can show is put
+into its module, which answers the challenge in FOLDER, and the answer is checked as anyone's would
+be. Those that are put in from outside are the same in every framework: NumPy has them. What is
+said is held against ``expected.RIGHT``.
 """
 
 import json
@@ -19,12 +19,12 @@ from tqdm import tqdm
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
+from common.mistakes import catalogue, planted
 from common.proof.kept import Kept
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
 from tests.challenge.expected import NOT_ASKED, RIGHT, RIGHT_IN
 from tests.challenge.recall import VERDICTS, sentences
-from tests.mistakes import outside, planted
 
 NOT_SEEN = "not seen"  # the verdict where the answer passes
 
@@ -101,7 +101,7 @@ def command(arguments):
     description = patient.description
     known = planted.own(options.name, description.name)
     if options.name == "numpy":
-        known = outside.mistakes(description) + known
+        known = catalogue.mistakes(description) + known
     if options.mistakes:
         known = [one for one in known if one.name in options.mistakes]
     found, patterns = OrderedDict(), dict(RIGHT, **RIGHT_IN.get(options.name, {}))

@@ -9,10 +9,10 @@ import pytest
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
+from common.mistakes import catalogue
 from common.networks import models
 from common.proof.kept import Kept
 from common.system import array_files, commands, modules
-from tests.mistakes import outside
 
 MODEL = models.find("mnist_cnn")  # the quickest
 
@@ -162,7 +162,7 @@ LATER = {"height_and_width_swapped": "forward"}  # load() itself is not seen, wh
 
 @pytest.mark.parametrize(
     "mistake",
-    [one for one in outside.mistakes(MODEL) if one.name not in NOT_ASKED],
+    [one for one in catalogue.mistakes(MODEL) if one.name not in NOT_ASKED],
     ids=lambda mistake: mistake.name,
 )
 def test_a_mistake_fails_the_rung_that_the_certificate_names(folder, mistake, tmp_path):
@@ -192,7 +192,7 @@ PLANTED = {
 
 def planted():
     """The mistakes of ``PLANTED``."""
-    return [one for one in outside.mistakes(MODEL) if one.name in PLANTED]
+    return [one for one in catalogue.mistakes(MODEL) if one.name in PLANTED]
 
 
 @pytest.mark.parametrize("mistake", planted(), ids=lambda mistake: mistake.name)

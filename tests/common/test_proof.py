@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pytest
 
+from common.mistakes import adam
 from common.networks import models
 from common.proof import certificate, dropout, edges, masks, tasks
 from common.proof.check import Check
@@ -16,7 +17,6 @@ from common.proof.reference import USUAL, Reference, unit
 from common.proof.rungs import PROBE_RATE, Certifier
 from common.system import modules
 from common.system.files import ROOT
-from tests.mistakes import outside
 
 ORDER = (
     "host",
@@ -255,13 +255,13 @@ def test_what_is_dropped_is_gone(products, left):
 
 
 def doubled(hp, step, g, state):
-    return 2 * outside.as_in_the_paper(hp, step, g, state)
+    return 2 * adam.as_in_the_paper(hp, step, g, state)
 
 
-@pytest.mark.parametrize("rule, passes", [(outside.as_in_the_paper, True), (doubled, False)])
+@pytest.mark.parametrize("rule, passes", [(adam.as_in_the_paper, True), (doubled, False)])
 def test_a_planted_adam_that_is_right_passes(rule, passes):
     """What catches the wrong ones is not the way in which they are planted."""
-    module = outside.with_adam(modules.load("numpy", "mlp"), rule)
+    module = adam.with_adam(modules.load("numpy", "mlp"), rule)
     certifier = Certifier(models.MLP, 2)
     certifier.take(module, "same")
     result = certifier.climb("momentum")

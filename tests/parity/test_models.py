@@ -2,7 +2,7 @@
 
 In lane best: its settings are further from the reference's, and both lanes would take twice as
 long. Keras's three environments share their modules, so only the first climbs, or any that is told
-to with ``--shared-modules``; the others take a step. ``python -m tests.mistakes`` climbs with all,
+to with ``--shared-modules``; the others take a step. ``python -m common.mistakes`` climbs with all,
 in both lanes.
 """
 

@@ -1,6 +1,6 @@
 """CNTK's own traps, written as changes to its module."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 MISTAKES = [
     changed("unit_gain_by_default", "momentum", ("        unit_gain=False,\n", "")),

@@ -1,6 +1,6 @@
 """Keras's own traps, written as changes to its module, which serves three backends."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 TRACED = ("keras", "keras-cuda", "keras-jax", "keras-jax-cuda")
 

@@ -1,6 +1,6 @@
 """Keras 2's own traps, on CNTK and on Theano, written as changes to its module."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 CNTK, THEANO = ("keras-cntk",), ("keras-theano",)
 

@@ -1,6 +1,6 @@
 """Gluon's own traps, written as changes to MXNet's module."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 LOSS = "criterion(nd.log_softmax(network(x), temperature=1), y)"
 

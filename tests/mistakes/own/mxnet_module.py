@@ -1,6 +1,6 @@
 """The Module API's own traps, written as changes to MXNet's other module."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 SOFTMAX = 'sym.SoftmaxOutput(network, label, name="softmax")'
 LOSS = "sym.mean(-sym.pick(sym.log_softmax(network, temperature=1), label))"

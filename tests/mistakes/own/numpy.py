@@ -1,6 +1,6 @@
 """The NumPy module's own traps, written as changes to its source."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 LEAKY = (
     "def configure(",

@@ -1,6 +1,6 @@
 """TensorFlow 1's own traps, written as changes to its module."""
 
-from tests.mistakes.mistake import changed
+from common.mistakes.mistake import changed
 
 MISTAKES = [
     changed(

@@ -1,4 +1,4 @@
-"""What a planted mistake is, and how a module is changed to make it."""
+"""What a planted mistake is, and the two ways to make it: wrap a module, or change its source."""
 
 from collections import namedtuple
 
@@ -14,6 +14,22 @@ only: the environments that it is made in, where several share a module; None: a
 model: the one whose module it is a change to; None: any.
 raises: whether the framework refuses it with an error, which names it.
 """
+
+KNOWN = []  # (function, rung, trait) of each function that ``mistake`` decorates
+
+
+def mistake(rung, *traits):
+    """Decorator of ``make(module)``, which returns a wrapped module that makes a known mistake.
+
+    rung: the one that must name it.
+    traits: it applies to models that have one of them, or that task or name; none: to all models.
+    """
+
+    def register(make):
+        KNOWN.extend((make, rung, trait) for trait in traits or ("",))
+        return make
+
+    return register
 
 
 def changed(name, rung, *changes, only=None, model="cnn", raises=False):

@@ -1,21 +1,21 @@
-"""python -m tests.mistakes NAME [--model M] [--write]: plant known mistakes in a framework."""
+"""python -m common.mistakes NAME [--model M] [--write]: plant known mistakes in a framework."""
 
 import os
 import sys
 from collections import OrderedDict
 
+from common.mistakes import catalogue, planted
 from common.networks import models
 from common.proof import contract
 from common.proof.kept import Kept
 from common.proof.rungs import Certifier
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
-from tests.mistakes import outside, planted
 
 
 def command(arguments):
     """Exit code 1 if a mistake passes the rung that names it, or the untouched module fails one."""
-    parser = commands.OneLineParser(prog="python -m tests.mistakes")
+    parser = commands.OneLineParser(prog="python -m common.mistakes")
     parser.add_argument("name", help="the framework")
     parser.add_argument(
         "--model", choices=list(models.MODELS), nargs="+", help="the networks; by default all"
@@ -52,7 +52,7 @@ def plant(options, model):
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]
         print("untouched, lane %-22s %s" % (lane, ", ".join(alarms[lane]) or "passed"), flush=True)
     kept.save()
-    from_outside = planted.plant(certifier, module, outside.mistakes(model), report)
+    from_outside = planted.plant(certifier, module, catalogue.mistakes(model), report)
     own = planted.plant(certifier, module, planted.own(options.name, model.name), report)
     found = list(from_outside.items()) + list(own.items())
     wrong = [name for name, (named, rung) in found if rung != named]

@@ -1,0 +1,169 @@
+"""Mistakes in Adam."""
+
+import numpy as np
+
+from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_hp
+from common.proof.reference import CHOICES, named
+from common.system.modules import replaced
+
+
+def with_adam(module, rule):
+    """``module`` whose Adam is another one.
+
+    ``rule(hp, step, g, state)`` gives a tensor's update of its gradient, in float64; ``state`` is a
+    dict of its own for each tensor. With a huge epsilon and a larger learning rate, a step of the
+    module's own Adam is a multiple of the gradient.
+    """
+
+    class Wrapped:
+        def __init__(self, settings, hp, weights):
+            self.settings, self.hp, self.steps = settings, hp, 0
+            self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
+            self.states = {n: {} for n in weights}
+
+        def model(self, hp):
+            weights = {n: w.astype(np.float32) for n, w in self.weights.items()}
+            network = module.symbol(self.settings, hp)
+            return module.loss(network, self.settings, hp, weights)
+
+    def train(wrapped, batches):
+        huge, loud = 2.0**20, 2.0**10
+        hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge * loud)
+        for batch in batches:
+            model = wrapped.model(hp)
+            (value,) = module.train(model, [batch])
+            after = module.weights(model)
+            wrapped.steps += 1
+            for name, w in wrapped.weights.items():
+                g = (w.astype(np.float32).astype(np.float64) - after[name]) / loud
+                update = rule(wrapped.hp, wrapped.steps, g, wrapped.states[name])
+                wrapped.weights[name] = w + update
+            yield value
+
+    def configure(lane, threads, seed):
+        settings = module.configure(lane, threads, seed)
+        return dict(settings, adam_epsilon="corrected", adam_scalars="float64")
+
+    return replaced(
+        module,
+        configure=configure,
+        loss=lambda network, settings, hp, weights: Wrapped(settings, hp, weights),
+        train=train,
+        predict=lambda wrapped, x: module.predict(wrapped.model(wrapped.hp), x),
+        weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.weights.items()},
+        wait=lambda wrapped: None,
+    )
+
+
+def moments(hp, step, g, state):
+    """Adam's mean and mean square of the gradients so far, not yet corrected."""
+    state["m"] = hp.beta1 * state.get("m", 0) + (1 - hp.beta1) * g
+    state["v"] = hp.beta2 * state.get("v", 0) + (1 - hp.beta2) * g * g
+    return state["m"], state["v"]
+
+
+def corrected(hp, step, m, v):
+    """The update that the paper makes of moments, corrected as those of this step."""
+    m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+    return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+
+def as_in_the_paper(hp, step, g, state):
+    """The right rule."""
+    return corrected(hp, step, *moments(hp, step, g, state))
+
+
+@mistake("momentum", "adam")
+def epsilon_inside_the_root(module):
+    """sqrt(v + epsilon), as in RMSProp in some frameworks."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+        return -hp.learning_rate * m / np.sqrt(v + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+@mistake("momentum", "adam")
+def bias_not_corrected(module):
+    """The moments are taken as they are, though they begin at 0."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
+
+    return with_adam(module, rule)
+
+
+@mistake("momentum", "adam")
+def bias_corrected_one_step_behind(module):
+    """The number of the step is raised after the update."""
+
+    def rule(hp, step, g, state):
+        return corrected(hp, max(step - 1, 1), *moments(hp, step, g, state))
+
+    return with_adam(module, rule)
+
+
+@mistake("momentum", "adam")
+def largest_square_kept(module):
+    """AMSGrad's, in place of the last one."""
+
+    def rule(hp, step, g, state):
+        m, v = moments(hp, step, g, state)
+        state["largest"] = np.maximum(state.get("largest", 0), v)
+        return corrected(hp, step, m, state["largest"])
+
+    return with_adam(module, rule)
+
+
+@mistake("gradient", "adam")
+def correction_stops_counting(module):
+    """The number of the step in the correction stays at 32."""
+
+    def rule(hp, step, g, state):
+        return corrected(hp, min(step, 32), *moments(hp, step, g, state))
+
+    return with_adam(module, rule)
+
+
+@mistake("gradient", "adam")
+def betas_exchanged(module):
+    """beta2 for the mean, and beta1 for the square."""
+    return with_hp(module, lambda hp: hp._replace(beta1=hp.beta2, beta2=hp.beta1))
+
+
+@mistake("momentum", "adam")
+def betas_written_in(module):
+    """0.9 and 0.999, whatever is asked for, unless that is none."""
+
+    def change(hp):
+        return hp._replace(beta1=0.9, beta2=0.999) if hp.beta1 else hp
+
+    return with_hp(module, change)
+
+
+@mistake("gradient", "adam")
+def epsilon_written_in(module):
+    """Keras's default, whatever is asked for."""
+    return with_hp(module, lambda hp: hp._replace(epsilon=1e-7))
+
+
+@mistake("gradient", "adam")
+def epsilon_named_wrongly(module):
+    """The settings say the other of the two places where Adam may add it."""
+    right = {}
+
+    def configure(lane, threads, seed):
+        settings = module.configure(lane, threads, seed)
+        right.update(settings)
+        (other,) = set(CHOICES.adam_epsilon) - {named(settings).adam_epsilon}
+        return dict(settings, adam_epsilon=other)
+
+    return replaced(  # the reference would do as its settings say
+        module,
+        configure=configure,
+        loss=lambda network, settings, hp, weights: module.loss(network, right, hp, weights),
+    )

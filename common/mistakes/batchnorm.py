@@ -1,0 +1,90 @@
+"""Mistakes in batch normalisation and weight decay."""
+
+from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_hp, with_rounded_kernels, with_updates
+from common.networks.models import state
+from common.proof.reference import named
+from common.system.modules import replaced
+
+
+@mistake("gradient", "batchnorm")
+def bias_inside_a_block_lost(module):
+    """One normalisation gives its bias no gradient; the next takes away most of what it adds."""
+
+    def change(steps, before, update, hp):
+        inside = [name for name in update if name.endswith(".norm2.bias")]
+        lost = inside[len(inside) // 2]
+        return dict(update, **{lost: 0 * update[lost]})
+
+    return with_updates(module, change)
+
+
+@mistake("gradient", "batchnorm")
+def convolution_backward_in_bfloat16(module):
+    """By bfloat16's rounding: in a deep network float32's own error is nearly TF32's."""
+    return with_rounded_kernels(module, 2.0**-8)
+
+
+@mistake("gradient", "batchnorm")
+def kept_part_taken_for_the_new_one(module):
+    """Momentum 0.9 given to a framework that asks for 0.1, the part that is not kept."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (9 if n in state(update) else 1) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("gradient", "batchnorm")
+def running_variance_not_kept(module):
+    """Only the mean follows the batches."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (not n.endswith(".variance")) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("gradient", "batchnorm")
+def running_variance_named_wrongly(module):
+    """The settings say another divisor."""
+
+    def configure(lane, threads, seed):
+        settings = module.configure(lane, threads, seed)
+        biased = named(settings).running_variance == "biased"
+        return dict(settings, running_variance="unbiased" if biased else "biased")
+
+    right = module.configure
+    return replaced(
+        module,
+        configure=configure,
+        symbol=lambda settings, hp: module.symbol(
+            dict(settings, running_variance=named(right("same", 1, 0)).running_variance), hp
+        ),
+    )
+
+
+@mistake("momentum", "batchnorm")
+def weight_decay_on_all(module):
+    """Biases and batch normalisation decay, too."""
+
+    def change(steps, before, update, hp):
+        decay = hp.learning_rate * hp.weight_decay
+        return {
+            n: u - decay * before[n] if u.ndim == 1 and n not in state(update) else u
+            for n, u in update.items()
+        }
+
+    return with_updates(module, change)
+
+
+@mistake("momentum", "batchnorm")
+def weight_decay_left_out(module):
+    """The optimiser's default, none."""
+    return with_hp(module, lambda hp: hp._replace(weight_decay=0.0))
+
+
+@mistake("gradient", "batchnorm")
+def weight_decay_written_in(module):
+    """The recipe's, whatever is asked for."""
+    return with_hp(module, lambda hp: hp._replace(weight_decay=1e-4))

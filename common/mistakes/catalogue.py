@@ -1,0 +1,40 @@
+"""The mistakes that can be planted in any framework: they wrap a module's functions."""
+
+import functools
+
+from common.mistakes import (  # noqa: F401
+    accuracy,
+    adam,
+    batchnorm,
+    cnn,
+    data,
+    dropout,
+    forward,
+    gradient,
+    joints,
+    lstm,
+    momentum,
+    trajectory,
+    weights,
+)
+from common.mistakes.mistake import KNOWN, Mistake
+from common.proof.rungs import RUNGS
+
+
+def mistakes(model):
+    """[Mistake] that apply to a model's modules, in the order of the rungs."""
+    present = model.traits | {"", model.name, model.task.name}
+    applicable = [
+        Mistake(make.__name__, rung, _ignore_folder(make), None, None, False)
+        for make, rung, trait in KNOWN
+        if trait in present
+    ]
+    return sorted(applicable, key=lambda mistake: RUNGS.index(mistake.rung))
+
+
+def _ignore_folder(make):
+    @functools.wraps(make)
+    def made(module, folder):
+        return make(module)
+
+    return made

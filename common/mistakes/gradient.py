@@ -1,0 +1,74 @@
+"""Mistakes in the gradient."""
+
+import numpy as np
+
+from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_hp, with_rounded_kernels, with_updates
+from common.system.modules import replaced
+
+
+@mistake("gradient")
+def learning_rate_written_in(module):
+    """A common one, whatever is asked for."""
+    return with_hp(module, lambda hp: hp._replace(learning_rate=0.01))
+
+
+@mistake("gradient", "convolution")
+def weight_decay_on_kernels(module):
+    """1e-5 of every convolution's kernel."""
+
+    def change(steps, before, update, hp):
+        decay = 1e-5 * hp.learning_rate
+        return {n: u - decay * before[n] if u.ndim == 4 else u for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("gradient")
+def bias_decay(module):
+    """1e-6 of every bias."""
+
+    def change(steps, before, update, hp):
+        decay = 1e-6 * hp.learning_rate
+        return {n: u - decay * before[n] if u.ndim == 1 else u for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("gradient")
+def bias_lost_on_the_way_back(module):
+    """The bias of the last layer but one gets no gradient."""
+
+    def change(steps, before, update, hp):
+        lost = [name for name in update if name.endswith(".bias")][-2]
+        return dict(update, **{lost: 0 * update[lost]})
+
+    return with_updates(module, change)
+
+
+@mistake("gradient")
+def gradient_clipped(module):
+    """At a norm of 5, which only large gradients reach."""
+
+    def change(steps, before, update, hp):
+        norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
+        return {n: u * min(1, 5 / norm) if norm else u for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("gradient", "pool")
+def convolution_backward_in_tf32(module):
+    """A convolution's gradient is off by TF32's rounding, 2**-11 of each number."""
+    return with_rounded_kernels(module, 2.0**-11)
+
+
+@mistake("gradient", "classes")
+def probability_clipped(module):
+    """A probability below 1e-8 is taken for that: the loss of an unlikely label has a ceiling."""
+
+    def train(model, batches):
+        for value in module.train(model, batches):
+            yield min(float(value), 18.4)
+
+    return replaced(module, train=train)

@@ -1,0 +1,81 @@
+"""Mistakes that are planted in the LSTM alone."""
+
+import numpy as np
+
+from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_updates, with_weights
+from common.system.modules import replaced
+
+
+def gates(weights, change):
+    """``weights`` with each of the LSTM's tensors, as (4, units, ...), changed."""
+    found = dict(weights)
+    for name, w in weights.items():
+        if name.startswith("lstm."):
+            quarters = w.reshape((4, -1) + w.shape[1:])
+            found[name] = np.ascontiguousarray(change(name, quarters)).reshape(w.shape)
+    return found
+
+
+@mistake("forward", "lstm")
+def gates_in_another_order(module):
+    """Input, forget, output, cell, as TensorFlow's BlockLSTM nearly has them."""
+
+    def swap(weights):
+        return gates(weights, lambda name, quarters: quarters[[0, 1, 3, 2]])
+
+    return with_weights(module, swap, swap)
+
+
+@mistake("forward", "lstm")
+def forget_gate_biased(module):
+    """The framework's own initial bias of 1 is added to the forget gate's."""
+
+    def put(weights):
+        bias = np.zeros_like(weights["lstm.bias"])
+        bias[5:10] = 1
+        return dict(weights, **{"lstm.bias": weights["lstm.bias"] + bias})
+
+    return with_weights(module, put)
+
+
+@mistake("gradient", "lstm")
+def two_biases_trained(module):
+    """cuDNN's two biases, which are added, each take the step."""
+
+    def change(steps, before, update, hp):
+        return dict(update, **{"lstm.bias": 2 * update["lstm.bias"]})
+
+    return with_updates(module, change)
+
+
+@mistake("forward", "lstm")
+def recurrent_bias_lost(module):
+    """Of a bias that was divided among two, one half is left behind."""
+
+    def put(weights):
+        return dict(weights, **{"lstm.bias": weights["lstm.bias"] / 2})
+
+    return with_weights(module, put)
+
+
+@mistake("forward", "lstm")
+def state_lost_before_running_free(module):
+    """The network is fed with the values that it ran to, from zeros, not from where it stood."""
+
+    def predict(model, x):
+        values, steps = module.predict(model, x), x.shape[1]
+        again = module.predict(model, np.ascontiguousarray(values[:, steps - 1 : -1]))
+        return np.concatenate([values[:, :steps], again[:, :steps]], 1)
+
+    return replaced(module, predict=predict)
+
+
+@mistake("data", "lstm")
+def targets_one_step_off(module):
+    """A step's target is its own input, or the one before."""
+
+    def load(sequences, targets, settings):
+        return module.load(sequences, np.roll(targets, 1, 1), settings)
+
+    return replaced(module, load=load)

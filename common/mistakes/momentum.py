@@ -1,0 +1,107 @@
+"""Mistakes in gradient descent with momentum, and in what the optimiser keeps between steps."""
+
+from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_hp, with_updates
+from common.system.modules import replaced
+
+
+@mistake("gradient", "momentum")
+def loss_summed(module):
+    """The sum over the batch, where the others have the mean."""
+
+    def change(hp):
+        return hp._replace(learning_rate=hp.learning_rate * hp.batch_size)
+
+    return with_hp(module, change)
+
+
+@mistake("gradient", "momentum")
+def batch_size_written_in(module):
+    """The gradient is divided by the recipe's batch size, whatever the batch."""
+    return with_hp(
+        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * hp.batch_size / 64)
+    )
+
+
+@mistake("momentum", "momentum")
+def nesterov(module):
+    """The weights are those ahead of the step: w + m v in place of w."""
+
+    def change(steps, before, update, hp):
+        last = change.last if steps > 1 else {n: 0 for n in update}
+        change.last = update
+        return {n: u + hp.momentum * (u - last[n]) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("momentum", "momentum")
+def scaled_gradient(module):
+    """Unit gain: v = momentum v + (1 - momentum) g, CNTK's default."""
+    return with_hp(
+        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
+    )
+
+
+@mistake("momentum", "momentum")
+def momentum_written_in(module):
+    """The recipe's, whatever is asked for, if any is."""
+    return with_hp(module, lambda hp: hp._replace(momentum=0.9 if hp.momentum else 0.0))
+
+
+@mistake("momentum")
+def velocity_reset_each_pass(module):
+    """The optimiser's state lives no longer than a pass over the batches."""
+
+    def loss(network, settings, hp, weights):
+        return {"model": module.loss(network, settings, hp, weights), "made_of": (settings, hp)}
+
+    def train(wrapped, batches):
+        settings, hp = wrapped["made_of"]
+        if getattr(hp, "momentum", True) and wrapped.pop("trained", False):
+            weights = module.weights(wrapped["model"])
+            network = module.symbol(settings, hp)
+            wrapped["model"] = module.loss(network, settings, hp, weights)
+        wrapped["trained"] = True
+        return module.train(wrapped["model"], batches)
+
+    return replaced(
+        module,
+        loss=loss,
+        train=train,
+        predict=lambda wrapped, x: module.predict(wrapped["model"], x),
+        weights=lambda wrapped: module.weights(wrapped["model"]),
+        wait=lambda wrapped: module.wait(wrapped["model"]),
+    )
+
+
+@mistake("momentum", "momentum")
+def stops_early(module):
+    """A long pass is cut short."""
+
+    def train(model, batches):
+        return module.train(model, list(batches)[:12])
+
+    return replaced(module, train=train)
+
+
+@mistake("gradient", "adam")
+@mistake("momentum", "momentum")
+def learning_rate_falls_late(module):
+    """By a tenth, after 60 steps."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (1 if steps <= 60 else 0.9) for n, u in update.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("gradient", "adam")
+@mistake("momentum", "momentum")
+def state_lost_late(module):
+    """The weights stay where they are after 60 steps."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (steps <= 60) for n, u in update.items()}
+
+    return with_updates(module, change)

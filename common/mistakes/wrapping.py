@@ -1,0 +1,84 @@
+"""Wrap a module that keeps the contract so that it is wrong in one way.
+
+An optimiser's update cannot be changed from outside. A mistake in the update is simulated instead:
+``weights`` reports the weights as they would be after the wrong updates.
+"""
+
+import numpy as np
+
+from common.system.modules import replaced
+
+
+def with_hp(module, change):
+    """``module`` whose symbol() and loss() see what ``change`` made of the hyperparameters."""
+    return replaced(
+        module,
+        symbol=lambda settings, hp: module.symbol(settings, change(hp)),
+        loss=lambda network, settings, hp, weights: module.loss(
+            network, settings, change(hp), weights
+        ),
+    )
+
+
+def with_weights(module, put, take=lambda weights: weights):
+    """``module`` that changes weights on the way in, and back on the way out."""
+
+    def loss(network, settings, hp, weights):
+        return module.loss(network, settings, hp, put(weights))
+
+    return replaced(module, loss=loss, weights=lambda model: take(module.weights(model)))
+
+
+def with_updates(module, change):
+    """``module`` that tells of other updates than it made.
+
+    ``change(steps, before, update, hp)`` gives what is told instead of ``update``, {name: array},
+    the change that step number ``steps`` made to the weights ``before``.
+    """
+
+    class Wrapped:
+        def __init__(self, model, hp, names):
+            self.model, self.hp, self.names, self.steps = model, hp, names, 0
+            self.true = self.now()
+            self.told = dict(self.true)
+
+        def now(self):
+            """The weights, in the order of the layers, whatever the module's."""
+            found = module.weights(self.model)
+            return {n: found[n].astype(np.float64) for n in self.names}
+
+    def loss(network, settings, hp, weights):
+        return Wrapped(module.loss(network, settings, hp, weights), hp, list(weights))
+
+    def train(wrapped, batches):
+        for value in module.train(wrapped.model, batches):
+            wrapped.steps += 1
+            after = wrapped.now()
+            update = {n: after[n] - wrapped.true[n] for n in after}
+            told = change(wrapped.steps, wrapped.told, update, wrapped.hp)
+            wrapped.told = {n: wrapped.told[n] + told[n] for n in after}
+            wrapped.true = after
+            yield value
+
+    return replaced(
+        module,
+        loss=loss,
+        train=train,
+        predict=lambda wrapped, x: module.predict(wrapped.model, x),
+        weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.told.items()},
+        wait=lambda wrapped: module.wait(wrapped.model),
+        told=True,  # the module itself goes on with the updates that it made
+    )
+
+
+def with_rounded_kernels(module, part):
+    """``module`` whose kernels' updates are off by up to this part of each number."""
+
+    def change(steps, before, update, hp):
+        random = np.random.RandomState(steps)
+        return {
+            n: u * (1 + part * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
+            for n, u in update.items()
+        }
+
+    return with_updates(module, change)
