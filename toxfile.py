@@ -12,21 +12,23 @@ from tox.tox_env.python.virtual_env.runner import VirtualEnvRunner
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import frameworks
-import reports
-from frameworks.cntk import mpi
-from tests import challenge
+from common.system import debian
+from frameworks.facts import Environment
 
-# Sections of tox.ini that make a second environment of each framework's: test-NAME, mistakes-NAME.
+# Sections of tox.ini that add an environment to each framework's: test-NAME, mistakes-NAME.
 KINDS = ("test", "mistakes")
 MADE = {
-    "%s-%s" % (kind, name): (kind, framework)
+    "%s-%s" % (kind, name): (kind, environment)
     for kind in KINDS
-    for name, framework in frameworks.FRAMEWORKS.items()
+    for name, environment in frameworks.ENVIRONMENTS.items()
 }
+FACTS = {**frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS}
+# Later releases bring a pip that does not start on 3.7.
+VIRTUALENVS = {"3.7": {"virtualenv_spec": "virtualenv<20.27"}}
 
 
-def framework_of(env_name):
-    """The framework's name in an environment's name; any other environment's own name."""
+def folder_of(env_name):
+    """The name of the virtual environment that a tox environment uses."""
     return MADE[env_name][1].name if env_name in MADE else env_name
 
 
@@ -38,7 +40,7 @@ class SharedInfo(Info):
 
     def compare(self, value, section, sub_section=None):
         if section == "ToxEnv":
-            value = dict(value, name=framework_of(value["name"]))
+            value = dict(value, name=folder_of(value["name"]))
         return super().compare(value, section, sub_section)
 
 
@@ -85,23 +87,27 @@ def tox_register_tox_env(register):
 
 @impl
 def tox_extend_envs():
-    return [*frameworks.FRAMEWORKS, *MADE]
+    return [*FACTS, *MADE]
 
 
 @impl
 def tox_add_core_config(core_conf, state):
-    """Make test-NAME and mistakes-NAME of [testenv:NAME]; have pyenv's interpreters found, too.
+    """Make test-NAME and mistakes-NAME of sections; have pyenv's interpreters found, too.
 
     pyenv's shims answer only for the version that is chosen. Interpreters on PATH and uv's are
     found anyway. One older than 3.6 would end tox's search.
     """
-    for env_name, (kind, framework) in MADE.items():
-        base = [kind, "testenv:" + framework.name, "testenv"]
-        labels = [] if framework.gpu else [kind]
-        # Whatever shares a folder is done one after the other, in "tox run-parallel" too.
-        before = "test-" + framework.name if kind == "mistakes" else framework.name
-        loader = MemoryLoader(base=base, labels=labels, depends=before)
-        state.conf.memory_seed_loaders[env_name].append(loader)
+    seeds = state.conf.memory_seed_loaders
+    for env_name, environment in FACTS.items():
+        base = ["workers"] if env_name in frameworks.FOR_WORKERS else []
+        settings = VIRTUALENVS.get(environment.python, {})
+        seeds[env_name].append(MemoryLoader(base=[*base, "testenv"], **settings))
+    for env_name, (kind, environment) in MADE.items():
+        # Environments that share a folder run one after the other, in "tox run-parallel" too.
+        before = "test-" + environment.name if kind == "mistakes" else environment.name
+        settings = VIRTUALENVS.get(environment.python, {})
+        settings = dict(settings, labels=[] if environment.gpu else [kind], depends=before)
+        seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     for versions in ("3.[6-9].*", "3.[1-9][0-9].*"):
         found = glob.glob(os.path.join(root, "versions", versions, "bin", "python"))
@@ -110,7 +116,17 @@ def tox_add_core_config(core_conf, state):
 
 @impl
 def tox_add_env_config(env_conf, state):
-    env_conf.add_constant("framework", "the framework's name", framework_of(env_conf.name))
+    """Set what tox.ini's [testenv] has in braces, from the facts."""
+    name = folder_of(env_conf.name)
+    facts = FACTS.get(name, Environment(name, name, name))
+    pins = "frameworks/%s/%s" % (facts.folder, facts.requirements)
+    variables = "\n".join("%s = %s" % pair for pair in facts.set_env.items())
+    add = env_conf.add_constant
+    add("folder", "the virtual environment's folder, which several may share", name)
+    add("framework", "the name that commands take", facts.workers_of or name)
+    add("interpreter", "the framework's interpreter", "python" + facts.python)
+    add("variables", "the framework's environment variables", variables)
+    add("pins", "the framework's requirements", pins)
     env_conf.add_constant("tox_python", "the interpreter that tox runs on", sys.executable)
 
 
@@ -118,15 +134,11 @@ def tox_add_env_config(env_conf, state):
 def tox_before_run_commands(tox_env):
     """Stop before commands fail in their own words for want of a system package.
 
-    CNTK's links to Open MPI are made here and not in commands_pre, which ``tox exec`` leaves out.
+    An environment is prepared here and not in commands_pre, which ``tox exec`` leaves out.
     """
-    needs = {name: framework.system for name, framework in frameworks.FRAMEWORKS.items()}
-    needs["report-test"] = reports.SYSTEM
-    needs["challenge-test"] = challenge.SYSTEM
-    needs[frameworks.WORKERS["chainer"]] = frameworks.MPI_COMPILER
-    system = needs.get(tox_env.conf["framework"], {})
-    packages = " ".join(frameworks.missing(system))
+    name = folder_of(tox_env.name)
+    packages = " ".join(debian.missing(debian.needs(name)))
     if packages:
         raise Fail(f"what pip cannot bring is missing; get it with: apt install {packages}")
-    if system == frameworks.MPI:
-        mpi.link(os.path.join(tox_env.env_dir, "mpi"))
+    if name in FACTS and FACTS[name].prepare:
+        FACTS[name].prepare(tox_env.env_dir)

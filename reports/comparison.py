@@ -95,7 +95,7 @@ def run(one):
     result = one.result
     certificate, times = result["certificate"], result["timings"]
     batch = result["hyperparameters"]["batch_size"]
-    framework = frameworks.FRAMEWORKS.get(result["framework"])
+    framework = frameworks.ENVIRONMENTS.get(result["framework"])
     share, memory = times.get("share_of_matmul"), result.get("peak_memory_bytes")
     found = {
         "title": framework.title if framework else result["title"],

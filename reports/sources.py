@@ -32,7 +32,7 @@ parts: {name: (first, last)}, numbered from 1: ``head`` and every one of ``FUNCT
 def modules(model="cnn"):
     """Every module of a model, or of ``BESIDE``, in the registry's order, under its first name."""
     found = {}
-    for framework in frameworks.FRAMEWORKS.values():
+    for framework in frameworks.ENVIRONMENTS.values():
         path = frameworks.path(framework, model)
         if path in found or not Path(ROOT, path).is_file():
             continue

@@ -41,7 +41,7 @@ def titled(title, model):
 
 def position(result):
     """By which those of one machine are in the order of the registry."""
-    names, name = list(frameworks.FRAMEWORKS), result["framework"]
+    names, name = list(frameworks.ENVIRONMENTS), result["framework"]
     return names.index(name) if name in names else len(names), ALL_LANES.index(result["lane"])
 
 
@@ -53,9 +53,9 @@ def label(result):
 
 def module_is_as_it_was(result):
     """Whether the module's file is the one that the run was made with."""
-    if result["framework"] not in frameworks.FRAMEWORKS:
+    if result["framework"] not in frameworks.ENVIRONMENTS:
         return False
-    framework = frameworks.FRAMEWORKS[result["framework"]]
+    framework = frameworks.ENVIRONMENTS[result["framework"]]
     models = [result.get("model", "cnn")] + [MIXED] * (result["lane"] == MIXED)
     paths = [Path(ROOT, frameworks.path(framework, model)) for model in models]
     if not all(path.is_file() for path in paths):

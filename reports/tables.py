@@ -25,7 +25,7 @@ VERDICTS = ("named", "one of several", "located", "wrong", "not seen")  # of a d
 def environments():
     """What is in the repository: a row for each environment."""
     rows = []
-    for framework in frameworks.FRAMEWORKS.values():
+    for framework in frameworks.ENVIRONMENTS.values():
         path = frameworks.path(framework)
         system = ", ".join(framework.system) or "-"
         rows.append([framework.name, framework.title, framework.python, system, (path, path)])
@@ -142,7 +142,7 @@ def _share(rung):
 def planted(model):
     """What came of planting the known mistakes in a model, by environment, in registry's order."""
     suffix = "-%s.json" % model.name
-    paths = {name: PLANTED / (name + suffix) for name in frameworks.FRAMEWORKS}
+    paths = {name: PLANTED / (name + suffix) for name in frameworks.ENVIRONMENTS}
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
 
 
@@ -293,7 +293,7 @@ def networks():
     """Which environment has which model, where to read it, and whether it is proven."""
     proven = {model.name: planted(model) for model in MODELS.values()}
     rows = []
-    for framework in frameworks.FRAMEWORKS.values():
+    for framework in frameworks.ENVIRONMENTS.values():
         cells = [framework.name]
         for model in MODELS:
             path = frameworks.path(framework, model)
@@ -325,7 +325,7 @@ def proofs(committed):
 def files():
     """Which files of its own each environment reads and writes, and where that is done."""
     rows = []
-    for framework in frameworks.FRAMEWORKS.values():
+    for framework in frameworks.ENVIRONMENTS.values():
         path = frameworks.path(framework, "native")
         if modules.has(framework.name, "native") and not framework.gpu:
             rows.append([framework.name, " ".join(framework.endings), (path, path)])
@@ -365,7 +365,7 @@ def diagnosed(model):
     """How well a diagnosis names mistakes that were made on purpose; None if it was not tried."""
     suffix = "-%s.json" % model.name
     rows = []
-    for name in frameworks.FRAMEWORKS:
+    for name in frameworks.ENVIRONMENTS:
         path = DIAGNOSED / (name + suffix)
         if not path.is_file():
             continue

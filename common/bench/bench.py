@@ -26,7 +26,7 @@ from common.bench.contender import PRODUCT
 from common.networks import models
 from common.proof import contract
 from common.run import results
-from common.system import commands, environments, machine, modules, workers
+from common.system import commands, debian, environments, machine, modules, workers
 from common.system.errors import InputError, NotProven
 from common.system.files import ROOT, cache_folder, check_writable, now
 
@@ -129,10 +129,8 @@ def lanes(text, model, threads):
     if key.lane and key.lane not in contract.ALL_LANES:
         raise InputError("%s: the lanes are %s" % (text, ", ".join(contract.ALL_LANES)))
     modules.check_lane(key.name, key.lane, model)
-    system = dict(framework.system)
-    if workers.environment(key.name, key.workers) != key.name:
-        system.update(frameworks.MPI_COMPILER)
-    packages = " ".join(frameworks.missing(system))
+    system = dict(framework.system, **debian.needs(workers.environment(key.name, key.workers)))
+    packages = " ".join(debian.missing(system))
     if packages:
         raise InputError("%s: get what pip cannot bring with: apt install %s" % (text, packages))
     if key.lever is not None:
@@ -360,7 +358,7 @@ def result(options, records, facts):
         contenders[key] = OrderedDict(
             framework=name,
             lane=lane,
-            title=frameworks.FRAMEWORKS[name].title,
+            title=frameworks.ENVIRONMENTS[name].title,
             batch_size=records.sizes[key],
             per_second=per_second,
             ratio=value,

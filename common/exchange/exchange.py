@@ -41,7 +41,7 @@ def parse(arguments):
         check_writable(options.out)
     known = [
         name
-        for name, one in frameworks.FRAMEWORKS.items()
+        for name, one in frameworks.ENVIRONMENTS.items()
         if modules.has(name, options.model) and not one.gpu
     ]
     for name in options.names:
@@ -118,7 +118,7 @@ def result(folder, options):
     for name in options.names:
         with open(os.path.join(folder, name, "versions.json")) as file:
             versions = json.load(file)
-        endings = frameworks.FRAMEWORKS[name].endings or (".npz",)
+        endings = frameworks.ENVIRONMENTS[name].endings or (".npz",)
         givers[name] = OrderedDict(
             versions=versions, files=list(endings), tolerance=tolerances[name]
         )

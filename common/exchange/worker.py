@@ -42,11 +42,11 @@ class Worker:
     def __init__(self, options):
         self.name, self.folder = options.name, options.folder
         self.description = models.find(options.model)
-        self.endings = frameworks.FRAMEWORKS[self.name].endings or (".npz",)
+        self.endings = frameworks.ENVIRONMENTS[self.name].endings or (".npz",)
         machine.limit_threads(options.threads)
         self.module = modules.load(self.name, self.description.name)
         # The number of the environment: no two give the same weights.
-        self.seed = list(frameworks.FRAMEWORKS).index(self.name)
+        self.seed = list(frameworks.ENVIRONMENTS).index(self.name)
         self.settings = self.module.configure("same", options.threads, self.seed)
 
     def build(self, weights):
@@ -87,7 +87,7 @@ class Worker:
             found = self.read(self.own(ending))
             self.compare(trained, found, "weights%s came back changed" % ending)
         canonical.save(self.description, self.path(self.name, "restored.npz"), found)
-        if frameworks.FRAMEWORKS[self.name].onnx:
+        if frameworks.ENVIRONMENTS[self.name].onnx:
             _, model = self.build(found)
             two = observations(self.description)[2][:2]
             x, _ = self.module.load(two, tasks.of(self.description).none(2), self.settings)

@@ -9,7 +9,7 @@ import frameworks
 
 def own(name, model):
     """A framework's own traps in a model."""
-    framework = frameworks.FRAMEWORKS[name]
+    framework = frameworks.ENVIRONMENTS[name]
     known = importlib.import_module("tests.mistakes.own." + framework.folder + framework.variant)
     return [one for one in known.MISTAKES if one.model == model and name in (one.only or [name])]
 

@@ -112,7 +112,7 @@ def result(key, options, facts, answer, matmul):
         made=now(),
         machine=dict(facts, **answer.pop("environment")),
         framework=name,
-        title=frameworks.FRAMEWORKS[name].title,
+        title=frameworks.ENVIRONMENTS[name].title,
         lane=lane,
         model=options.model,
         threads=options.threads,

@@ -30,7 +30,7 @@ def parse(arguments):
         epilog="@FILE stands for the options in a file, one a line.",
         fromfile_prefix_chars="@",
     )
-    number, known = commands.whole_number, ", ".join(frameworks.FRAMEWORKS)
+    number, known = commands.whole_number, ", ".join(frameworks.ENVIRONMENTS)
     cores = machine.usable_cores()
     parser.add_argument("name", help="the framework: " + known)
     parser.add_argument("--model", choices=list(models.ALL), default="cnn", help="the network")

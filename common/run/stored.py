@@ -22,7 +22,7 @@ ROOM = 2**26  # bytes: and a graph, and names
 
 def check_name(name, path):
     """InputError if ``path`` is no file of a kind that the environment ``name`` knows."""
-    endings = array_files.ENDINGS + frameworks.FRAMEWORKS[name].endings
+    endings = array_files.ENDINGS + frameworks.ENVIRONMENTS[name].endings
     if not path.endswith(endings):
         told = (path, name, ", ".join(endings))
         raise InputError("%s: for %s the name must end in one of %s" % told)
@@ -32,7 +32,7 @@ def check_name(name, path):
 
 def native(name, path):
     """Whether it is the framework's own file; the canonical ones may end in ``.npz``, too."""
-    return path.endswith(frameworks.FRAMEWORKS[name].endings)
+    return path.endswith(frameworks.ENVIRONMENTS[name].endings)
 
 
 def read(description, name, path, build):
@@ -81,8 +81,8 @@ def write(description, name, path, model, weights):
 
 def check_onnx(name):
     """InputError if the environment ``name`` does not write ONNX."""
-    if not frameworks.FRAMEWORKS[name].onnx:
-        told = (name, ", ".join(frameworks.ONNX))
+    if not frameworks.ENVIRONMENTS[name].onnx:
+        told = (name, ", ".join(other for other, e in frameworks.ENVIRONMENTS.items() if e.onnx))
         raise InputError("--save-onnx: %s writes none here; these do: %s" % told)
 
 

@@ -21,18 +21,18 @@ def find(name, model="cnn"):
 
     InputError, too, where the framework has no module for the model; it names those that have.
     """
-    if name not in frameworks.FRAMEWORKS:
-        known = ", ".join(frameworks.FRAMEWORKS)
+    if name not in frameworks.ENVIRONMENTS:
+        known = ", ".join(frameworks.ENVIRONMENTS)
         raise InputError("unknown framework %r; known: %s" % (name, known))
     if not has(name, model):
-        those = ", ".join(other for other in frameworks.FRAMEWORKS if has(other, model))
+        those = ", ".join(other for other in frameworks.ENVIRONMENTS if has(other, model))
         raise InputError("%s has no model %r; it is in %s" % (name, model, those or "none"))
-    return frameworks.FRAMEWORKS[name]
+    return frameworks.ENVIRONMENTS[name]
 
 
 def has(name, model):
     """Whether the framework has a module for the model."""
-    path = frameworks.path(frameworks.FRAMEWORKS[name], model)
+    path = frameworks.path(frameworks.ENVIRONMENTS[name], model)
     return os.path.isfile(os.path.join(ROOT, path))
 
 
@@ -112,7 +112,7 @@ def for_lane(module, name, lane):
 
 def has_mixed(name):
     """Whether the framework has lane ``MIXED``; some have it on CPUs alone."""
-    return has(name, MIXED) and (not find(name).gpu or name in frameworks.MIXED_ON_GPU)
+    return has(name, MIXED) and (not find(name).gpu or find(name).mixed_on_gpu)
 
 
 def check_lane(name, lane, model="cnn"):
@@ -120,12 +120,12 @@ def check_lane(name, lane, model="cnn"):
     if lane != MIXED:
         return
     if not has_mixed(name):
-        those = ", ".join(other for other in frameworks.FRAMEWORKS if has_mixed(other))
+        those = ", ".join(other for other in frameworks.ENVIRONMENTS if has_mixed(other))
         raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, those))
     if model != "cnn":
         raise InputError("lane %s is the CNN's alone, not %r's" % (MIXED, model))
-    on_gpu = name in frameworks.MIXED_ON_GPU
-    if find(name).folder != "numpy" and not machine.takes_bfloat16(on_gpu):  # NumPy rounds by hand
+    on_gpu = find(name).mixed_on_gpu
+    if not find(name).mixed_anywhere and not machine.takes_bfloat16(on_gpu):
         told = (name, MIXED, "a GPU, or " if on_gpu else "")
         raise InputError("%s, lane %s: it needs %sa CPU with AVX-512" % told)
 

@@ -93,11 +93,11 @@ def test_unit_gain_makes_the_updates_of_a_velocity_that_is_scaled():
     assert hp.learning_rate == 0.01 and other.batch_size == 64
 
 
-MODULES = sorted({frameworks.path(one) for one in frameworks.FRAMEWORKS.values()})
+MODULES = sorted({frameworks.path(one) for one in frameworks.ENVIRONMENTS.values()})
 
 
 def of_path(path):
-    return next(one for one in frameworks.FRAMEWORKS.values() if frameworks.path(one) == path)
+    return next(one for one in frameworks.ENVIRONMENTS.values() if frameworks.path(one) == path)
 
 
 @pytest.mark.parametrize("path", MODULES)
@@ -107,7 +107,7 @@ def test_a_mistake_finds_what_it_changes(path):
     found = [changes.get(framework.folder + framework.variant) for changes in CHANGES.values()]
     for texts in (one for one in found if one):
         assert ast.parse(put(path, texts))
-    known = {one.folder + one.variant for one in frameworks.FRAMEWORKS.values()}
+    known = {one.folder + one.variant for one in frameworks.ENVIRONMENTS.values()}
     assert not set().union(*CHANGES.values()) - known
 
 

@@ -10,49 +10,30 @@ import pytest
 
 import frameworks
 from common.proof import contract
-from common.system import modules
+from common.system import debian, modules
 from common.system.errors import InputError
 from common.system.files import ROOT
 from frameworks.levers import LEVERS
 
-FRAMEWORKS = list(frameworks.FRAMEWORKS.values())
+FRAMEWORKS = list(frameworks.ENVIRONMENTS.values())
 
 
-@pytest.fixture(scope="module")
-def tox_ini():
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read(os.path.join(ROOT, "tox.ini"))
-    return parser
-
-
-def requirements(framework, tox_ini):
-    """The requirements file of the framework's own, which its environment must name."""
-    section = "testenv:" + framework.name
-    deps = tox_ini.get(section, "deps", fallback=tox_ini.get("testenv", "deps"))
-    files = re.findall(r"-r (\S+)", deps.replace("{framework}", framework.name))
-    assert len(files) == 2 and files[0] == "common/requirements.txt"
-    return files[1]
+def requirements(framework):
+    """The path of an environment's pins."""
+    return os.path.join(ROOT, "frameworks", framework.folder, framework.requirements)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
-def test_interpreter_is_the_one_of_its_tox_environment(framework, tox_ini):
-    section = "testenv:" + framework.name
-    default = tox_ini.get("testenv", "base_python")
-    found = tox_ini.get(section, "base_python", fallback=default)
-    assert found == "python" + framework.python
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
-def test_requirements_are_exact_pins(framework, tox_ini):
-    with open(os.path.join(ROOT, requirements(framework, tox_ini))) as file:
+def test_requirements_are_exact_pins(framework):
+    with open(requirements(framework)) as file:
         lines = [line.split("#")[0].strip() for line in file]
     pins = [line for line in lines if line]
     assert pins and all(re.match(r"[\w.-]+(\[[\w-]+\])?==[\w.]+(;.*)?$", pin) for pin in pins)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
-def test_requirements_name_the_interpreter_and_the_system_packages(framework, tox_ini):
-    with open(os.path.join(ROOT, requirements(framework, tox_ini))) as file:
+def test_requirements_name_the_interpreter_and_the_system_packages(framework):
+    with open(requirements(framework)) as file:
         first = file.readline()
     assert "Python %s" % framework.python in first
     assert all(package in first for package in framework.system)
@@ -61,7 +42,7 @@ def test_requirements_name_the_interpreter_and_the_system_packages(framework, to
 
 def test_missing_system_packages_are_found_by_their_program_or_library():
     system = {"coreutils": "ls", "libc6": "libc.so.6", "no-tool": "nil-nil", "no-lib": "libnil.so"}
-    assert sorted(frameworks.missing(system)) == ["no-lib", "no-tool"]
+    assert sorted(debian.missing(system)) == ["no-lib", "no-tool"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
@@ -76,20 +57,22 @@ def test_every_framework_shows_how_to_record(framework):
         assert re.search(r"^def record\((network|model), x\):$", file.read(), re.MULTILINE), path
 
 
-def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu(tox_ini):
-    listed = tox_ini.get("tox", "env_list")
+def test_every_framework_is_tested_by_plain_tox_unless_it_needs_a_gpu():
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(os.path.join(ROOT, "tox.ini"))
+    listed = parser.get("tox", "env_list")
     groups = re.findall(r"^test-\{(.*)\}$", listed, re.MULTILINE)
     tested = [name.strip() for group in groups for name in group.split(",")]
     assert sorted(tested) == sorted(one.name for one in FRAMEWORKS if not one.gpu)
 
 
 @pytest.mark.parametrize("name", [one.name for one in FRAMEWORKS if one.gpu])
-def test_a_gpu_variant_runs_the_same_module_with_pins_of_its_own(name, tox_ini):
+def test_a_gpu_variant_runs_the_same_module_with_pins_of_its_own(name):
     """What ``for_gpu`` says to a user whose GPU is not used leads there."""
     (plain,) = [one for one in FRAMEWORKS if frameworks.for_gpu(one.name) == name]
-    variant = frameworks.FRAMEWORKS[name]
+    variant = frameworks.ENVIRONMENTS[name]
     assert not plain.gpu and frameworks.path(plain) == frameworks.path(variant)
-    assert requirements(plain, tox_ini) != requirements(variant, tox_ini)
+    assert requirements(plain) != requirements(variant)
 
 
 def test_readme_lists_every_environment():

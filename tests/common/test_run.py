@@ -347,7 +347,7 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--train-images", "-5"], "--train-images"),
         (["numpy", "--seed", "-1"], "--seed: -1"),
         (["numpy", "--lane", "fast"], "--lane: invalid choice"),
-        (["caffe2", "--lane", "bf16"], "caffe2 has no lane bf16; it is in numpy, cupy, pytorch"),
+        (["caffe2", "--lane", "bf16"], "caffe2 has no lane bf16; it is in numpy, cupy"),
         (["keras-cuda", "--lane", "bf16"], "keras-cuda has no lane bf16; it is in numpy, cupy"),
         (["numpy", "--lane", "bf16", "--model", "mlp"], "lane bf16 is the CNN's alone, not 'mlp'"),
         (["numpy", "--threads", "1000000"], "--threads: 1000000 is more than the"),

@@ -36,7 +36,7 @@ def builder(name, threads):
 @pytest.fixture(scope="module")
 def endings(name):
     """The framework's; NumPy has no file of its own, and nothing to be tested here."""
-    return frameworks.FRAMEWORKS[name].endings
+    return frameworks.ENVIRONMENTS[name].endings
 
 
 def drawn(model, seed=0):
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(name, cnn, endings,
 
 
 def test_a_network_is_written_as_onnx_or_not_at_all(name, threads, builder, cnn, tmp_path):
-    if not frameworks.FRAMEWORKS[name].onnx:
+    if not frameworks.ENVIRONMENTS[name].onnx:
         with pytest.raises(InputError, match="--save-onnx: %s writes none here" % name):
             stored.check_onnx(name)
         return

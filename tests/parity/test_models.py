@@ -20,7 +20,7 @@ from common.system.files import ROOT
 
 def proven_elsewhere(name):
     """Whether an environment that needs no GPU, as this one, comes before it in the same folder."""
-    known = frameworks.FRAMEWORKS
+    known = frameworks.ENVIRONMENTS
     alike = [other for other in known if known[other].folder == known[name].folder]
     return not known[name].gpu and name != alike[0]
 

@@ -32,7 +32,7 @@ def fingerprint(model, threads):
     return digest.hexdigest()
 
 
-class ReferenceCache(dict):
+class Kept(dict):
     """A dict of arrays, found in the cache folder and written back by ``save``."""
 
     def __init__(self, model, threads):

@@ -1,8 +1,8 @@
-"""Give Debian's Open MPI the names under which CNTK's library asks for it.
+"""Give Debian's Open MPI 4 the names under which a library linked with Open MPI 1.10 looks for it.
 
-CNTK 2.7 was linked with Open MPI 1.10. Open MPI 4 has the same calls; only its files are named
-otherwise. tox makes the links when it sets the environment up; elsewhere
-``python -m frameworks.cntk.mpi FOLDER`` does. FOLDER must be in LD_LIBRARY_PATH when Python starts.
+Both have the same calls; only the files are named differently. tox makes the links before it runs a
+command; elsewhere ``python -m frameworks.open_mpi FOLDER`` does. FOLDER must be in LD_LIBRARY_PATH
+when Python starts.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ NAMES = {"libmpi.so.12": "libmpi.so.40", "libmpi_cxx.so.1": "libmpi_cxx.so.40"}
 
 
 def path_of(library):
-    """Where the loader found ``library``; OSError if it did not."""
+    """The file of ``library`` that the loader finds; OSError if there is none."""
     ctypes.CDLL(library)
     with open("/proc/self/maps") as maps:
         paths = [line.split()[-1] for line in maps]
@@ -23,7 +23,7 @@ def path_of(library):
 def link(folder):
     """Make the links in ``folder``; OSError where a library is missing.
 
-    A link that is right is left alone: another process may be loading through it.
+    A correct link is left alone: another process may be loading through it.
     """
     os.makedirs(folder, exist_ok=True)
     for name, library in NAMES.items():
@@ -35,12 +35,17 @@ def link(folder):
         os.replace(part, made)
 
 
+def prepare(env_dir):
+    """Make the links where ``facts.OLD_OPEN_MPI_PATH`` looks for them."""
+    link(os.path.join(str(env_dir), "mpi"))
+
+
 def main(folder):
-    """Make the links in ``folder``; what to install, where a library is missing."""
+    """Make the links in ``folder``; returns what to install if a library is missing."""
     try:
         link(folder)
     except OSError as error:
-        return "CNTK needs Open MPI (%s); get it with: apt install libopenmpi3" % error
+        return "Open MPI is missing (%s); get it with: apt install libopenmpi3" % error
 
 
 if __name__ == "__main__":

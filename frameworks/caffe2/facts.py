@@ -1,0 +1,7 @@
+"""Caffe2, which was last shipped inside PyTorch: what is known before it is imported."""
+
+from frameworks.facts import INTEL_MKL, Environment, Framework
+
+CAFFE2 = Environment("caffe2", "Caffe2", "torch", python="3.9", amd_environ=INTEL_MKL, onnx=True)
+
+FRAMEWORK = Framework([CAFFE2], endings=(".pb",), maintained=False)

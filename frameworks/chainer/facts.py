@@ -1,0 +1,55 @@
+"""Chainer: what is known before it is imported."""
+
+from frameworks.facts import (
+    INTEL_MKL,
+    MPI_COMPILER,
+    OLD_OPENBLAS,
+    Environment,
+    Framework,
+    cuda11_path,
+)
+
+
+def constrained(file):
+    """pip's own constraint, too: Chainer's setup.py needs an old setuptools."""
+    return {"PIP_CONSTRAINT": "{tox_root}/frameworks/chainer/" + file}
+
+
+CHAINER = Environment(
+    "chainer",
+    "Chainer",
+    "chainer",
+    python="3.7",
+    set_env=dict(OLD_OPENBLAS, **constrained("requirements.txt")),
+    amd_environ=INTEL_MKL,
+    onnx=True,
+)
+CUDA = Environment(
+    "chainer-cuda",
+    "Chainer",
+    "chainer",
+    python="3.9",
+    requirements="requirements-cuda.txt",
+    set_env=dict(constrained("requirements-cuda.txt"), **cuda11_path("3.9")),
+    gpu_of="chainer",
+)
+# Workers that share a batch, started by mpiexec: common/system/workers.py.
+WORKERS = CHAINER._replace(
+    name="chainer-mpi",
+    requirements="requirements-mpi.txt",
+    system=MPI_COMPILER,
+    set_env=dict(
+        CHAINER.set_env,
+        PIP_NO_CACHE_DIR="1",  # a wheel that was compiled for another MPI would not do
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_hwloc_base_binding_policy="none",
+    ),
+    workers_of="chainer",
+)
+
+FRAMEWORK = Framework(
+    [CHAINER, CUDA, WORKERS],
+    endings=(".chainer.npz",),
+    maintained=False,  # .npz alone is shared
+)

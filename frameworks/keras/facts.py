@@ -1,0 +1,44 @@
+"""Keras 3 on each of its backends: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+TENSORFLOW = Environment(
+    "keras",
+    "Keras 3 on TensorFlow",
+    "keras",
+    requirements="requirements-tensorflow.txt",
+    environ={
+        "KERAS_BACKEND": "tensorflow",
+        "TF_ENABLE_ONEDNN_OPTS": "1",  # see ../tensorflow/facts.py
+        "TF_CPP_MIN_LOG_LEVEL": "2",  # TensorFlow prints errors, but not its notes
+    },
+)
+JAX = Environment(
+    "keras-jax",
+    "Keras 3 on JAX",
+    "keras",
+    requirements="requirements-jax.txt",
+    environ={"KERAS_BACKEND": "jax"},
+)
+TORCH = Environment(
+    "keras-torch",
+    "Keras 3 on PyTorch",
+    "keras",
+    requirements="requirements-torch.txt",
+    environ={"KERAS_BACKEND": "torch"},
+    onnx=True,
+    mixed_on_gpu=True,
+)
+TENSORFLOW_CUDA = TENSORFLOW._replace(
+    name="keras-cuda", requirements="requirements-tensorflow-cuda.txt", gpu_of="keras"
+)
+JAX_CUDA = JAX._replace(
+    name="keras-jax-cuda",
+    requirements="requirements-jax-cuda.txt",
+    mixed_on_gpu=True,
+    gpu_of="keras-jax",
+)
+
+FRAMEWORK = Framework(
+    [TENSORFLOW, TENSORFLOW_CUDA, JAX, JAX_CUDA, TORCH], endings=(".keras", ".weights.h5")
+)

@@ -1,0 +1,13 @@
+"""TensorFlow 2: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+# On a CPU without VNNI, BF16 or AMX TensorFlow leaves oneDNN off, and then lacks NCHW convolution.
+ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
+
+TENSORFLOW = Environment("tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN)
+CUDA = TENSORFLOW._replace(
+    name="tensorflow-cuda", requirements="requirements-cuda.txt", gpu_of="tensorflow"
+)
+
+FRAMEWORK = Framework([TENSORFLOW, CUDA], endings=(".ckpt", ".saved_model"))
