@@ -3,7 +3,7 @@
 import pytest
 
 from common.networks import models
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
 
@@ -46,6 +46,6 @@ def module(name, model, threads):
 @pytest.fixture(scope="session")
 def certifier(model, threads):
     """One for all tests, with what the reference computed before, and kept for later ones."""
-    kept = Kept(model, threads)
-    yield Certifier(model, threads, kept)
-    kept.save()
+    cache = ReferenceCache(model, threads)
+    yield Certifier(model, threads, cache)
+    cache.save()

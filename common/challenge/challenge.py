@@ -12,8 +12,8 @@ from common.challenge.replay import Replay
 from common.networks import models
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
-from common.proof.kept import Kept
 from common.proof.reference import CHOICES, USUAL
+from common.proof.reference_cache import ReferenceCache
 from common.run import results
 from common.system import array_files, commands, machine, modules
 from common.system.errors import InputError
@@ -64,7 +64,7 @@ def parse(arguments):
 
 
 def named(told):
-    """``Named`` with the choices of ["what=choice", ...]; InputError for what it does not have."""
+    """``Conventions`` of ["what=choice", ...]; InputError for an unknown one."""
     choices = {}
     for one in told:
         what, _, choice = one.partition("=")
@@ -89,12 +89,12 @@ def write(options):
         check_writable(path)
     description = models.find(options.model)
     machine.limit_threads(options.threads)
-    kept = Kept(description, options.threads)
-    examiner = Examiner(description, options.threads, kept)
+    cache = ReferenceCache(description, options.threads)
+    examiner = Examiner(description, options.threads, cache)
     print("the reference answers first", flush=True)
     with progress.told(examiner.rungs) as report:
         asked, arrays, judged = script.record(examiner, options.named, report)
-    kept.save()
+    cache.save()
     if not judged["passed"]:
         raise InputError("the reference fails its own certificate on this machine (see above)")
     for name in ("challenge.npz", "challenge.safetensors"):
@@ -147,13 +147,13 @@ def check(options):
     if not answers:
         raise InputError("%s holds no answer" % options.answer)
     machine.limit_threads(options.threads)
-    kept = Kept(description, options.threads)
-    examiner = Examiner(description, options.threads, kept)
+    cache = ReferenceCache(description, options.threads)
+    examiner = Examiner(description, options.threads, cache)
     examiner.choose(asked["chosen"])
     with progress.told(examiner.rungs) as report:
         replay = Replay(asked, arrays, answers, description, options.threads)
         judged = examiner.examine(replay, report)
-    kept.save()
+    cache.save()
     missing = [rung["rung"] for rung in judged["rungs"] if rung["missing"]]
     if missing:
         print("not answered, or not whole: %s" % ", ".join(missing))

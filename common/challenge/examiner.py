@@ -50,7 +50,7 @@ class Examiner(Certifier):
             return "the scores of the models layer_... tell which layer"
 
     def choose(self, chosen):
-        """Take these images, {key: numbers}, for those that stand on no edge."""
+        """Take these images, {key: numbers}, for those that are near no kink."""
         for key, numbers in chosen.items():
             if max(numbers) >= len(self.oracle.images):
                 raise InputError("chosen for %s: there is no image %d" % (key, max(numbers)))
@@ -90,5 +90,5 @@ class Examiner(Certifier):
             whole=not any(rung["missing"] for rung in rungs),
             rungs=rungs,
             losses=self.losses,
-            named=self.named._asdict(),
+            named=self.conventions._asdict(),
         )

@@ -65,7 +65,7 @@ def _clipped(asked, arrays, answers, description, judged):
     losses, counts = _counted(answers)
     if losses is None or description.task is not models.CLASSES:
         return []
-    certain = tasks.of(description).CERTAIN
+    certain = tasks.of(description).FIXED_OUTPUT
     right = certain * counts / PROBE_BATCH
     part = losses / right
     if part.max() > 0.9 or np.ptp(part) > 0.1 * part.mean():

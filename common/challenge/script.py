@@ -26,7 +26,7 @@ import numpy as np
 
 from common.networks import models
 from common.proof import probes, tasks
-from common.proof.reference import CHOICES, named
+from common.proof.reference import CHOICES, conventions_of
 from common.system import modules
 from common.system.errors import InputError
 from common.system.modules import replaced
@@ -78,15 +78,15 @@ class Recorded:
 class Recorder:
     """The NumPy module, with the contract's functions, which writes down what it is asked."""
 
-    def __init__(self, description, as_named, names):
-        self.description, self.as_named, self.names = description, as_named, iter(names)
+    def __init__(self, description, conventions, names):
+        self.description, self.conventions, self.names = description, conventions, iter(names)
         self.module = modules.load("numpy", description.name)
         self.none = tasks.of(description).none
         self.arrays, self.models, self.evaluated = Arrays(), [], None
         self.missing = []
 
     def configure(self, lane, threads, seed):
-        return dict(self.module.configure(lane, threads, seed), **self.as_named._asdict())
+        return dict(self.module.configure(lane, threads, seed), **self.conventions._asdict())
 
     def load(self, observations, targets, settings):
         return observations, targets
@@ -175,19 +175,19 @@ def names(description):
     return first + again + layers
 
 
-def record(examiner, as_named, report):
+def record(examiner, conventions, report):
     """(script, arrays, how the NumPy module was judged) of what an examiner asks.
 
     report: called with each rung's result as it falls.
     """
     description = examiner.model
-    recorder = Recorder(description, as_named, names(description))
+    recorder = Recorder(description, conventions, names(description))
     judged = examiner.examine(recorder, report)
     examiner.ask_for_layers()
     script = OrderedDict(
         schema=SCHEMA_VERSION,
         model=description.name,
-        named=as_named._asdict(),
+        named=conventions._asdict(),
         chosen=OrderedDict(
             (key, [int(number) for number in numbers])
             for key, numbers in examiner.oracle.chosen.items()
@@ -318,7 +318,7 @@ def carry_out(script, arrays, description, module, lane, threads):
 
     for entry in script["models"]:
         model, settings = build(entry, arrays, description, module, lane, threads)
-        for key, choice in named(settings)._asdict().items():
+        for key, choice in conventions_of(settings)._asdict().items():
             if script["named"][key] != choice:
                 told = (key, choice, key, choice)
                 raise InputError("its %s: %s; write the challenge with --named %s=%s" % told)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from common.mistakes import catalogue, planted
 from common.networks import models
 from common.proof import contract
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
@@ -37,8 +37,8 @@ def plant(options, model):
     """Plant all in one model's module; how many went wrong."""
     framework = modules.find(options.name, model.name)
     module = modules.load(options.name, model.name)
-    kept = Kept(model, options.threads)
-    certifier = Certifier(model, options.threads, kept)
+    cache = ReferenceCache(model, options.threads)
+    certifier = Certifier(model, options.threads, cache)
     print("%s, %s" % (framework.title, model.title), flush=True)
 
     def report(mistake, rung, detail):
@@ -51,7 +51,7 @@ def plant(options, model):
         certificate = certifier.certify(options.name, module, lane)
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]
         print("untouched, lane %-22s %s" % (lane, ", ".join(alarms[lane]) or "passed"), flush=True)
-    kept.save()
+    cache.save()
     from_outside = planted.plant(certifier, module, catalogue.mistakes(model), report)
     own = planted.plant(certifier, module, planted.own(options.name, model.name), report)
     found = list(from_outside.items()) + list(own.items())

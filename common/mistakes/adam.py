@@ -4,7 +4,7 @@ import numpy as np
 
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp
-from common.proof.reference import CHOICES, named
+from common.proof.reference import CHOICES, conventions_of
 from common.system.modules import replaced
 
 
@@ -159,7 +159,7 @@ def epsilon_named_wrongly(module):
     def configure(lane, threads, seed):
         settings = module.configure(lane, threads, seed)
         right.update(settings)
-        (other,) = set(CHOICES.adam_epsilon) - {named(settings).adam_epsilon}
+        (other,) = set(CHOICES.adam_epsilon) - {conventions_of(settings).adam_epsilon}
         return dict(settings, adam_epsilon=other)
 
     return replaced(  # the reference would do as its settings say

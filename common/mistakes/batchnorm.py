@@ -3,7 +3,7 @@
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp, with_rounded_kernels, with_updates
 from common.networks.models import state
-from common.proof.reference import named
+from common.proof.reference import conventions_of
 from common.system.modules import replaced
 
 
@@ -51,7 +51,7 @@ def running_variance_named_wrongly(module):
 
     def configure(lane, threads, seed):
         settings = module.configure(lane, threads, seed)
-        biased = named(settings).running_variance == "biased"
+        biased = conventions_of(settings).running_variance == "biased"
         return dict(settings, running_variance="unbiased" if biased else "biased")
 
     right = module.configure
@@ -59,7 +59,8 @@ def running_variance_named_wrongly(module):
         module,
         configure=configure,
         symbol=lambda settings, hp: module.symbol(
-            dict(settings, running_variance=named(right("same", 1, 0)).running_variance), hp
+            dict(settings, running_variance=conventions_of(right("same", 1, 0)).running_variance),
+            hp,
         ),
     )
 

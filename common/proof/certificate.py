@@ -9,8 +9,8 @@ from contextlib import suppress
 
 from common.networks import models
 from common.proof import contract, progress
-from common.proof.kept import Kept
 from common.proof.reference import products
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import SEED, Certifier
 from common.system import commands, machine, modules, workers
 from common.system.errors import InputError, NotProven
@@ -45,14 +45,14 @@ def make(model, name, module, lane, threads, lever=""):
     settings = module.configure(lane, threads, SEED)
     # Of the sources before the climb.
     known_as = identity(model, name, module, lane, settings, lever)
-    kept = Kept(model, threads)
-    certifier = Certifier(model, threads, kept, products(settings))
+    cache = ReferenceCache(model, threads)
+    certifier = Certifier(model, threads, cache, products(settings))
     first = workers.rank(name) == 0
     with progress.told(certifier.rungs, first) as report:
         certificate = certifier.certify(name, module, lane, report)
     certificate["identity"] = known_as
     if first:
-        kept.save()
+        cache.save()
         write_json(_path(model, name, lane, known_as), certificate, allow_nan=True)
     return certificate
 

@@ -40,7 +40,7 @@ Settings
     "NTC" of sequences: of the arrays that ``load`` returns), ``precision`` ("float32") and
     ``threads`` are always there; ``ties`` is "all" where a pool gives the gradient to each of
     several equal maxima, and ``adam_epsilon`` and ``adam_scalars`` say in what Adam differs by
-    nature (``reference.Named``). ``products`` is "bfloat16" where numbers are rounded to that
+    nature (``reference.Conventions``). ``products`` is "bfloat16" where numbers are rounded to that
     before they are multiplied, and so is the product; weights, updates and all that goes in and
     out of these functions are float32 as ever.
     The rest are switches in the framework's own terms, read back from it where it can tell.

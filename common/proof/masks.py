@@ -39,7 +39,7 @@ backward: {number: (measured, expected)} of what came back: through the CNN's fi
 def batch(model, batch_size):
     """(weights, images, labels) of a training step that shows the masks."""
     task = tasks.of(model)
-    weights = task.certain(probes.zeros(model))
+    weights = task.fixed_output(probes.zeros(model))
     for layer in ("conv1", "conv2"):
         weights[layer + ".weight"][:, 0, 1, 1] = 1  # every channel shows the first
     for layer in ("conv3", "conv4"):

@@ -75,8 +75,8 @@ def gradient(oracle, build, train, batch):
     """
     momentum = oracle.model.hp.momentum
     hp = oracle.gradient_hp._replace(learning_rate=STEP, momentum=momentum)
-    start = oracle.task.certain(probes.blank(oracle.model, SEED))
-    silent = batch[0], oracle.task.silent(len(batch[0]))
+    start = oracle.task.fixed_output(probes.blank(oracle.model, SEED))
+    silent = batch[0], oracle.task.zero_gradient_targets(len(batch[0]))
     steps = [start] + [after for _, after in train(build(hp, start), [batch, silent, silent])]
     updates = [
         {name: after[name].astype(np.float64) - before[name] for name in start}

@@ -1,6 +1,6 @@
-"""What the reference gives for the rungs: batches that stand on no edge, steps, losses, scores.
+"""What the reference gives for the rungs: batches that are near no kink, steps, losses, scores.
 
-None of it depends on the module that climbs. What takes long is small, and is kept (``Kept``);
+None of it depends on the module that climbs. Slow, small results are kept in a ``ReferenceCache``;
 whole weights are large, and a few steps on small batches make them anew in a second.
 """
 
@@ -12,18 +12,18 @@ from threadpoolctl import threadpool_limits
 
 from common.data import batches
 from common.networks import hyperparameters
-from common.proof import edges, probes, tasks
+from common.proof import kinks, probes, tasks
 from common.proof.reference import MULTIPLES, ROUNDED, USUAL, Reference, pair, unit
 
 SEED = 0  # of weights, batches and images
 STEPS = 20  # of the recipe model
-SEARCHED = 1280  # images, for some that stand on no edge; fewer where they are larger than most
+SEARCHED = 1280  # images, for some that are near no kink; fewer where they are larger than most
 LATE = 60  # steps after which updates are compared again
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
-NUDGED = 8  # trajectories in float32 from weights that are off by their rounding, with Adam
-NUDGED_MIXED = 2  # where products take bfloat16
+PERTURBED = 8  # trajectories in float32 from weights that are off by their rounding, with Adam
+PERTURBED_MIXED = 2  # where products take bfloat16
 BATCHES_MIXED = 4  # that the unit of a late step is taken from, there
-UNEVEN = 8  # images one of which is bright
+ONE_BRIGHT_OF = 8  # images one of which is bright
 FAINT = 0.05  # what is left of an image where its brightness alone is to open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
@@ -57,11 +57,11 @@ class Training:
 class Oracle:
     """The reference of one model.
 
-    kept: a dict of arrays that outlives it, or an empty one. products: what products take.
+    cache: a dict of arrays that outlives it, or an empty one. products: what products take.
     """
 
-    def __init__(self, model, threads, kept, products="float32"):
-        self.model, self.threads, self.kept, self.products = model, threads, kept, products
+    def __init__(self, model, threads, cache, products="float32"):
+        self.model, self.threads, self.cache, self.products = model, threads, cache, products
         self.multiple = MULTIPLES[products]
         self.gradient_hp = hyperparameters.plain(model.hp, GRADIENT_BATCH)
         self.momentum_hp = hyperparameters.other(model.hp, MOMENTUM_BATCH)
@@ -69,12 +69,12 @@ class Oracle:
         self.weights = model.initialize(model.shapes, SEED)
         self.biased = probes.biased(model, SEED)
         self.task = tasks.of(model)
-        self.certain = self.task.certain(self.biased)
-        self.uneven = probes.uneven(model, SEED) if "batchnorm" in model.traits else None
+        self.fixed_output = self.task.fixed_output(self.biased)
+        self.split_relus = probes.split_relus(model, SEED) if "batchnorm" in model.traits else None
         # For Adam whatever begins late shows in a step that has many without gradient before it.
         adam = "adam" in model.traits
         self.bright_hp = self.gradient_hp._replace(beta2=1 - 2.0**-7) if adam else self.gradient_hp
-        self.silent_steps = LATE if adam else 1
+        self.zero_gradient_steps = LATE if adam else 1
         size = model.hp.batch_size
         searched = min(SEARCHED, SEARCHED * 32**2 * 3 // int(np.prod(model.observation)))
         count = max(STEPS * size, searched)
@@ -85,22 +85,24 @@ class Oracle:
         self._references, self._steps = {}, {}
         self.chosen = {}  # {key: numbers of images that ``clear`` found, or is to take}
 
-    def references(self, as_named=USUAL):
+    def references(self, conventions=USUAL):
         """The reference as it must be, and the one whose distance is the unit."""
-        if as_named not in self._references:
-            self._references[as_named] = pair(self.model, self.threads, as_named, self.products)
-        return self._references[as_named]
+        if conventions not in self._references:
+            self._references[conventions] = pair(
+                self.model, self.threads, conventions, self.products
+            )
+        return self._references[conventions]
 
-    def _keep(self, key, compute):
+    def _cached(self, key, compute):
         key = key if self.products == "float32" else "%s, %s" % (key, self.products)
-        if key not in self.kept:
-            self.kept[key] = compute()
-        return self.kept[key]
+        if key not in self.cache:
+            self.cache[key] = compute()
+        return self.cache[key]
 
     def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
-        """``count`` images and labels that stand on no edge under ``weights``; kept as ``key``.
+        """``count`` images and labels that are near no kink under ``weights``; kept as ``key``.
 
-        Products of bfloat16 tip some edges of every image, in the reference too: any will do then.
+        Products of bfloat16 tip some kinks of every image, in the reference too: any will do then.
         Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
         float32 has come to in place of these weights, if it is not the same. ValueError if there
         is no such image. ``bright``: 64 times as bright. ``start``: with batch normalisation, the
@@ -117,12 +119,12 @@ class Oracle:
             networks = [one.model(hp, own)[0] for one, own in zip(self.references(), both)]
             if "batchnorm" in self.model.traits:
                 chosen = np.arange(start, start + count)
-                clear = edges.clear(self.references(), networks, images[chosen], training=True)
+                clear = kinks.clear(self.references(), networks, images[chosen], training=True)
                 return chosen[: count if clear.all() else 0]
             found, first, size = [], 0, 16
             while len(found) < count and first < len(images):
                 part = images[first : first + size]
-                clear = edges.clear(self.references(), networks, part)
+                clear = kinks.clear(self.references(), networks, part)
                 found += list(first + np.flatnonzero(clear))
                 first += size
             return np.array(found[:count])
@@ -130,9 +132,9 @@ class Oracle:
         if key in self.chosen:
             chosen = self.chosen[key]
         else:
-            chosen = search() if key is None else self._keep(key, search)
+            chosen = search() if key is None else self._cached(key, search)
         if not len(chosen):
-            raise ValueError("every image stands on an edge, or the weights are not finite")
+            raise ValueError("every image is near a kink, or the weights are not finite")
         if key is not None:
             self.chosen[key] = chosen
         chosen = np.resize(chosen, count)  # repeated where too few stand clear
@@ -145,103 +147,107 @@ class Oracle:
             both = [one.scores(self.recipe_hp, weights, images) for one in self.references()]
             return np.append(both[0], unit(*both))
 
-        found = compute() if key is None else self._keep(key, compute)
+        found = compute() if key is None else self._cached(key, compute)
         return found[:-1].reshape((len(images),) + self.task.outputs), float(found[-1])
 
-    def silent(self):
-        """A batch that leaves no gradient under ``certain``."""
+    def zero_gradient_batch(self):
+        """A batch that leaves no gradient under ``fixed_output``."""
         images, _ = self.task.bright(self.images[:GRADIENT_BATCH], self.labels[:GRADIENT_BATCH])
-        return images, self.task.silent(GRADIENT_BATCH)
+        return images, self.task.zero_gradient_targets(GRADIENT_BATCH)
 
-    def plain_step(self, as_named):
+    def plain_step(self, conventions):
         """(images, labels, ``Step``) of the gradient model."""
 
         def compute():
             pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
             if "momentum" in self.model.traits:  # Adam would make of a large gradient a step of 1
-                pair = pair[0], self.task.loud(pair[1])
-            training = Training(self.references(as_named), self.gradient_hp, self.biased)
+                pair = pair[0], self.task.large_gradient_targets(pair[1])
+            training = Training(self.references(conventions), self.gradient_hp, self.biased)
             return pair + (training.step(*pair),)
 
-        return self._once(("plain", as_named), compute)
+        return self._once(("plain", conventions), compute)
 
-    def bright_step(self, as_named):
+    def bright_step(self, conventions):
         """(images, labels, ``Step``) of the bright model, after its silent steps."""
 
         def compute():
-            pair = self.clear("bright", GRADIENT_BATCH, self.bright_hp, self.certain, bright=True)
-            training = Training(self.references(as_named), self.bright_hp, self.certain)
-            for _ in range(self.silent_steps):
-                training.step(*self.silent())
+            pair = self.clear(
+                "bright", GRADIENT_BATCH, self.bright_hp, self.fixed_output, bright=True
+            )
+            training = Training(self.references(conventions), self.bright_hp, self.fixed_output)
+            for _ in range(self.zero_gradient_steps):
+                training.step(*self.zero_gradient_batch())
             return pair + (training.step(*pair),)
 
-        return self._once(("bright", as_named), compute)
+        return self._once(("bright", conventions), compute)
 
-    def uneven_step(self, as_named):
-        """(images, labels, ``Step``) of the uneven model, that of batch normalisation alone.
+    def split_relus_step(self, conventions):
+        """(images, labels, ``Step``) of the split-ReLU model, that of batch normalisation alone.
 
         One image in eight is bright.
         """
 
         def compute():
             images, labels = self.images[:GRADIENT_BATCH], self.labels[:GRADIENT_BATCH]
-            bright = np.arange(len(images)) % UNEVEN == 0
+            bright = np.arange(len(images)) % ONE_BRIGHT_OF == 0
             lit = np.where(bright, 1, -1).reshape(-1, 1, 1, 1)
             images = np.float32(lit + images * FAINT)
-            networks = [one.model(self.gradient_hp, self.uneven)[0] for one in self.references()]
-            if not edges.clear(self.references(), networks, images, training=True).all():
-                raise ValueError("an uneven image stands on an edge")
-            training = Training(self.references(as_named), self.gradient_hp, self.uneven)
+            networks = [
+                one.model(self.gradient_hp, self.split_relus)[0] for one in self.references()
+            ]
+            if not kinks.clear(self.references(), networks, images, training=True).all():
+                raise ValueError("an image is near a kink")
+            training = Training(self.references(conventions), self.gradient_hp, self.split_relus)
             return images, labels, training.step(images, labels)
 
-        return self._once(("uneven", as_named), compute)
+        return self._once(("uneven", conventions), compute)
 
-    def certain_update(self, as_named, hp, weights, batch):
-        """What a step of a model that is certain moves its last bias by, in float64."""
+    def fixed_output_update(self, conventions, hp, weights, batch):
+        """What a step of a model of fixed output moves its last bias by, in float64."""
 
         def compute():
-            reference = self.references(as_named)[0]
+            reference = self.references(conventions)[0]
             model = reference.model(hp, weights)
             list(reference.module.train(model, [batch]))
             last = list(weights)[-1]
             return reference.module.weights(model)[last] - weights[last]
 
-        return self._once(("certain", as_named), compute)
+        return self._once(("certain", conventions), compute)
 
-    def momentum_steps(self, as_named):
+    def momentum_steps(self, conventions):
         """[(images, labels, ``Step``)] of the momentum model's three steps; for Adam a fourth."""
 
         def compute():
-            training = Training(self.references(as_named), self.momentum_hp, self.biased)
+            training = Training(self.references(conventions), self.momentum_hp, self.biased)
             found, weights = [], (self.biased, self.biased)
             for number in range(4 if "adam" in self.model.traits else 3):
-                key = " ".join(("momentum", str(number)) + as_named)
+                key = " ".join(("momentum", str(number)) + conventions)
                 start = number * MOMENTUM_BATCH
                 pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights, start=start)
                 if number == 3:
-                    pair = pair[0], self.task.loud(pair[1])
+                    pair = pair[0], self.task.large_gradient_targets(pair[1])
                 step = training.step(*pair)
                 found.append(pair + (step,))
                 weights = step.exact, step.rounded
             return found
 
-        return self._once(("momentum", as_named), compute)
+        return self._once(("momentum", conventions), compute)
 
     def _once(self, key, compute):
         if key not in self._steps:
             self._steps[key] = compute()
         return self._steps[key]
 
-    def next_step(self, hp, before, weights, images, labels, as_named):
+    def next_step(self, hp, before, weights, images, labels, conventions):
         """The ``Step`` that must follow when the last one led from ``before`` to ``weights``.
 
         Only for gradient descent with momentum, whose whole state is in these two. Where products
-        take bfloat16 the images stand on edges, and rounding tips some: in one batch none, in the
+        take bfloat16 the images are near kinks, and rounding tips some: in one batch none, in the
         next many. So the unit is the largest of several batches'.
         """
 
         def step(images, labels):
-            return Training(self.references(as_named), hp, weights, before).step(images, labels)
+            return Training(self.references(conventions), hp, weights, before).step(images, labels)
 
         found, size = step(images, labels), len(images)
         if self.products == "bfloat16":
@@ -251,7 +257,7 @@ class Oracle:
                 found.units = {name: max(own, others[name]) for name, own in found.units.items()}
         return found
 
-    def trajectory(self, as_named):
+    def trajectory(self, conventions):
         """(exact losses, float32 ones, units, exact scores of the test images after, their unit).
 
         Rounding may tip a ReLU or a pool here, in one run and not in the next; so float32 runs
@@ -261,7 +267,7 @@ class Oracle:
         step 18.
         """
 
-        def nudged(seed):
+        def perturbed(seed):
             random = np.random.RandomState(seed)
             return {
                 name: (w * (1 + 2.0**-24 * random.choice([-1, 1], w.shape))).astype(np.float32)
@@ -269,21 +275,21 @@ class Oracle:
             }
 
         def compute():
-            exact, rounded = self.references(as_named)
+            exact, rounded = self.references(conventions)
             throughout = Reference(
-                self.model, ROUNDED, self.threads, as_named, ROUNDED, self.products
+                self.model, ROUNDED, self.threads, conventions, ROUNDED, self.products
             )
             jobs = [(exact, self.weights), (rounded, self.weights)]
-            usual = NUDGED_MIXED if self.products == "bfloat16" else 1
-            count = NUDGED if "adam" in self.model.traits else usual
-            jobs += [(throughout, nudged(seed)) for seed in range(SEED, SEED + count)]
+            usual = PERTURBED_MIXED if self.products == "bfloat16" else 1
+            count = PERTURBED if "adam" in self.model.traits else usual
+            jobs += [(throughout, perturbed(seed)) for seed in range(SEED, SEED + count)]
             runs = self._side_by_side(jobs)
             (losses, scores), others = runs[0], runs[1:]
             units = [max(unit(losses[i], other[0][i]) for other in others) for i in range(STEPS)]
             largest = max(unit(scores, other[1]) for other in others)
             return np.concatenate([losses, others[0][0], units, scores.ravel(), [largest]])
 
-        found = self._keep(" ".join(("trajectory",) + as_named), compute)
+        found = self._cached(" ".join(("trajectory",) + conventions), compute)
         losses, rounded, units, scores = np.split(found[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
         scores = scores.reshape((IMAGES,) + self.task.outputs)
         return losses, rounded, units, scores, float(found[-1])

@@ -109,7 +109,7 @@ def even(model, seed):
     return weights
 
 
-def uneven(model, seed):
+def split_relus(model, seed):
     """Weights of a residual network in which a ReLU is open for bright images and shut for others.
 
     In ``biased`` a channel is open for all of a batch or for none, and so the next normalisation

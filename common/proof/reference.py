@@ -23,8 +23,8 @@ MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by what products take
 
 EXACT, ROUNDED = "float64", "float32"
 
-Named = namedtuple("Named", "ties adam_epsilon adam_scalars running_variance variance")
-Named.__doc__ = """In what frameworks differ by nature; a module's settings name it.
+Conventions = namedtuple("Conventions", "ties adam_epsilon adam_scalars running_variance variance")
+Conventions.__doc__ = """In what frameworks differ by nature; a module's settings name it.
 
 ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
 adam_epsilon: what epsilon is added to: the root of the "corrected" square, or of the "uncorrected".
@@ -35,7 +35,7 @@ running_variance: what a batch's variance is divided by before batch normalisati
 variance: what a batch's variance is computed from: the mean of the squared "differences" from the
     mean, or the mean of the "squares" less that of the mean, which costs float32 some digits.
 """
-CHOICES = Named(
+CHOICES = Conventions(
     ("one", "all"),
     ("corrected", "uncorrected"),
     ("float64", "float32 shares", "float32 corrections"),
@@ -44,12 +44,12 @@ CHOICES = Named(
 )
 
 
-USUAL = Named(*(choices[0] for choices in CHOICES))
+USUAL = Conventions(*(choices[0] for choices in CHOICES))
 
 
-def named(settings):
+def conventions_of(settings):
     """What a module's settings name; the usual choice where they are silent."""
-    return Named(*(settings.get(key, usual) for key, usual in USUAL._asdict().items()))
+    return Conventions(*(settings.get(key, usual) for key, usual in USUAL._asdict().items()))
 
 
 def products(settings):
@@ -80,19 +80,19 @@ def _numpy_module(model, products):
 
 
 class Reference:
-    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``, as ``Named``.
+    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``, as ``Conventions``.
 
     scalars: the precision of Adam's corrections, where they are named "float32 corrections".
     products: what products take, "bfloat16" or the same as the rest.
     """
 
     def __init__(
-        self, model, precision, threads, as_named=USUAL, scalars=EXACT, products="float32"
+        self, model, precision, threads, conventions=USUAL, scalars=EXACT, products="float32"
     ):
         self.module = _numpy_module(model, products)
         settings = self.module.configure("same", threads, 0)
-        named_settings = as_named._asdict()
-        self.settings = dict(settings, precision=precision, scalars=scalars, **named_settings)
+        as_settings = conventions._asdict()
+        self.settings = dict(settings, precision=precision, scalars=scalars, **as_settings)
 
     def model(self, hp, weights, before=None):
         """A model with ``weights`` put in place.
@@ -122,13 +122,13 @@ def distance(ours, theirs):
     return float(np.sqrt(np.mean(difference**2)))
 
 
-def pair(model, threads, as_named=USUAL, products="float32"):
+def pair(model, threads, conventions=USUAL, products="float32"):
     """The reference that a framework is compared with, and one whose distance from it is the unit.
 
     That in float64 and that in float32; or that with products of bfloat16 and that in float64.
     """
-    exact = Reference(model, EXACT, threads, as_named)
-    rounded = Reference(model, ROUNDED, threads, as_named, products=products)
+    exact = Reference(model, EXACT, threads, conventions)
+    rounded = Reference(model, ROUNDED, threads, conventions, products=products)
     return [exact, rounded] if products == "float32" else [rounded, exact]
 
 

@@ -9,7 +9,7 @@ A framework may take long to build a model, so a few models serve all rungs:
 gradient model   weights, scores, and a step without momentum and with learning rate 1
 bright model     the same, but certain of its answer: a step that leaves no gradient (sixty for
                  Adam), and one with other labels; images 64 times as bright
-uneven model     with batch normalisation: a step in which each ReLU is open for some images
+split model      with batch normalisation: a step in which each ReLU is open for some images
 momentum model   with other hyperparameters: three steps; but for Adam sixty more, and three that
                  are compared
 recipe model     with the recipe's own: 20 steps, then the scores
@@ -28,7 +28,7 @@ from common.networks import weights as canonical
 from common.proof import contract, dropout, joint_masks, masks, mixed, probes, updates
 from common.proof.check import Check
 from common.proof.oracle import LATE, MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS, Oracle
-from common.proof.reference import CHOICES, distance, named, products, unit
+from common.proof.reference import CHOICES, conventions_of, distance, products, unit
 from common.system.modules import MIXED
 
 RUNGS = (
@@ -76,8 +76,8 @@ def copied(weights):
 class Certifier:
     """Climbs the rungs with modules; what the reference computes for one serves them all."""
 
-    def __init__(self, model, threads, kept=None, products="float32"):
-        self.oracle = Oracle(model, threads, {} if kept is None else kept, products)
+    def __init__(self, model, threads, cache=None, products="float32"):
+        self.oracle = Oracle(model, threads, {} if cache is None else cache, products)
         self.model, self.threads, self.task = model, threads, self.oracle.task
         self.masks = joint_masks if model.task is models.JOINTS else masks
         self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
@@ -86,7 +86,7 @@ class Certifier:
         """Make ``module`` in this lane the one that climbs."""
         self.module, self.lane = module, lane
         self.settings = module.configure(lane, self.threads, SEED)
-        self.named = named(self.settings)
+        self.conventions = conventions_of(self.settings)
         self.losses = {}
         self._runs = {}
 
@@ -148,16 +148,20 @@ class Certifier:
 
         def run():
             oracle = self.oracle
-            steps = list(self._train(self._gradient_model(), [oracle.plain_step(self.named)[:2]]))
-            model = self._build(oracle.bright_hp, oracle.certain)
-            silent = oracle.silent()
+            steps = list(
+                self._train(self._gradient_model(), [oracle.plain_step(self.conventions)[:2]])
+            )
+            model = self._build(oracle.bright_hp, oracle.fixed_output)
+            silent = oracle.zero_gradient_batch()
             steps += self._train(model, [silent])
-            for _ in self._in_passes(model, [self._load(*silent)] * (oracle.silent_steps - 1)):
+            for _ in self._in_passes(
+                model, [self._load(*silent)] * (oracle.zero_gradient_steps - 1)
+            ):
                 pass
-            steps += self._train(model, [oracle.bright_step(self.named)[:2]])
+            steps += self._train(model, [oracle.bright_step(self.conventions)[:2]])
             if "batchnorm" in self.model.traits:
-                model = self._build(oracle.gradient_hp, oracle.uneven)
-                steps += self._train(model, [oracle.uneven_step(self.named)[:2]])
+                model = self._build(oracle.gradient_hp, oracle.split_relus)
+                steps += self._train(model, [oracle.split_relus_step(self.conventions)[:2]])
             return [weights for _, weights in steps]
 
         return self._once("gradient", run)
@@ -176,7 +180,7 @@ class Certifier:
         """The probe model, built with this seed, and the weights that it was given."""
         settings = self.module.configure(self.lane, self.threads, seed)
         hp = self._probe_hp()
-        weights = self.task.certain(probes.zeros(self.model))
+        weights = self.task.fixed_output(probes.zeros(self.model))
         if "dropout" in self.model.traits:
             weights = self.masks.batch(self.model, PROBE_BATCH)[0]
         network = self.module.symbol(settings, hp)
@@ -330,15 +334,15 @@ class Certifier:
         """Every weight after a step, after one without gradient, after one on bright images.
 
         Without momentum and with learning rate 1, the change of a weight is its gradient. With
-        batch normalisation there is a step of the uneven model, too.
+        batch normalisation there is a step of the split-ReLU model, too.
         """
-        oracle, start, certain = self.oracle, self.oracle.biased, self.oracle.certain
+        oracle, start, certain = self.oracle, self.oracle.biased, self.oracle.fixed_output
         run = self._gradient_run()
         asked = [
             ("", start, oracle.plain_step),
             ("", certain, None),
             ("bright, ", certain, oracle.bright_step),
-            ("uneven, ", oracle.uneven, oracle.uneven_step),
+            ("uneven, ", oracle.split_relus, oracle.split_relus_step),
         ][: 4 if "batchnorm" in self.model.traits else 3]
         missing = len(asked) - len(run)
         yield Check("steps missing", abs(missing), 0, "train() gave %d losses" % len(run))
@@ -354,17 +358,17 @@ class Certifier:
         changed = [name for name, w in start.items() if not np.array_equal(w, self._given[name])]
         detail = "training writes into the arrays that loss() was given: %s" % ", ".join(changed)
         yield Check("given arrays changed", len(changed), 0, detail)
-        for check in self._named(run[0]):
+        for check in self._conventions(run[0]):
             yield check
         for (what, before, step), after in zip(asked, run):
             if step is not None:
-                for check in self._updates(what, before, after, step(self.named)[2]):
+                for check in self._updates(what, before, after, step(self.conventions)[2]):
                     yield check
         if self.model.task is models.CLASSES:
             for check in self._unlikely():
                 yield check
         if oracle.products == "bfloat16":
-            batch = oracle.plain_step(self.named)[:2]
+            batch = oracle.plain_step(self.conventions)[:2]
             for check in mixed.gradient(oracle, self._build, self._train, batch):
                 yield check
 
@@ -382,9 +386,9 @@ class Certifier:
         before, after = pairs[0]
         last = list(self.model.shapes)[-1]
         batch = self._probe_batch()
-        right = self.oracle.certain_update(self.named, self._probe_hp(), before, batch)
+        right = self.oracle.fixed_output_update(self.conventions, self._probe_hp(), before, batch)
         shares = (np.float64(after[last]) - before[last])[1:] / right[1:]
-        expected = self.task.CERTAIN * self.masks.SEEN / PROBE_BATCH
+        expected = self.task.FIXED_OUTPUT * self.masks.SEEN / PROBE_BATCH
         detail = "the loss of all but impossible labels is %.4g, not about %.4g: look for a " % (
             losses[0],
             expected,
@@ -394,25 +398,27 @@ class Certifier:
         detail = "labels that are all but impossible give %.3g times their gradient" % shares.min()
         yield Check("unlikely labels, gradient", np.abs(shares - 1).max(), 0.1, detail)
 
-    def _named(self, ours):
+    def _conventions(self, ours):
         """In what frameworks differ by nature is named in the settings, and named rightly."""
 
-        def fits(as_named):
-            _, _, step = self.oracle.plain_step(as_named)
+        def fits(conventions):
+            _, _, step = self.oracle.plain_step(conventions)
             compared = updates.compared(self.oracle.biased, ours, step, self.oracle.multiple)
             return all(error <= allowed for _, error, allowed, _ in compared)
 
         for key in self._applies():
             if key in ("adam_scalars", "variance"):
                 continue  # float32 has the digits that this step needs, either way
-            said = getattr(self.named, key)
+            said = getattr(self.conventions, key)
             others = [one for one in getattr(CHOICES, key) if one != said]
-            wrong = not fits(self.named) and fits(self.named._replace(**{key: others[0]}))
+            wrong = not fits(self.conventions) and fits(
+                self.conventions._replace(**{key: others[0]})
+            )
             detail = "settings say %s: %s; it is: %s" % (key, said, others[0])
             yield Check(key, wrong, 0, detail)
 
     def _applies(self):
-        """What of ``Named`` this model has."""
+        """What of ``Conventions`` this model has."""
         adam = ["adam_epsilon", "adam_scalars"] if "adam" in self.model.traits else []
         batchnorm = "batchnorm" in self.model.traits
         state = ["running_variance", "variance"] if batchnorm else []
@@ -457,7 +463,7 @@ class Certifier:
             yield check
 
     def _momentum_steps(self):
-        return self.oracle.momentum_steps(self.named)
+        return self.oracle.momentum_steps(self.conventions)
 
     def _momentum_run(self):
         """(model, weights after each of three steps, in two passes) of the momentum model."""
@@ -477,7 +483,9 @@ class Certifier:
     def _law(self, model, before, after, done, steps=3):
         """Each of ``steps`` more updates follows from the last one and the reference's gradient."""
         hp = self.oracle.momentum_hp
-        late = updates.follow(self.oracle, hp, self.named, self._train, model, before, after, steps)
+        late = updates.follow(
+            self.oracle, hp, self.conventions, self._train, model, before, after, steps
+        )
         for number, (start, ours, step) in enumerate(late, done + 1):
             self._last_two = [start, ours]
             for check in self._updates("step %d, " % number, start, ours, step):
@@ -485,7 +493,7 @@ class Certifier:
 
     def trajectory(self):
         """The loss of each of 20 steps, in two passes, with another model trained between them."""
-        exact, rounded, units, _, _ = self.oracle.trajectory(self.named)
+        exact, rounded, units, _, _ = self.oracle.trajectory(self.conventions)
         _, ours, checks = self._recipe_run()
         finite = [loss if np.isfinite(loss) else None for loss in ours]  # JSON knows no NaN
         self.losses = OrderedDict(
@@ -514,7 +522,7 @@ class Certifier:
             yield Check(what, abs(o - e), tolerance, detail)
         largest = max(abs(o - e) for e, o in zip(exact, ours))
         strayed = max(abs(r - e) for e, r in zip(exact, rounded))
-        # The reference may stray because its rounding tipped an edge, where another's did not; but
+        # The reference may stray because its rounding tipped a ReLU, where another's did not; but
         # no float32 gives each of these losses rightly rounded.
         rightly = all(abs(o - e) <= np.spacing(np.float32(abs(e))) for e, o in zip(exact, ours))
         yield Check(
@@ -581,7 +589,7 @@ class Certifier:
     def dropout(self):
         """In training each layer keeps and scales as it should; in prediction none is dropped."""
         _, pairs, model = self._probe_run()
-        tied = {"one": 1, "all": 4}[self.named.ties]
+        tied = {"one": 1, "all": 4}[self.conventions.ties]
         try:
             first, second, third = (self.masks.observe(*pair, tied=tied) for pair in pairs)
         except ValueError as error:
@@ -648,7 +656,7 @@ class Certifier:
         )
         yield Check("rows counted", abs(measured - right), 1e-6, detail)
         model, _, _ = self._recipe_run()
-        _, _, _, exact, allowed = self.oracle.trajectory(self.named)
+        _, _, _, exact, allowed = self.oracle.trajectory(self.conventions)
         scores = self._scores(model, self.oracle.test_images)
         yield self._scores_check("scores after 20 steps", exact, allowed, scores)
         # Of the module's own weights, and so without what rounding has made of them in 20 steps.
@@ -680,7 +688,7 @@ class Certifier:
                 ("losses", self.losses),
                 ("settings", self.settings),
             ]
-            + [(key, getattr(self.named, key)) for key in self._applies()]
+            + [(key, getattr(self.conventions, key)) for key in self._applies()]
         )
 
     def _raised(self, error):

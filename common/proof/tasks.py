@@ -6,7 +6,9 @@ from common.data import batches, figures, synthetic
 from common.networks import models
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
-FAR = np.float32(2.0**58)  # of targets: what is left of their gradient below a ``certain`` layer
+FAR = np.float32(
+    2.0**58
+)  # of targets: what is left of their gradient below a ``fixed_output`` layer
 
 
 def of(model):
@@ -18,7 +20,7 @@ def of(model):
 class Classes:
     """Images that are put into classes, by softmax cross-entropy."""
 
-    CERTAIN = 4096.0  # the last bias of class 0 that leaves nothing to the other classes
+    FIXED_OUTPUT = 4096.0  # the last bias of class 0 that leaves nothing to the other classes
 
     def __init__(self, model):
         self.model = model
@@ -47,7 +49,7 @@ class Classes:
         """The images 64 times as bright."""
         return BRIGHT * images, labels
 
-    def loud(self, labels):
+    def large_gradient_targets(self, labels):
         """Labels that make the gradient large; none do, but in bright images."""
         return labels
 
@@ -63,23 +65,23 @@ class Classes:
         """Labels as they were before a module made them its own, one-hot perhaps."""
         return y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.reshape(-1)
 
-    def certain(self, weights):
+    def fixed_output(self, weights):
         """``weights`` with a last bias that says class 0 whatever the image."""
         *_, weight, bias = weights
         weights = dict(weights, **{bias: weights[bias].copy()})
-        weights[bias][0] = self.CERTAIN
+        weights[bias][0] = self.FIXED_OUTPUT
         if "sigmoid" in self.model.traits:  # which bright images only saturate
             weights[weight] = BRIGHT * weights[weight]
         return weights
 
-    def silent(self, n):
-        """Labels (n,) that leave no gradient under ``certain``: its softmax is exactly 1 and 0."""
+    def zero_gradient_targets(self, n):
+        """Labels (n,) that leave no gradient under ``fixed_output``: softmax is exactly 1 and 0."""
         return np.zeros(n, np.int64)
 
     def counted(self, batch_size, count):
-        """A batch for a model that is certain of class 0, of which ``count`` labels are not 0.
+        """A batch for a model that always says class 0; ``count`` labels are not 0.
 
-        Each of these has a loss of about ``CERTAIN``, all others none: the loss of a step tells
+        Each of these has a loss of about ``FIXED_OUTPUT``, all others none: a step's loss tells
         which batch it was.
         """
         labels = np.zeros(batch_size, np.int64)
@@ -106,7 +108,7 @@ class Classes:
 class Values:
     """Sequences that are gone on with, by the squared error of each next value."""
 
-    CERTAIN = 0.5  # the last bias, and so every output
+    FIXED_OUTPUT = 0.5  # the last bias, and so every output
 
     def __init__(self, model):
         self.model = model
@@ -124,7 +126,7 @@ class Values:
         """Both 64 times as large, and targets on one side, so that the gradient is large, too."""
         return BRIGHT * sequences, BRIGHT * abs(targets)
 
-    def loud(self, targets):
+    def large_gradient_targets(self, targets):
         """Targets so far off that the gradient is large in every layer."""
         return BRIGHT * targets
 
@@ -140,22 +142,22 @@ class Values:
         """Targets as they were before a module made them its own."""
         return y
 
-    def certain(self, weights):
-        """``weights`` that say ``CERTAIN``: what else the last layer adds is rounded away."""
+    def fixed_output(self, weights):
+        """``weights`` that say ``FIXED_OUTPUT``: what else the last layer adds is rounded away."""
         *_, weight, bias = weights
         tiny = np.float32(2.0**-60) * weights[weight]  # in float64, too
-        return dict(weights, **{weight: tiny, bias: np.full_like(weights[bias], self.CERTAIN)})
+        return dict(weights, **{weight: tiny, bias: np.full_like(weights[bias], self.FIXED_OUTPUT)})
 
-    def silent(self, n):
-        """Targets that leave no gradient under ``certain``."""
-        return self.none(n) + np.float32(self.CERTAIN)
+    def zero_gradient_targets(self, n):
+        """Targets that leave no gradient under ``fixed_output``."""
+        return self.none(n) + np.float32(self.FIXED_OUTPUT)
 
     def counted(self, batch_size, count):
-        """A batch for a certain model, of which ``count`` targets are far off.
+        """A batch for a model of fixed output, of which ``count`` targets are far off.
 
         The loss of a step tells which batch it was.
         """
-        targets = self.silent(batch_size)
+        targets = self.zero_gradient_targets(batch_size)
         targets[:count] += BRIGHT
         return self.none(batch_size), targets
 
@@ -202,7 +204,7 @@ class Joints(Values):
         """The images 64 times as bright, and targets so far off that all layers have a gradient."""
         return BRIGHT * images, np.abs(targets) * np.array([FAR, FAR, 1], np.float32)
 
-    def loud(self, targets):
+    def large_gradient_targets(self, targets):
         """Targets so far off that the gradient is large in every layer."""
         return targets * np.array([BRIGHT, BRIGHT, 1], np.float32)
 
@@ -210,20 +212,20 @@ class Joints(Values):
         """Targets for those who need some to load images; no joint is visible."""
         return np.zeros((n, len(figures.JOINTS), 3), np.float32)
 
-    def silent(self, n):
-        """Targets that leave no gradient under ``certain``, with some joints hidden."""
+    def zero_gradient_targets(self, n):
+        """Targets that leave no gradient under ``fixed_output``, with some joints hidden."""
         targets = self.none(n)
-        targets[..., :2] = self.CERTAIN
+        targets[..., :2] = self.FIXED_OUTPUT
         self.show(targets, np.arange(targets[..., 2].size).reshape(n, -1) % 3 > 0)
         return targets
 
     def counted(self, batch_size, count):
-        """A batch for a certain model, with all joints of ``count`` images far off.
+        """A batch for a model of fixed output, with all joints of ``count`` images far off.
 
         The loss of a step tells which batch it was.
         """
         targets = self.none(batch_size)
-        targets[..., :2] = self.CERTAIN
+        targets[..., :2] = self.FIXED_OUTPUT
         targets[:count] += BRIGHT
         targets[..., 2] = 1
         return np.zeros((batch_size,) + self.model.observation, np.float32), targets

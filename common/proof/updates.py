@@ -9,12 +9,12 @@ from collections import OrderedDict
 import numpy as np
 
 from common.proof.oracle import Oracle
-from common.proof.reference import distance, named, products
+from common.proof.reference import conventions_of, distance, products
 
 CLEAR = 8  # images that a batch is made of: each is searched for, and repeated
 
 
-def follow(oracle, hp, as_named, train, model, before, after, steps):
+def follow(oracle, hp, conventions, train, model, before, after, steps):
     """Train ``steps`` more; yield (weights before, after, the reference's ``Step``) of each.
 
     before, after: the weights before and after the step that was the last one. ``train(model,
@@ -23,7 +23,7 @@ def follow(oracle, hp, as_named, train, model, before, after, steps):
     for _ in range(steps):
         few = min(CLEAR, hp.batch_size)
         images, labels = oracle.clear(None, few, hp, after)
-        step = oracle.next_step(hp, before, after, images, labels, as_named)
+        step = oracle.next_step(hp, before, after, images, labels, conventions)
         # The mean over the batch is the same if all are repeated equally often.
         times = -(-hp.batch_size // few)
         pair = [np.concatenate([part] * times)[: hp.batch_size] for part in (images, labels)]
@@ -62,7 +62,7 @@ def after_run(description, module, settings, hp, model, steps):
     worst, wrong = 0.0, ""
     try:
         for start, ours, step in follow(
-            oracle, hp, named(settings), train, model, before, after, 3
+            oracle, hp, conventions_of(settings), train, model, before, after, 3
         ):
             for name, error, tolerance, factor in compared(start, ours, step, oracle.multiple):
                 if not error <= tolerance and not wrong:

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
@@ -30,16 +30,16 @@ def command(arguments):
     framework = modules.find(options.name, description.name)
     machine.limit_threads(options.threads)
     module = modules.load(options.name, description.name)
-    kept = Kept(description, options.threads)
-    certificate = Certifier(description, options.threads, kept).certify(
+    cache = ReferenceCache(description, options.threads)
+    certificate = Certifier(description, options.threads, cache).certify(
         options.name, module, "same"
     )
     answers = script.carry_out(asked, arrays, description, module, "same", options.threads)
-    examiner = Examiner(description, options.threads, kept)
+    examiner = Examiner(description, options.threads, cache)
     examiner.choose(asked["chosen"])
     replay = Replay(asked, arrays, answers, description, options.threads)
     judged = examiner.examine(replay)
-    kept.save()
+    cache.save()
     rungs = OrderedDict()
     for one, other in zip(certificate["rungs"], judged["rungs"]):
         rungs[one["rung"]] = [one["passed"], other["passed"]]

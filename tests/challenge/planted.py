@@ -20,7 +20,7 @@ from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.mistakes import catalogue, planted
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
 from tests.challenge.expected import NOT_ASKED, RIGHT, RIGHT_IN
@@ -37,8 +37,8 @@ class Patient:
         modules.find(name, self.description.name)
         machine.limit_threads(threads)
         self.module, self.threads = modules.load(name, self.description.name), threads
-        self.kept = Kept(self.description, threads)
-        self.examiner = Examiner(self.description, threads, self.kept)
+        self.cache = ReferenceCache(self.description, threads)
+        self.examiner = Examiner(self.description, threads, self.cache)
         self.examiner.choose(self.asked["chosen"])
 
     def examined(self, mistake):
@@ -121,7 +121,7 @@ def command(arguments):
         print("%-40s %-14s %s" % (mistake.name, result, causes or ",".join(failed)), flush=True)
         for line in lines:
             print("      " + line[:200], flush=True)
-    patient.kept.save()
+    patient.cache.save()
     path = os.path.join(
         ROOT, "reports", "diagnosis", "%s-%s.json" % (options.name, description.name)
     )

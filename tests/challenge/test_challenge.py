@@ -11,7 +11,7 @@ from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.mistakes import catalogue
 from common.networks import models
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.system import array_files, commands, modules
 
 MODEL = models.find("mnist_cnn")  # the quickest
@@ -170,7 +170,7 @@ def test_a_mistake_fails_the_rung_that_the_certificate_names(folder, mistake, tm
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
     with np.errstate(all="ignore"):
         answers = script.carry_out(asked, arrays, MODEL, wrong, "same", 1)
-    examiner = Examiner(MODEL, 1, Kept(MODEL, 1))
+    examiner = Examiner(MODEL, 1, ReferenceCache(MODEL, 1))
     examiner.choose(asked["chosen"])
     judged = examiner.examine(Replay(asked, arrays, answers, MODEL, 1))
     verdicts = {rung["rung"]: rung["passed"] for rung in judged["rungs"]}

@@ -1,4 +1,4 @@
-"""What the proof stands on: images that stand on no edge, silent batches, what is kept."""
+"""What the proof stands on: images that are near no kink, silent batches, what is kept."""
 
 import ast
 import glob
@@ -9,11 +9,11 @@ import pytest
 
 from common.mistakes import adam
 from common.networks import models
-from common.proof import certificate, dropout, edges, masks, tasks
+from common.proof import certificate, dropout, kinks, masks, tasks
 from common.proof.check import Check
-from common.proof.kept import Kept
 from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import PROBE_RATE, Certifier
 from common.system import modules
 from common.system.files import ROOT
@@ -66,16 +66,16 @@ def test_the_registries_import_nothing_of_the_project(name):
 
 @pytest.mark.parametrize("scale", [np.float32(1), tasks.BRIGHT])
 def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale):
-    """By a few roundings of float32; and some of the others do not, if nudged by more."""
+    """By a few roundings of float32; and some of the others do not, if perturbed by more."""
     hp, weights = oracle.gradient_hp, oracle.biased
     images = scale * oracle.images[:48]
     networks = [one.model(hp, weights)[0] for one in oracle.references()]
-    clear = edges.clear(oracle.references(), networks, images)
+    clear = kinks.clear(oracle.references(), networks, images)
     exact, random = oracle.references()[0], np.random.RandomState(1)
     same = []
-    for nudge in (2.0**-21, 2.0**-15):
-        nudged = {n: w * (1 + nudge * random.uniform(-1, 1, w.shape)) for n, w in weights.items()}
-        sides = [taken(exact, hp, w, images) for w in (weights, nudged)]
+    for size in (2.0**-21, 2.0**-15):
+        perturbed = {n: w * (1 + size * random.uniform(-1, 1, w.shape)) for n, w in weights.items()}
+        sides = [taken(exact, hp, w, images) for w in (weights, perturbed)]
         same.append(np.array([np.array_equal(a, b) for a, b in zip(*sides)]))
     assert clear.any() and same[0][clear].all()
     assert not same[1][~clear].all()
@@ -86,8 +86,8 @@ def taken(reference, hp, weights, images):
     network = reference.model(hp, weights)[0]
     x, _ = reference.module.load(images, None, reference.settings)
     found = []
-    for values, distances in edges._edges(network, x):
-        shut = np.where(distances < edges.SAME, 0, values) > 0
+    for values, distances in kinks._kinks(network, x):
+        shut = np.where(distances < kinks.SAME, 0, values) > 0
         found.append(shut.reshape(len(images), -1))
     return np.concatenate(found, 1)
 
@@ -95,26 +95,26 @@ def taken(reference, hp, weights, images):
 @pytest.mark.parametrize("model", [models.CNN, models.LSTM])
 def test_a_silent_batch_moves_no_weight(model):
     oracle = Oracle(model, 2, {})
-    images, labels = oracle.silent()
+    images, labels = oracle.zero_gradient_batch()
     for reference in oracle.references():
-        model = reference.model(oracle.gradient_hp, oracle.certain)
+        model = reference.model(oracle.gradient_hp, oracle.fixed_output)
         x, y = reference.module.load(images, labels, reference.settings)
         list(reference.module.train(model, [(x, y)]))
         after = reference.module.weights(model)
-        moved = max(np.abs(after[n] - w).max() for n, w in oracle.certain.items())
+        moved = max(np.abs(after[n] - w).max() for n, w in oracle.fixed_output.items())
         assert moved == 0
 
 
 def test_bright_images_reach_what_clips(oracle):
     """Activations above 6 in every layer, and a gradient whose norm is above 5."""
-    network = oracle.references()[0].model(oracle.gradient_hp, oracle.certain)[0]
+    network = oracle.references()[0].model(oracle.gradient_hp, oracle.fixed_output)[0]
     images, labels, step = oracle.bright_step(USUAL)
     x = images.astype(float)
     for layer in network[:-1]:
         x = layer.forward(x, training=False)
         if layer.name:
             assert x.max() > 6, layer.name
-    start = oracle.certain
+    start = oracle.fixed_output
     assert np.sqrt(sum(((step.exact[n] - w) ** 2).sum() for n, w in start.items())) > 50
 
 
@@ -135,13 +135,13 @@ def test_the_velocity_follows_from_two_sets_of_weights(oracle):
 
 @pytest.mark.parametrize("products", ["float32", "bfloat16"])
 def test_the_unit_of_a_late_step_is_of_several_batches_in_bfloat16(products):
-    """Rounding tips edges in one batch and none in the next, whose own unit is too small."""
+    """Rounding tips ReLUs in one batch and none in the next, whose own unit is too small."""
     oracle = Oracle(models.CNN, 2, {}, products)
     hp, weights = oracle.momentum_hp, oracle.biased
     batch = oracle.images[:2], oracle.labels[:2]
     own = Training(oracle.references(), hp, weights, weights).step(*batch).units
-    units = oracle.next_step(hp, weights, weights, *batch, as_named=USUAL).units
-    if products == "float32":  # whose images stand on no edge
+    units = oracle.next_step(hp, weights, weights, *batch, conventions=USUAL).units
+    if products == "float32":  # whose images are near no kink
         assert units == own
     else:
         assert all(units[name] >= own[name] for name in own)
@@ -183,15 +183,15 @@ def test_graded_scores_tell_the_ways_of_counting_apart():
 
 def test_what_is_kept_is_found_again_and_a_spoilt_file_is_made_anew(tmp_path, monkeypatch):
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
-    kept = Kept(models.CNN, 1)
-    kept["numbers"] = np.arange(3.0)
-    kept.save()
-    again = Kept(models.CNN, 1)
+    cache = ReferenceCache(models.CNN, 1)
+    cache["numbers"] = np.arange(3.0)
+    cache.save()
+    again = ReferenceCache(models.CNN, 1)
     assert list(again["numbers"]) == [0, 1, 2]
-    assert Kept(models.CNN, 2) == {}  # of other threads
-    with open(kept.path, "wb") as file:
+    assert ReferenceCache(models.CNN, 2) == {}  # of other threads
+    with open(cache.path, "wb") as file:
         file.write(b"no archive")
-    assert Kept(models.CNN, 1) == {}
+    assert ReferenceCache(models.CNN, 1) == {}
 
 
 @pytest.mark.parametrize("lane, lever", [("same", ""), ("best", ""), ("best", "busy_blas")])

@@ -6,7 +6,7 @@ from multiprocessing import get_context
 
 import frameworks
 from common.networks import models
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
 from common.system.errors import InputError
@@ -137,10 +137,10 @@ def first_failed(name, mistake, threads, folder):
     old, new, _ = planted(name)[mistake]
     module = modules.load(name)
     made = modules.changed(modules.load(name, modules.MIXED), [(old, new)], folder, mistake)
-    kept = Kept(models.CNN, threads)
-    certifier = Certifier(models.CNN, threads, kept, "bfloat16")
+    cache = ReferenceCache(models.CNN, threads)
+    certifier = Certifier(models.CNN, threads, cache, "bfloat16")
     certifier.take(modules.replaced(module, **made.functions(module)), modules.MIXED)
     failed = (rung for rung in certifier.rungs if not certifier.climb(rung, True)["passed"])
     found = next(failed, "")
-    kept.save()
+    cache.save()
     return found

@@ -4,7 +4,7 @@ import os
 import sys
 
 from common.networks import models
-from common.proof.kept import Kept
+from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
 
@@ -18,7 +18,7 @@ def main(name, model, folder, old, new, *rungs):
     made = modules.changed(plain, [(old, new)], folder, "rank%d" % rank)
     module = modules.load(name, model.name)
     module = modules.replaced(module, **made.parallel(module, WORKERS, rank))
-    certifier = Certifier(model, 1, Kept(model, 1))
+    certifier = Certifier(model, 1, ReferenceCache(model, 1))
     certifier.take(module, "same")
     climbed = ((rung, certifier.climb(rung)["passed"]) for rung in rungs or certifier.rungs)
     with open(os.path.join(folder, str(rank)), "w") as file:

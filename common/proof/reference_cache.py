@@ -32,7 +32,7 @@ def fingerprint(model, threads):
     return digest.hexdigest()
 
 
-class Kept(dict):
+class ReferenceCache(dict):
     """A dict of arrays, found in the cache folder and written back by ``save``."""
 
     def __init__(self, model, threads):
