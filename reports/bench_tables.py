@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from common.bench import compare, keys
-from common.networks.models import ALL
+from common.networks import ALL
 from common.system import modules
 from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP, answers

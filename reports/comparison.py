@@ -1,7 +1,7 @@
 """The runs as the page compares them: what was measured of each, and where it comes from."""
 
 import frameworks
-from common.networks.models import ALL
+from common.networks import ALL
 from common.system.machine import described
 from reports import tables
 from reports.provenance import data

@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from common.challenge import causes, hypotheses
 from common.mistakes import catalogue, planted
-from common.networks.models import CNN
+from common.networks.cnn import CNN
 from common.system import modules as loader
 from reports import tables
 

@@ -5,7 +5,7 @@ from collections import Counter, OrderedDict
 from functools import partial
 from statistics import mean
 
-from common.networks.models import ALL, step_multiply_adds
+from common.networks import ALL
 from common.profiles import kernels, parts
 from common.system.modules import MIXED
 from reports import study_figures
@@ -113,7 +113,7 @@ def _limit(found, model):
     if found["lane"] == MIXED or found["settings"]["device"] != "cpu":
         return "-"
     convolutions = sum(found.get("multiply_adds", {}).values())
-    others = step_multiply_adds(model) - convolutions
+    others = model.step_multiply_adds - convolutions
     computed = others + convolutions / (_filled(found) or 1)
     least = 2 * found["batch_size"] * computed / mean(found["matmul_flops"])
     return _percent(least / found["seconds_per_step"])

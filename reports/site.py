@@ -7,7 +7,7 @@ import zipfile
 import jinja2
 from markupsafe import Markup, escape
 
-from common.networks.models import ALL, MODELS
+from common.networks import ALL, MODELS
 from common.system.machine import described
 from reports import aligned, comparison, concepts, figures, phrases, port, sources, tables
 from reports.committed import HERE, RUNS

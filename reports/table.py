@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import frameworks
-from common.networks.models import ALL, MODELS
+from common.networks import ALL, MODELS
 from common.proof.contract import ALL_LANES
 from common.system.files import ROOT
 from common.system.modules import MIXED

@@ -3,7 +3,7 @@
 import json
 
 import frameworks
-from common.networks.models import ALL, MODELS
+from common.networks import ALL, MODELS
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from common.system import modules

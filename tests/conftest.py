@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.networks import models
+from common import networks
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
@@ -26,7 +26,7 @@ def name(request):
 @pytest.fixture(scope="session")
 def model(request):
     """The description of the model."""
-    return models.find(request.config.getoption("--model"))
+    return networks.find(request.config.getoption("--model"))
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,9 @@ import numpy as np
 import psutil
 
 import frameworks
+from common import networks
 from common.bench import against, compare, keys, remote, scaling
 from common.bench.contender import PRODUCT
-from common.networks import models
 from common.proof import contract
 from common.run import results
 from common.system import commands, debian, environments, machine, modules, workers
@@ -58,7 +58,7 @@ def parse(arguments):
         action="store_true",
         help="each framework's best lane, and beside it each lever that is known for it",
     )
-    parser.add_argument("--model", choices=list(models.ALL), default="cnn")
+    parser.add_argument("--model", choices=list(networks.ALL), default="cnn")
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parser.add_argument(
         "--runs", type=number, default=3, metavar="N", help="all started anew N times"
@@ -137,7 +137,7 @@ def lanes(text, model, threads):
         if not key.lane:
             raise InputError("%s: a lever is pulled in one lane" % text)
         modules.find_lever(key.name, key.lever, model)
-    usual = models.find(model).hp.batch_size
+    usual = networks.find(model).hp.batch_size
     if (key.batch_size or usual) % key.workers:
         raise InputError("%s: so many workers cannot share a batch equally" % text)
     cores = machine.usable_cores()
@@ -233,7 +233,7 @@ class Records:
 
     def __init__(self, options):
         self.options = options
-        usual = models.find(options.model).hp.batch_size
+        usual = networks.find(options.model).hp.batch_size
         self.sizes = {key: keys.read(key).batch_size or usual for key in options.contenders}
         self.times, self.others, self.facts = (
             OrderedDict((key, []) for key in options.contenders) for _ in range(3)
@@ -348,7 +348,7 @@ def run(options, number, records, listener, token):
 
 def result(options, records, facts):
     """The result file's content: a dict of JSON values."""
-    description = models.find(options.model)
+    description = networks.find(options.model)
     matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
@@ -371,7 +371,7 @@ def result(options, records, facts):
             processes=records.facts[key],
         )
         if records.facts[key][0]["settings"]["device"] == "cpu":
-            operations = per_second * 2 * models.step_multiply_adds(description)
+            operations = per_second * 2 * description.step_multiply_adds
             contenders[key]["share_of_matmul"] = operations / matmul
     bfloat16 = [one["bfloat16_flops"] for one in records.rounds if "bfloat16_flops" in one]
     found = OrderedDict(
@@ -401,7 +401,7 @@ def result(options, records, facts):
 
 def summary(found):
     """The comparison in a few lines of text, the fastest first."""
-    contenders, noun = found["contenders"], models.find(found["model"]).task.observations
+    contenders, noun = found["contenders"], networks.find(found["model"]).task.observations
     row = "%-22s %11s  %-26s %7s %7s %8s  %s"
     heads = ("", noun + "/s", "ratio (95%)", "within", "between", "product", "")
     lines = ["", row % heads]
@@ -439,7 +439,7 @@ def command(arguments):
     path = options.out or result_path(options, facts)
     check_writable(path)
     if options.earlier:
-        size = models.find(options.model).hp.batch_size
+        size = networks.find(options.model).hp.batch_size
         now = dict(model=options.model, threads=options.threads, batch_size=size)
         against.check(options.earlier, options.against, machine=facts, **now)
     with alone(), socket.socket() as listener:

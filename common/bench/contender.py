@@ -10,8 +10,8 @@ import socket
 import sys
 import time
 
+from common import networks
 from common.data import batches
-from common.networks import models
 from common.proof import certificate, tasks
 from common.run import clocks
 from common.system import commands, cuda, machine, modules, workers
@@ -74,7 +74,7 @@ class Contender:
     """A proven module with a model that is trained on and on."""
 
     def __init__(self, options):
-        description = models.find(options.model)
+        description = networks.find(options.model)
         asked = time.perf_counter()
         self.module, settings = proven(options)
         hp = description.hp

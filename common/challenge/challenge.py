@@ -5,11 +5,11 @@ import os
 
 import numpy as np
 
+from common import networks
 from common.challenge import compare, instructions, mending, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
-from common.networks import models
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
 from common.proof.reference import CHOICES, USUAL
@@ -87,7 +87,7 @@ def write(options):
     }
     for path in inside.values():
         check_writable(path)
-    description = models.find(options.model)
+    description = networks.find(options.model)
     machine.limit_threads(options.threads)
     cache = ReferenceCache(description, options.threads)
     examiner = Examiner(description, options.threads, cache)

@@ -12,7 +12,6 @@ import numpy as np
 from tqdm import tqdm
 
 from common.challenge import causes, hypotheses, mending, script, updates
-from common.networks import models
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
@@ -54,7 +53,7 @@ class Diagnosis:
         self.description, self.threads = description, threads
         self.module = causes.plain(description, script.reference(asked, description))
         self.models = {entry["name"]: entry for entry in asked["models"]}
-        self.state = models.state(description.shapes)
+        self.state = description.state
         self.units, self.sizes, self.every_row = {}, {}, None
         self.predictions = {
             action["answer"]: action["predict"]

@@ -6,7 +6,7 @@ from common.challenge.causes import Cause, with_targets
 from common.challenge.networks import back_through_softmax
 from common.challenge.relations import log_softmax, softmax
 from common.challenge.updates import rounded
-from common.networks import models
+from common.networks.model import CLASSES
 from common.system.modules import replaced
 
 SMALL_SCORES = 1e-3  # of an error, what may be left where numbers were divided by small scores
@@ -162,7 +162,7 @@ def found(description, evidence=None):
         ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
         ("the gradient is divided by %d, whatever the batch" % size, lambda n: n / float(size)),
     ]
-    if description.task is models.CLASSES:
+    if description.task is CLASSES:
         weights.append(("the loss is the sum over the batch, not its mean", lambda n: n))
         every = _of_classes(evidence if "momentum" in description.traits else None)
     else:

@@ -4,7 +4,7 @@ import numpy as np
 
 from common.challenge.causes import Cause, layers, only, with_network, with_weights
 from common.challenge.relations import bfloat16, float16, softmax, tf32
-from common.networks import models
+from common.networks.model import CLASSES
 from common.system.modules import replaced
 
 
@@ -368,7 +368,7 @@ def network(description, module):
     for what, kind in (("an activation", activation), ("a softmax", Softmax)):
         make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
         found.append(Cause("there is %s behind the last layer" % what, make))
-    if description.task is models.CLASSES:
+    if description.task is CLASSES:
         says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
         found.append(Cause(says, _probabilities))
     if "pool" in description.traits:

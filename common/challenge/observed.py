@@ -7,7 +7,7 @@ import numpy as np
 
 from common.challenge import script
 from common.challenge.diagnosis import CAUSE, Finding
-from common.networks import models
+from common.networks.model import CLASSES
 from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS, shared
 from common.proof.oracle import PROBE_BATCH
@@ -63,7 +63,7 @@ def _order(asked, arrays, answers, description, judged):
 def _clipped(asked, arrays, answers, description, judged):
     """Which loss is the largest, where labels that are all but impossible have less than theirs."""
     losses, counts = _counted(answers)
-    if losses is None or description.task is not models.CLASSES:
+    if losses is None or description.task is not CLASSES:
         return []
     certain = tasks.of(description).FIXED_OUTPUT
     right = certain * counts / PROBE_BATCH
@@ -233,7 +233,7 @@ def _figure(asked, arrays, answers, description, judged):
         return []
     outputs = arrays[asked["evaluate"]["scores"]]
     targets = arrays[asked["evaluate"]["targets"]]
-    known = _of_classes if description.task is models.CLASSES else _of_values
+    known = _of_classes if description.task is CLASSES else _of_values
     right, *wrong = known(np.float64(outputs), targets)
     for says, value in wrong:
         if abs(figure - right[1]) > EXACT and abs(figure - value) <= EXACT * max(1, abs(value)):

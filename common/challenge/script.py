@@ -24,7 +24,7 @@ from collections import OrderedDict
 import jsonschema
 import numpy as np
 
-from common.networks import models
+from common import networks
 from common.proof import probes, tasks
 from common.proof.reference import CHOICES, conventions_of
 from common.system import modules
@@ -206,7 +206,7 @@ def read(path):
             script = json.load(file, object_pairs_hook=OrderedDict)
         with open(SCHEMA) as file:
             jsonschema.validate(script, json.load(file))
-        description = models.find(script["model"])
+        description = networks.find(script["model"])
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
     except (ValueError, RecursionError):

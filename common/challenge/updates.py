@@ -9,7 +9,6 @@ from collections import namedtuple
 import numpy as np
 
 from common.challenge.causes import Cause, layers
-from common.networks import models
 from common.system.modules import replaced
 
 Evidence = namedtuple("Evidence", "start moved right silent silent_start loud loud_right")
@@ -535,7 +534,7 @@ def found(description, evidence, hp, rule=None, second=None):
     """
     has_momentum = "momentum" in description.traits
     rule = rule or (momentum if has_momentum else adam)
-    state = models.state(description.shapes)
+    state = description.state
     names = [name for name in description.shapes if name not in state]
     layers_of = [name.rsplit(".", 1)[0] for name in names]
     layer_names = [one for one in dict.fromkeys(layers_of) if layers_of.count(one) > 1]

@@ -14,8 +14,8 @@ from collections import OrderedDict
 import numpy as np
 
 import frameworks
+from common import networks
 from common.exchange import worker
-from common.networks import models
 from common.networks import weights as canonical
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
 from common.system import commands, environments, machine, modules
@@ -32,7 +32,7 @@ def parse(arguments):
         prog="python -m common.exchange", description=__doc__.split("\n")[0]
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="environments; all if none")
-    parser.add_argument("--model", choices=list(models.MODELS), default="cnn")
+    parser.add_argument("--model", choices=list(networks.MODELS), default="cnn")
     cores = machine.usable_cores()
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parser.add_argument("--out", metavar="RESULT.json", help="the result file")
@@ -80,7 +80,7 @@ def compared(folder, options):
 
     rows: {taker: {giver: figures}}; ONNX Runtime is a taker of those that can be written for it.
     """
-    description = models.find(options.model)
+    description = networks.find(options.model)
     references = [Reference(description, one, options.threads) for one in (EXACT, ROUNDED)]
     images = worker.observations(description)[2]
     rows = OrderedDict((name, OrderedDict()) for name in options.names + [ONNX_RUNTIME])

@@ -11,8 +11,8 @@ import sys
 import numpy as np
 
 import frameworks
+from common import networks
 from common.data import batches
-from common.networks import models
 from common.networks import weights as canonical
 from common.proof import tasks
 from common.run import stored
@@ -41,7 +41,7 @@ class Worker:
 
     def __init__(self, options):
         self.name, self.folder = options.name, options.folder
-        self.description = models.find(options.model)
+        self.description = networks.find(options.model)
         self.endings = frameworks.ENVIRONMENTS[self.name].endings or (".npz",)
         machine.limit_threads(options.threads)
         self.module = modules.load(self.name, self.description.name)

@@ -19,7 +19,8 @@ import numpy as np
 from common.data import batches
 from common.data.dataset import take
 from common.lessons import differences, switches, training
-from common.networks.models import ALL, CNN
+from common.networks import ALL
+from common.networks.cnn import CNN
 from common.proof import certificate, contract
 from common.run import clocks, console
 from common.system import commands, environments, files, machine, modules

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.networks.models import CNN
+from common.networks.cnn import CNN
 from common.run import clocks, console, measures
 
 

@@ -4,8 +4,8 @@ import os
 import sys
 from collections import OrderedDict
 
+from common import networks
 from common.mistakes import catalogue, planted
-from common.networks import models
 from common.proof import contract
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
@@ -18,14 +18,14 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m common.mistakes")
     parser.add_argument("name", help="the framework")
     parser.add_argument(
-        "--model", choices=list(models.MODELS), nargs="+", help="the networks; by default all"
+        "--model", choices=list(networks.MODELS), nargs="+", help="the networks; by default all"
     )
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     parser.add_argument("--write", action="store_true", help="into reports/mistakes")
     options = parser.parse_args(arguments)
-    asked = options.model or list(models.MODELS)
+    asked = options.model or list(networks.MODELS)
     modules.find(options.name)
-    chosen = [model for model in models.of(options.name) if model.name in asked]
+    chosen = [model for model in modules.models(options.name) if model.name in asked]
     if not chosen:
         modules.find(options.name, asked[0])  # says who has it
     machine.limit_threads(options.threads)

@@ -2,7 +2,7 @@
 
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp, with_rounded_kernels, with_updates
-from common.networks.models import state
+from common.networks.model import is_state
 from common.proof.reference import conventions_of
 from common.system.modules import replaced
 
@@ -30,7 +30,7 @@ def kept_part_taken_for_the_new_one(module):
     """Momentum 0.9 given to a framework that asks for 0.1, the part that is not kept."""
 
     def change(steps, before, update, hp):
-        return {n: u * (9 if n in state(update) else 1) for n, u in update.items()}
+        return {n: u * (9 if is_state(n) else 1) for n, u in update.items()}
 
     return with_updates(module, change)
 
@@ -72,7 +72,7 @@ def weight_decay_on_all(module):
     def change(steps, before, update, hp):
         decay = hp.learning_rate * hp.weight_decay
         return {
-            n: u - decay * before[n] if u.ndim == 1 and n not in state(update) else u
+            n: u - decay * before[n] if u.ndim == 1 and not is_state(n) else u
             for n, u in update.items()
         }
 

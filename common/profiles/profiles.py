@@ -11,8 +11,8 @@ from collections import OrderedDict
 import numpy as np
 
 import frameworks
+from common import networks
 from common.bench.bench import alone, lanes
-from common.networks import models
 from common.profiles import kernels, parts
 from common.run import results
 from common.system import commands, environments, machine
@@ -28,7 +28,7 @@ def parse(arguments):
         prog="python -m common.profiles", description=__doc__.split("\n")[0]
     )
     parser.add_argument("profiled", nargs="+", metavar="NAME[:LANE]", help="lane best if none")
-    parser.add_argument("--model", choices=list(models.ALL), default="cnn")
+    parser.add_argument("--model", choices=list(networks.ALL), default="cnn")
     cores = machine.usable_cores()
     parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
     parser.add_argument(
@@ -79,7 +79,7 @@ def ask(key, options):
 
 def ask_kernels(key, options):
     """oneDNN's kernels of a step's convolutions; [] unless it tells of all of them."""
-    model = models.find(options.model)
+    model = networks.find(options.model)
     counted = multiply_adds(model)
     if not counted:
         return []
@@ -106,7 +106,7 @@ def multiply_adds(model):
 def result(key, options, facts, answer, matmul):
     """The result file's content: a dict of JSON values. matmul: before and after."""
     name, lane = key.split(":")
-    model = models.find(options.model)
+    model = networks.find(options.model)
     found = OrderedDict(
         schema=SCHEMA_VERSION,
         made=now(),

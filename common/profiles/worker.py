@@ -11,8 +11,8 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common import networks
 from common.bench.contender import WARM_UP, endless
-from common.networks import models
 from common.profiles import kernels
 from common.proof import certificate
 from common.run import clocks
@@ -66,7 +66,7 @@ def timed(module, model, source, steps):
 
 def prepared(options):
     """The proven module, its settings, a function that builds a model, and batches without end."""
-    description = models.find(options.model)
+    description = networks.find(options.model)
     module, settings = certificate.proven(
         options.name, options.model, options.lane, options.threads
     )

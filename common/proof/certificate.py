@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import suppress
 
-from common.networks import models
+from common import networks
 from common.proof import contract, progress
 from common.proof.reference import products
 from common.proof.reference_cache import ReferenceCache
@@ -102,7 +102,7 @@ def proven(name, model, lane, threads, lever="", team=1):
     module = modules.in_lane(name, lane, model, lever)
     module = workers.parallel(name, module, team)
     settings = module.configure(lane, threads, 0)
-    found = obtain(models.find(model), name, module, lane, settings, lever, team)
+    found = obtain(networks.find(model), name, module, lane, settings, lever, team)
     if not found["passed"]:
         several = ", %d workers" % team if team > 1 else ""
         failed = next(rung for rung in found["rungs"] if not rung["passed"])
@@ -115,7 +115,7 @@ def command(arguments):
     """Certify one framework in one lane; exit code 3 if a rung failed."""
     parser = commands.OneLineParser(prog="python -m common.proof")
     parser.add_argument("name", help="the framework")
-    parser.add_argument("--model", choices=list(models.ALL), default="cnn")
+    parser.add_argument("--model", choices=list(networks.ALL), default="cnn")
     parser.add_argument("--lane", choices=contract.ALL_LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
     parser.add_argument("--lever", default="", help="one of frameworks/levers.py")
@@ -127,7 +127,7 @@ def command(arguments):
         help="processes that share each batch, each with so many threads",
     )
     options = parser.parse_args(arguments)
-    model = models.find(options.model)
+    model = networks.find(options.model)
     modules.find(options.name, model.name)
     workers.environment(options.name, options.workers)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)

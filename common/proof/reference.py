@@ -59,7 +59,7 @@ def products(settings):
 
 def _numpy_module(model, products):
     """The reference's own instance of a NumPy module, on NumPy even where CuPy is under test."""
-    path = os.path.join(ROOT, frameworks.path(frameworks.ENVIRONMENTS["numpy"], model.name))
+    path = os.path.join(ROOT, frameworks.path(frameworks.ENVIRONMENTS["numpy"], model.file))
     spec = importlib.util.spec_from_file_location("common.proof.reference_" + model.name, path)
     module = importlib.util.module_from_spec(spec)
     own = [name for name in sys.modules if name.startswith("frameworks.numpy.")]

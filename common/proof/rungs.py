@@ -23,8 +23,9 @@ from collections import OrderedDict
 import numpy as np
 
 import frameworks
-from common.networks import hyperparameters, models
+from common.networks import hyperparameters
 from common.networks import weights as canonical
+from common.networks.model import CLASSES, JOINTS
 from common.proof import contract, dropout, joint_masks, masks, mixed, probes, updates
 from common.proof.check import Check
 from common.proof.oracle import LATE, MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS, Oracle
@@ -79,7 +80,7 @@ class Certifier:
     def __init__(self, model, threads, cache=None, products="float32"):
         self.oracle = Oracle(model, threads, {} if cache is None else cache, products)
         self.model, self.threads, self.task = model, threads, self.oracle.task
-        self.masks = joint_masks if model.task is models.JOINTS else masks
+        self.masks = joint_masks if model.task is JOINTS else masks
         self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
 
     def take(self, module, lane):
@@ -346,7 +347,7 @@ class Certifier:
         ][: 4 if "batchnorm" in self.model.traits else 3]
         missing = len(asked) - len(run)
         yield Check("steps missing", abs(missing), 0, "train() gave %d losses" % len(run))
-        state = models.state(self.model.shapes)
+        state = self.model.state
         for name in reversed([name for name in self.model.shapes if name not in state]):
             moved = np.float64(run[1][name]) - certain[name]
             share = float(np.vdot(moved, certain[name]) / np.vdot(certain[name], certain[name]))
@@ -364,7 +365,7 @@ class Certifier:
             if step is not None:
                 for check in self._updates(what, before, after, step(self.conventions)[2]):
                     yield check
-        if self.model.task is models.CLASSES:
+        if self.model.task is CLASSES:
             for check in self._unlikely():
                 yield check
         if oracle.products == "bfloat16":

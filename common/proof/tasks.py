@@ -3,7 +3,7 @@
 import numpy as np
 
 from common.data import batches, figures, synthetic
-from common.networks import models
+from common.networks.model import CLASSES, JOINTS, VALUES
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
 FAR = np.float32(
@@ -13,7 +13,7 @@ FAR = np.float32(
 
 def of(model):
     """The task of ``model``, as the proof sees it."""
-    known = {models.CLASSES: Classes, models.VALUES: Values, models.JOINTS: Joints}
+    known = {CLASSES: Classes, VALUES: Values, JOINTS: Joints}
     return known[model.task](model)
 
 

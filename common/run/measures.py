@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.networks import models
+from common.networks.model import CLASSES, JOINTS, VALUES
 from common.run import clocks, results
 
 
@@ -14,7 +14,7 @@ def measure(module, task, outputs, targets):
     if len(outputs) != len(targets):
         told = (len(outputs), task.outputs, len(targets), task.observations)
         raise clocks.Stop("predict() returned %d rows of %s for %d %s" % told)
-    known = {models.CLASSES: _accuracy, models.VALUES: _error, models.JOINTS: _distance}
+    known = {CLASSES: _accuracy, VALUES: _error, JOINTS: _distance}
     return known[task](module, outputs, targets)
 
 

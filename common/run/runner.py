@@ -11,9 +11,9 @@ from collections import OrderedDict
 import numpy as np
 
 import frameworks
+from common import networks
 from common.data import batches
 from common.data.dataset import take
-from common.networks import models
 from common.networks.hyperparameters import without_dropout
 from common.proof import certificate, contract, scores, updates
 from common.proof.reference import products
@@ -33,7 +33,7 @@ def parse(arguments):
     number, known = commands.whole_number, ", ".join(frameworks.ENVIRONMENTS)
     cores = machine.usable_cores()
     parser.add_argument("name", help="the framework: " + known)
-    parser.add_argument("--model", choices=list(models.ALL), default="cnn", help="the network")
+    parser.add_argument("--model", choices=list(networks.ALL), default="cnn", help="the network")
     parser.add_argument("--data", default="auto", metavar="auto|synthetic|PATH", help="its images")
     parser.add_argument(
         "--epochs", type=commands.count, metavar="N", help="passes over the images; 0: none"
@@ -88,7 +88,7 @@ def result_path(options, dataset, facts):
     parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
     # What makes a run another than the recipe's must not overwrite the recipe's result.
     parts += ["seed%d" % options.seed] if options.seed else []
-    without = options.dropout == "off" and models.find(options.model).hp.dropout
+    without = options.dropout == "off" and networks.find(options.model).hp.dropout
     parts += ["no-dropout"] if without else []
     parts += ["weights"] if options.weights else []
     parts += ["%dtest" % options.test_images] if options.test_images else []
@@ -107,7 +107,7 @@ def run(options):
     for path in (options.out, options.save_weights, options.save_onnx, options.save_scores):
         if path:
             files.check_writable(path)
-    description = models.find(options.model)
+    description = networks.find(options.model)
     framework = modules.find(options.name, options.model)
     for path in (options.weights, options.save_weights):
         if path:
@@ -254,13 +254,13 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
     predicted = clock()
     if not np.isfinite(outputs).all():  # the last update may have spoilt what its loss did not show
         raise clocks.NotFinite("a score in prediction")
-    description = models.find(options.model)
+    description = networks.find(options.model)
     figures = measures.measure(module, description.task, outputs, dataset.test_labels)
 
     times = clocks.summary(passes, hp.batch_size) if passes else {}
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if passes and settings["device"] == "cpu":
-        operations = times["images_per_second"] * 2 * models.step_multiply_adds(description)
+        operations = times["images_per_second"] * 2 * description.step_multiply_adds
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
     result.update(losses=losses)
     result.update(figures)
@@ -271,7 +271,7 @@ def six_steps(module, settings, hp, weights, dataset, options, result, losses):
 def train(module, model, x, y, options, hp, losses):
     """All epochs, each a ``clocks.Pass``, with a progress bar; ``losses`` grows with every step."""
     steps, passes = len(x) // hp.batch_size, []
-    noun = models.find(options.model).task.observations
+    noun = networks.find(options.model).task.observations
     for epoch in range(options.epochs):
         label = "epoch %d/%d" % (epoch + 1, options.epochs)
         with console.progress(label, steps, hp.batch_size, noun) as report:

@@ -8,6 +8,7 @@ import types
 from collections import OrderedDict
 
 import frameworks
+from common import networks
 from common.system import machine
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
@@ -32,8 +33,13 @@ def find(name, model="cnn"):
 
 def has(name, model):
     """Whether the framework has a module for the model."""
-    path = frameworks.path(frameworks.ENVIRONMENTS[name], model)
+    path = frameworks.path(frameworks.ENVIRONMENTS[name], networks.file(model))
     return os.path.isfile(os.path.join(ROOT, path))
+
+
+def models(name):
+    """The models that the framework has a module for."""
+    return [model for model in networks.MODELS.values() if has(name, model.name)]
 
 
 def levers(name, model="cnn"):
@@ -74,7 +80,7 @@ def load(name, model="cnn", lever=""):
         pulled = find_lever(name, lever, model)
         wanted.update(pulled.environ)
         changes = pulled.changes
-    module = frameworks.path(framework, model)[: -len(".py")].replace("/", ".")
+    module = frameworks.path(framework, networks.file(model))[: -len(".py")].replace("/", ".")
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         # Read when the module is imported, so one imported for another framework will not do.
         os.environ.update(wanted)

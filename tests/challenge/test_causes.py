@@ -5,7 +5,7 @@ import pytest
 
 from common.challenge import causes, losses, networks, observed, recurrent, updates
 from common.challenge.causes import layers
-from common.networks import models
+from common.networks.cnn import CNN
 from common.networks.hyperparameters import Decay
 from common.proof.oracle import PROBE_BATCH
 from common.proof.rungs import COUNTS
@@ -162,12 +162,12 @@ def probed(order=slice(None), limit=None):
 
 
 def test_the_order_of_the_batches_is_read_from_their_losses():
-    assert observed._order(None, None, probed(), models.CNN, None) == []
-    (said,) = observed._order(None, None, probed([0, 1, 3, 2, 4, 5, 6]), models.CNN, None)
+    assert observed._order(None, None, probed(), CNN, None) == []
+    (said,) = observed._order(None, None, probed([0, 1, 3, 2, 4, 5, 6]), CNN, None)
     assert said.endswith("another order: 1, 2, 4, 3, 5, 6, 7")
 
 
 def test_a_clipped_probability_is_read_from_the_largest_loss():
-    assert observed._clipped(None, None, probed(), models.CNN, None) == []
-    (said,) = observed._clipped(None, None, probed(limit=16.118), models.CNN, None)
+    assert observed._clipped(None, None, probed(), CNN, None) == []
+    (said,) = observed._clipped(None, None, probed(limit=16.118), CNN, None)
     assert "16.12" in said and "1e-07" in said

@@ -6,15 +6,15 @@ import zipfile
 import numpy as np
 import pytest
 
+from common import networks
 from common.challenge import challenge, script
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.mistakes import catalogue
-from common.networks import models
 from common.proof.reference_cache import ReferenceCache
 from common.system import array_files, commands, modules
 
-MODEL = models.find("mnist_cnn")  # the quickest
+MODEL = networks.find("mnist_cnn")  # the quickest
 
 
 def command(*arguments):

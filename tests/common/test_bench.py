@@ -135,7 +135,7 @@ def test_a_contender_is_read_and_written(text, key):
 
 def test_what_goes_without_saying_is_not_said():
     """One contender has one name, so that an earlier bench's is found again."""
-    size = bench.models.find("cnn").hp.batch_size
+    size = bench.networks.find("cnn").hp.batch_size
     assert bench.lanes("numpy:same/1@%d" % size, "cnn", 1) == ["numpy:same"]
     assert bench.lanes("numpy:same/1@8", "cnn", 2) == ["numpy:same/1@8"]
 

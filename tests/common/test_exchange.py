@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from common import networks
 from common.exchange import exchange, worker
-from common.networks import models
 from common.networks import weights as canonical
 from common.proof.reference import ROUNDED, Reference
 from common.system import commands, environments
 from common.system.errors import InputError
 
-MODEL = models.find("mlp")  # the quickest
+MODEL = networks.find("mlp")  # the quickest
 NAMES = ["numpy", "pytorch"]
 OPTIONS = SimpleNamespace(model="mlp", names=NAMES, threads=1)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from common.networks import weights
-from common.networks.models import CNN
+from common.networks.cnn import CNN
 from common.system.errors import InputError
 from common.system.files import atomic_write, check_writable
 

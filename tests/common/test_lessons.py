@@ -13,9 +13,9 @@ import frameworks
 from common.data import batches
 from common.data.dataset import Dataset
 from common.lessons import differences, initializers, study, switches, training
+from common.networks.cnn import CNN
 from common.networks.hyperparameters import Momentum
 from common.networks.initializers import xavier_uniform
-from common.networks.models import CNN
 from common.proof import certificate
 from common.system import commands, modules
 from common.system.files import ROOT

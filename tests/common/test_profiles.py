@@ -7,7 +7,7 @@ import sys
 import jsonschema
 import pytest
 
-from common.networks import models
+from common import networks
 from common.profiles import kernels, parts, profiles
 from common.system import commands, environments
 from common.system.files import ROOT
@@ -86,11 +86,11 @@ def test_the_ways_of_a_convolution_are_phases(name):
 
 
 def test_multiply_adds_are_those_of_the_convolutions_alone():
-    counted = profiles.multiply_adds(models.find("cnn"))
+    counted = profiles.multiply_adds(networks.find("cnn"))
     one, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900
     assert counted[parts.FORWARD] == one + sum(others)
     assert counted[parts.BACKWARD] == one + 2 * sum(others)
-    assert profiles.multiply_adds(models.find("lstm")) is None
+    assert profiles.multiply_adds(networks.find("lstm")) is None
 
 
 @pytest.mark.parametrize(

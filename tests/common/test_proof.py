@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from common.mistakes import adam
-from common.networks import models
+from common.networks.cnn import CNN
+from common.networks.lstm import LSTM
+from common.networks.mlp import MLP
 from common.proof import certificate, dropout, kinks, masks, tasks
 from common.proof.check import Check
 from common.proof.oracle import Oracle, Training
@@ -35,7 +37,7 @@ REGISTRIES = ("frameworks.levers.LEVERS", "frameworks.lessons.CHANGES")
 
 @pytest.fixture(scope="module")
 def oracle():
-    return Oracle(models.CNN, 2, {})
+    return Oracle(CNN, 2, {})
 
 
 def imported(path):
@@ -92,7 +94,7 @@ def taken(reference, hp, weights, images):
     return np.concatenate(found, 1)
 
 
-@pytest.mark.parametrize("model", [models.CNN, models.LSTM])
+@pytest.mark.parametrize("model", [CNN, LSTM])
 def test_a_silent_batch_moves_no_weight(model):
     oracle = Oracle(model, 2, {})
     images, labels = oracle.zero_gradient_batch()
@@ -136,7 +138,7 @@ def test_the_velocity_follows_from_two_sets_of_weights(oracle):
 @pytest.mark.parametrize("products", ["float32", "bfloat16"])
 def test_the_unit_of_a_late_step_is_of_several_batches_in_bfloat16(products):
     """Rounding tips ReLUs in one batch and none in the next, whose own unit is too small."""
-    oracle = Oracle(models.CNN, 2, {}, products)
+    oracle = Oracle(CNN, 2, {}, products)
     hp, weights = oracle.momentum_hp, oracle.biased
     batch = oracle.images[:2], oracle.labels[:2]
     own = Training(oracle.references(), hp, weights, weights).step(*batch).units
@@ -150,11 +152,9 @@ def test_the_unit_of_a_late_step_is_of_several_batches_in_bfloat16(products):
 
 def test_masks_are_read_off_the_weights():
     """The reference's own masks, from its layers, are those that the weights show."""
-    reference = Reference(models.CNN, "float32", 2)
-    hp = models.CNN.hp._replace(
-        batch_size=16, learning_rate=PROBE_RATE, momentum=0.0, dropout=masks.RATES
-    )
-    weights, images, labels = masks.batch(models.CNN, 16)
+    reference = Reference(CNN, "float32", 2)
+    hp = CNN.hp._replace(batch_size=16, learning_rate=PROBE_RATE, momentum=0.0, dropout=masks.RATES)
+    weights, images, labels = masks.batch(CNN, 16)
     model = reference.model(hp, weights)
     list(reference.module.train(model, [(images, labels)]))
     seen = masks.observe(weights, reference.module.weights(model), 1)
@@ -168,7 +168,7 @@ def test_masks_are_read_off_the_weights():
 
 
 def test_graded_scores_tell_the_ways_of_counting_apart():
-    scores, labels, right = tasks.of(models.CNN).graded()
+    scores, labels, right = tasks.of(CNN).graded()
     ranked = scores.argsort(1)
     assert (ranked[:, -1] == labels).mean() == right
     half = len(labels) // 2
@@ -183,15 +183,15 @@ def test_graded_scores_tell_the_ways_of_counting_apart():
 
 def test_what_is_kept_is_found_again_and_a_spoilt_file_is_made_anew(tmp_path, monkeypatch):
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
-    cache = ReferenceCache(models.CNN, 1)
+    cache = ReferenceCache(CNN, 1)
     cache["numbers"] = np.arange(3.0)
     cache.save()
-    again = ReferenceCache(models.CNN, 1)
+    again = ReferenceCache(CNN, 1)
     assert list(again["numbers"]) == [0, 1, 2]
-    assert ReferenceCache(models.CNN, 2) == {}  # of other threads
+    assert ReferenceCache(CNN, 2) == {}  # of other threads
     with open(cache.path, "wb") as file:
         file.write(b"no archive")
-    assert ReferenceCache(models.CNN, 1) == {}
+    assert ReferenceCache(CNN, 1) == {}
 
 
 @pytest.mark.parametrize("lane, lever", [("same", ""), ("best", ""), ("best", "busy_blas")])
@@ -233,15 +233,15 @@ def test_a_module_that_raises_fails_the_rung_and_says_why():
 
         weights = None
 
-    certifier = Certifier(models.CNN, 1)
+    certifier = Certifier(CNN, 1)
     certifier.take(Broken, "same")
     result = certifier.climb("weights")
     assert not result["passed"] and "ValueError: no such layer" in result["detail"]
 
 
 def test_a_model_without_dropout_has_no_rung_for_it():
-    assert "dropout" in Certifier(models.CNN, 1).rungs
-    assert "dropout" not in Certifier(models.MLP, 1).rungs
+    assert "dropout" in Certifier(CNN, 1).rungs
+    assert "dropout" not in Certifier(MLP, 1).rungs
 
 
 @pytest.mark.parametrize("products, left", [("float32", 0.02), ("bfloat16", 0.1)])
@@ -262,7 +262,7 @@ def doubled(hp, step, g, state):
 def test_a_planted_adam_that_is_right_passes(rule, passes):
     """What catches the wrong ones is not the way in which they are planted."""
     module = adam.with_adam(modules.load("numpy", "mlp"), rule)
-    certifier = Certifier(models.MLP, 2)
+    certifier = Certifier(MLP, 2)
     certifier.take(module, "same")
     result = certifier.climb("momentum")
     assert result["passed"] == passes, result["detail"]

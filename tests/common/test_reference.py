@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from common.networks.cnn import CNN
 from common.networks.hyperparameters import without_dropout
-from common.networks.models import CNN
 from common.proof import contract
 from frameworks.numpy import bf16, cnn, strips
 from frameworks.numpy import layers as blocks

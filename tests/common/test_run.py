@@ -16,7 +16,8 @@ import pytest
 from common.data import synthetic
 from common.data.dataset import Dataset
 from common.networks import weights as canonical
-from common.networks.models import CNN, MLP
+from common.networks.cnn import CNN
+from common.networks.mlp import MLP
 from common.proof import certificate, rungs, scores
 from common.run import clocks, console, results, runner
 from common.system import commands, cuda, machine, modules

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import frameworks
-from common.networks import models
+from common import networks
 from common.proof import tasks
 from common.run import stored
 from common.system import modules
 from common.system.errors import InputError
 from tests.native import hostile
 
-MODEL = models.find("cnn")
+MODEL = networks.find("cnn")
 ROWS = 4
 
 
@@ -72,7 +72,7 @@ def saved(name, cnn, folder, ending):
 
 @pytest.mark.parametrize("model", ["cnn", "lstm", "resnet"])
 def test_weights_come_back_bit_for_bit(name, builder, endings, tmp_path, model):
-    description = models.find(model)
+    description = networks.find(model)
     for ending in endings if modules.has(name, model) else ():
         weights = drawn(description)
         path = str(tmp_path / ("weights" + ending))
@@ -111,7 +111,7 @@ def test_spoilt_files_are_refused_in_a_line(name, cnn, empty, endings, tmp_path)
 def test_weights_of_another_network_are_refused(name, builder, endings, tmp_path):
     others = [one for one in ("lenet5", "mlp") if modules.has(name, one)]
     for ending in endings if others else ():
-        other = models.find(others[0])
+        other = networks.find(others[0])
         path, weights = str(tmp_path / ("weights" + ending)), drawn(other)
         stored.write(other, name, path, builder(other)(weights)[1], weights)
         refused(name, builder(MODEL), path, "not weights of this network|is missing|has shape")

@@ -5,7 +5,7 @@ import sys
 from multiprocessing import get_context
 
 import frameworks
-from common.networks import models
+from common.networks.cnn import CNN
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
@@ -137,8 +137,8 @@ def first_failed(name, mistake, threads, folder):
     old, new, _ = planted(name)[mistake]
     module = modules.load(name)
     made = modules.changed(modules.load(name, modules.MIXED), [(old, new)], folder, mistake)
-    cache = ReferenceCache(models.CNN, threads)
-    certifier = Certifier(models.CNN, threads, cache, "bfloat16")
+    cache = ReferenceCache(CNN, threads)
+    certifier = Certifier(CNN, threads, cache, "bfloat16")
     certifier.take(modules.replaced(module, **made.functions(module)), modules.MIXED)
     failed = (rung for rung in certifier.rungs if not certifier.climb(rung, True)["passed"])
     found = next(failed, "")

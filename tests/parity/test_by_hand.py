@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from common.networks import models
+from common import networks
 from common.proof import tasks
 from common.system import modules
 
-POSE = models.find("pose")
+POSE = networks.find("pose")
 STEPS, ROWS = 5, 8
 
 

@@ -12,7 +12,9 @@ import sys
 import numpy as np
 
 import frameworks
-from common.networks import models, weights
+from common import networks
+from common.networks import weights
+from common.networks.cnn import CNN
 from common.proof import tasks
 from common.system import modules
 from common.system.files import ROOT
@@ -27,7 +29,7 @@ def proven_elsewhere(name):
 
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
-    further = [model.name for model in models.of(name) if model is not models.CNN]
+    further = [model.name for model in modules.models(name) if model is not CNN]
     sizes = [size for size, model in frameworks.SIZES.items() if model in further]
     shared = []
     if proven_elsewhere(name) and not metafunc.config.getoption("--shared-modules"):
@@ -48,7 +50,7 @@ def test_certificate(name, further):
 
 
 def test_a_module_that_is_proven_elsewhere_trains_here(name, shared, threads):
-    model, module = models.find(shared), modules.load(name, shared)
+    model, module = networks.find(shared), modules.load(name, shared)
     hp = model.hp._replace(batch_size=4)
     settings = module.configure("best", threads, 0)
     initial = model.initialize(model.shapes, 0)
@@ -60,7 +62,7 @@ def test_a_module_that_is_proven_elsewhere_trains_here(name, shared, threads):
 
 
 def test_a_model_of_another_size_has_its_tensors(name, size, threads):
-    model = models.find(size)
+    model = networks.find(size)
     module = modules.load(name, size)
     settings = module.configure("same", threads, 0)
     initial = model.initialize(model.shapes, 0)

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from common.networks import models
+from common import networks
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
@@ -13,7 +13,7 @@ WORKERS = 2
 
 def main(name, model, folder, old, new, *rungs):
     machine.limit_threads(1)
-    model, plain = models.find(model), modules.load(name, "workers")
+    model, plain = networks.find(model), modules.load(name, "workers")
     rank = plain.rank()
     made = modules.changed(plain, [(old, new)], folder, "rank%d" % rank)
     module = modules.load(name, model.name)

@@ -5,11 +5,11 @@ from collections import OrderedDict
 
 import pytest
 
-from common.networks import models
+from common import networks
 from common.proof import tasks
 from common.system import modules
 
-MODEL = models.find("cnn")
+MODEL = networks.find("cnn")
 ROWS, BATCHES = 16, 3
 
 

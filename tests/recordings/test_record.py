@@ -6,13 +6,13 @@ from collections import OrderedDict
 import numpy as np
 import pytest
 
+from common import networks
 from common.challenge.compare import Recordings
 from common.challenge.relations import TOLERANCE, Array
-from common.networks import models
 from common.proof import tasks
 from common.system import modules
 
-MODEL = models.find("cnn")
+MODEL = networks.find("cnn")
 ROWS = 4
 
 

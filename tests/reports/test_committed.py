@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from common.networks.models import CNN
+from common.networks.cnn import CNN
 from common.system.files import ROOT
 from reports import __main__ as command
 from reports import bench_tables, committed, lessons, markdown, studies, tables

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from common.networks import models
+from common.networks.cnn import CNN
 from common.system import machine, modules
 from tests.settings import effects
 
@@ -24,10 +24,10 @@ def main(name, lane):
     module = modules.load(name)
     asked = importlib.import_module("tests.settings." + folder)
     settings = module.configure(lane, THREADS, SEED)
-    hp = models.CNN.hp._replace(batch_size=BATCH)
-    weights = models.CNN.initialize(models.CNN.shapes, SEED)
+    hp = CNN.hp._replace(batch_size=BATCH)
+    weights = CNN.initialize(CNN.shapes, SEED)
     random = np.random.RandomState(SEED)
-    images = random.uniform(size=(BATCH,) + models.CNN.observation).astype(np.float32)
+    images = random.uniform(size=(BATCH,) + CNN.observation).astype(np.float32)
     labels = np.arange(BATCH)
     x, y = module.load(images, labels, settings)
     model = module.loss(module.symbol(settings, hp), settings, hp, weights)

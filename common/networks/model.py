@@ -1,0 +1,123 @@
+"""What is known of a network: the types that the files of this package fill in."""
+
+from collections import namedtuple
+from typing import Callable, FrozenSet, NamedTuple, Tuple
+
+import numpy as np
+
+from common.networks.hyperparameters import Adam
+
+Task = namedtuple("Task", "name observations targets outputs figure")
+Task.__doc__ = """What a network predicts for an observation.
+
+name: "classes", "values" or "joints".
+observations, targets, outputs: their names, for people and in the modules' arguments.
+figure: the measure of its quality, which is also its key in a result.
+"""
+
+CLASSES = Task("classes", "images", "labels", "scores", "accuracy")
+VALUES = Task("values", "sequences", "targets", "values", "rms_error")
+JOINTS = Task("joints", "images", "targets", "joints", "joint_error")
+
+
+class Model(NamedTuple):
+    """A network, its data and its training.
+
+    name: on the command line, and of the file in each framework's folder.
+    order: its place in lists and tables.
+    title: for people.
+    task: what it predicts: a score for each class, values, or the positions of joints.
+    data: reads the data set that it is trained on, from "auto", "synthetic" or a folder.
+    observation: shape of one: an image (channels, height, width), or a sequence (steps, features).
+    shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
+        (out, in, height, width) for cross-correlation; dense weights are (out, in), and a dense
+        layer that follows images takes them flattened in the order channels, height, width. An
+        LSTM's are (4 units, in) and (4 units, units), its gates in the order input, forget, cell,
+        output; it has one bias (4 units,). Batch normalisation has a weight, a bias and two tensors
+        of state, which no optimiser moves: the running mean and variance.
+    positions: {layer: how often a forward pass applies its weights to an observation}, if not once:
+        the size of a convolution's output, or a sequence's steps.
+    initialize: draws the initial weights, given (shapes, seed).
+    hp: the hyperparameters of its recipe.
+    whole, quick: (observations, epochs) of the recipe, and of a run that a CPU finishes while
+        people wait.
+    batches_sha256: of the trajectory's batches, observations and targets.
+    layers: kinds of layers that shapes do not show: "pool", "recurrent", "sigmoid".
+    challenge: its description on a challenge's page; "": no challenge can be written for it.
+    size_of: the network that this one is at another size; "": none.
+    """
+
+    name: str
+    order: int
+    title: str
+    task: Task
+    data: Callable
+    observation: Tuple[int, ...]
+    shapes: dict
+    initialize: Callable
+    hp: tuple
+    whole: Tuple[int, int]
+    quick: Tuple[int, int]
+    batches_sha256: str
+    positions: dict = {}
+    layers: FrozenSet[str] = frozenset()
+    challenge: str = ""
+    size_of: str = ""
+
+    @property
+    def file(self):
+        """The name of its module in each framework's folder."""
+        return self.size_of or self.name
+
+    @property
+    def traits(self):
+        """The names of what it is made of: they select the checks and mistakes that apply.
+
+        "adam" or "momentum", "batchnorm", "convolution", "dropout", and its ``layers``.
+        """
+        present = {
+            "adam": isinstance(self.hp, Adam),
+            "momentum": not isinstance(self.hp, Adam),
+            "batchnorm": bool(self.state),
+            "convolution": any(len(shape) == 4 for shape in self.shapes.values()),
+            "dropout": bool(self.hp.dropout),
+        }
+        return self.layers | {trait for trait, there in present.items() if there}
+
+    @property
+    def state(self):
+        """The names of its tensors that training changes and no optimiser moves."""
+        return {name for name in self.shapes if is_state(name)}
+
+    @property
+    def multiply_adds(self):
+        """(Forward pass, first layer) for one observation."""
+        counts = [
+            self.positions.get(name[: -len(".weight")], 1) * int(np.prod(shape))
+            for name, shape in self.shapes.items()
+            if len(shape) > 1
+        ]
+        return sum(counts), counts[0]
+
+    @property
+    def step_multiply_adds(self):
+        """Those of a training step for one observation; each is two operations.
+
+        Three forward passes, less the gradient of the first layer's input, which nobody needs.
+        """
+        forward, first = self.multiply_adds
+        return 3 * forward - first
+
+
+def is_state(name):
+    """Whether training changes the tensor of this canonical name, and no optimiser moves it."""
+    return name.endswith((".mean", ".variance"))
+
+
+def with_biases(**layers):
+    """{name.weight, name.bias: shape} of layers whose weights have these shapes."""
+    shapes = {}
+    for layer, shape in layers.items():
+        shapes[layer + ".weight"] = shape
+        shapes[layer + ".bias"] = shape[:1]
+    return shapes
