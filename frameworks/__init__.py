@@ -48,11 +48,6 @@ def for_gpu(name):
     return next((other for other, one in ENVIRONMENTS.items() if one.gpu_of == name), None)
 
 
-# Models that are another one at another size, and have its modules.
-SIZES = {"resnet152": "resnet", "alexnet": "pose"}
-
-
-def path(framework, model="cnn"):
-    """The file of ``framework``'s module for a model, from the project's root on."""
-    file = SIZES.get(model, model)
+def path(framework, file="cnn"):
+    """The path of the module of this name in ``framework``'s folder, from the project's root."""
     return "frameworks/%s/%s%s.py" % (framework.folder, file, framework.variant)

@@ -7,6 +7,7 @@ from pathlib import Path
 import frameworks
 from common.networks import ALL, MODELS
 from common.proof.contract import ALL_LANES
+from common.system import modules
 from common.system.files import ROOT
 from common.system.modules import MIXED
 
@@ -57,7 +58,7 @@ def module_is_as_it_was(result):
         return False
     framework = frameworks.ENVIRONMENTS[result["framework"]]
     models = [result.get("model", "cnn")] + [MIXED] * (result["lane"] == MIXED)
-    paths = [Path(ROOT, frameworks.path(framework, model)) for model in models]
+    paths = [Path(ROOT, modules.path(framework, model)) for model in models]
     if not all(path.is_file() for path in paths):
         return False
     sources = b"".join(path.read_bytes() for path in paths)

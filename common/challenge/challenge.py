@@ -34,7 +34,8 @@ def parse(arguments):
     about = "a folder with all that a port needs"
     write = parts.add_parser("write", parents=[every], help=about)
     write.add_argument("folder")
-    write.add_argument("--model", choices=list(instructions.NETWORKS), default="cnn")
+    described = [name for name, model in networks.MODELS.items() if model.challenge]
+    write.add_argument("--model", choices=described, default="cnn")
     write.add_argument(
         "--named",
         nargs="+",

@@ -1,14 +1,21 @@
-"""All causes that are tried, stage by stage."""
+"""All causes that are tried, stage by stage.
 
-from common.challenge import causes, losses, networks, recurrent, updates
+A recurrent network's come from its own ``causes.py``: ``network()``, those of its scores, and
+``training(rule)``, those of a step.
+"""
+
+from common import networks
+from common.challenge import causes, losses, updates
+from common.challenge.networks import following, network, precision
 
 
 def scores(description, module):
     """What may change the scores."""
     found = causes.weights(description, module)
-    if "lstm" in description.traits:
-        return found + recurrent.network()
-    return causes.images(description) + found + networks.network(description, module)
+    own = networks.part(description.name, "causes")
+    if own:
+        return found + own.network()
+    return causes.images(description) + found + network(description, module)
 
 
 def steps(description, evidence, hp, rule=None, second=None):
@@ -19,10 +26,8 @@ def steps(description, evidence, hp, rule=None, second=None):
     """
     found = losses.found(description, evidence)
     found += updates.found(description, evidence, hp, rule, second)
-    if "lstm" in description.traits:
-        found += recurrent.training(rule)
-    else:
-        found += networks.precision(prediction=False)
+    own = networks.part(description.name, "causes")
+    found += own.training(rule) if own else precision(prediction=False)
     if "batchnorm" in description.traits:
-        found += networks.following()
+        found += following()
     return found

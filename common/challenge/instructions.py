@@ -6,76 +6,6 @@ import numpy as np
 
 FIRST = 10  # numbers of a prediction that are told
 
-NETWORKS = {
-    "cnn": """\
-Images (n, 3, 32, 32). Padding of 1 keeps height and width.
-
-    conv1   3x3,  50 channels, then ReLU
-    conv2   3x3,  50 channels, then ReLU
-    max-pool 2x2, stride 2; dropout 1
-    conv3   3x3, 100 channels, then ReLU
-    conv4   3x3, 100 channels, then ReLU
-    max-pool 2x2, stride 2; dropout 2
-    flatten in the order channels, height, width: 6400 features
-    dense1  512, then ReLU; dropout 3
-    dense2   10""",
-    "mlp": """\
-Images (n, 1, 28, 28), flattened to 784 features.
-
-    dense1  1000, then ReLU
-    dense2  1000, then ReLU
-    dense3    10""",
-    "lenet5": """\
-Images (n, 3, 32, 32). No padding.
-
-    conv1   5x5,   6 channels, then sigmoid; max-pool 2x2, stride 2
-    conv2   5x5,  16 channels, then sigmoid; max-pool 2x2, stride 2
-    conv3   4x4, 120 channels, then sigmoid
-    flatten in the order channels, height, width: 480 features
-    dense1   84, then sigmoid
-    dense2   10""",
-    "mnist_cnn": """\
-Images (n, 1, 28, 28). Padding of 1 keeps height and width.
-
-    conv1   3x3, 10 channels, then ReLU; max-pool 2x2, stride 2
-    flatten in the order channels, height, width: 1960 features
-    dense1  100, then ReLU
-    dense2   10""",
-    "lstm": """\
-Sequences (n, {steps}, 1), from a state of zeros each.
-
-    dense1  5, at each step, without an activation
-    lstm    5 units: a = W x + R h + b, where W is lstm.input.weight, R lstm.recurrent.weight, and
-            b lstm.bias; the quarters of a are i, f, g, o, in this order (input, forget, cell,
-            output); c = sigmoid(f) c + sigmoid(i) tanh(g); h = sigmoid(o) tanh(c)
-    dense2  1, at each step
-
-In training the gradient goes back over chunks of 10 steps: the state is carried from one chunk to
-the next, the gradient is not. It is one step of the optimiser for a batch, with the gradient of all
-its chunks.
-
-In prediction a sequence of {steps} gives {values} values: one for each step, and then as many
-again, where the network is fed with its own last value and goes on from its state.""",
-    "resnet": """\
-Images (n, 3, 32, 32). Convolutions have no bias; "norm" is batch normalisation.
-
-    start.conv 3x3, 16 channels, padding 1; start.norm; ReLU
-    4 stages of 2, 2, 3, 2 blocks, whose width w is 16, 32, 64, 128. A block is
-        conv1 1x1, w channels; norm1; ReLU
-        conv2 3x3, w channels, padding 1; norm2; ReLU
-        conv3 1x1, 4 w channels; norm3
-        plus the block's input; ReLU
-    The first block of a stage has shortcut.conv 1x1, 4 w channels, and shortcut.norm, in place of
-    its input. In the first block of stages 2, 3, 4 conv2 and shortcut.conv have a stride of 2.
-    mean over height and width
-    dense 10
-
-Batch normalisation has an epsilon of 0.00001 inside the root, a weight and a bias for each channel.
-In training it takes the batch's mean, and its variance divided by n. After that the running ones,
-`.mean` and `.variance`, become 0.9 of themselves and 0.1 of the batch's, whose variance is divided
-by {divisor}. Prediction takes the running ones. They are given and asked for like weights.""",
-}
-
 DIVISORS = {"unbiased": "n - 1", "biased": "n", "unbiased halves": "n - 2"}
 
 LOSSES = {
@@ -219,7 +149,7 @@ def page(description, script, folder, scores, judged, size):
     if "convolution" in description.traits:
         stride = "" if strided else " with a stride of 1"
         edges.append(EDGES["convolution"].format(stride=stride))
-    if not {"sigmoid", "lstm"} & description.traits:
+    if not {"sigmoid", "recurrent"} & description.traits:
         edges.append(EDGES["relu"])
     if "pool" in description.traits:
         ties = {"one": "the first by rows alone", "all": "each"}[names["ties"]]
@@ -232,7 +162,7 @@ def page(description, script, folder, scores, judged, size):
     return PAGE.format(
         title=description.title,
         folder=shlex.quote(folder),
-        network=NETWORKS[description.name].format(
+        network=description.challenge.format(
             steps=description.observation[0],
             values=2 * description.observation[0],
             divisor=DIVISORS[names["running_variance"]],

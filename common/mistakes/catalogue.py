@@ -2,17 +2,16 @@
 
 import functools
 
+from common import networks
 from common.mistakes import (  # noqa: F401
     accuracy,
     adam,
     batchnorm,
-    cnn,
     data,
     dropout,
     forward,
     gradient,
     joints,
-    lstm,
     momentum,
     trajectory,
     weights,
@@ -23,6 +22,7 @@ from common.proof.rungs import RUNGS
 
 def mistakes(model):
     """[Mistake] that apply to a model's modules, in the order of the rungs."""
+    networks.part(model.name, "mistakes")  # which registers them
     present = model.traits | {"", model.name, model.task.name}
     applicable = [
         Mistake(make.__name__, rung, _ignore_folder(make), None, None, False)

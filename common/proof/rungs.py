@@ -22,7 +22,6 @@ from collections import OrderedDict
 
 import numpy as np
 
-import frameworks
 from common.networks import hyperparameters
 from common.networks import weights as canonical
 from common.networks.model import CLASSES, JOINTS
@@ -47,24 +46,12 @@ COUNTS = (15, 3, 12, 1, 6)  # of observations with a loss, in the batches that s
 PROBE_RATE = 2.0**-20  # the probe model's learning rate
 TOO_EXACT = 64  # float32 whose error is so many times below the unit is float64 in disguise
 
-# sha256 of the trajectory's batches, images and labels: the same bytes in every environment.
-BATCHES_SHA256 = {
-    "cnn": "a097e3686ab2a815b8fec5c25878657e1f39b96482f51f96098c46c4ca5680f1",
-    "mlp": "aa4e852c90f00651cf0d95c8b7ab8de34a9c260c961a06f28aeb24bf74da3c8a",
-    "lenet5": "a748df98ee5375cd9949e5b0e1c631fb94f1984bc20606c1a0b39fbbcfc7dbfe",
-    "mnist_cnn": "9fa34f650240123200c2bdb6bf06bd8222415692cf387de6cc6d26bb105113a6",
-    "lstm": "8741d8a32e0aa93496cea135850598c9502df04c1084793c4da3bdaa48be9e4e",
-    "resnet": "5c938701d0ff620e3892f547b8ffeca701fa2dec6381a0fe685d12ab69346c62",
-    "pose": "5d758afa09442cebab33961bf2a014d5c3ab907ce82f1ffcfdfd30ba065c8aa7",
-}
-
-
 # What may be wrong where weights only hand their input on, by what a model is made of.
 SUSPECTS = (
     ("convolution", "padding"),
     ("pool", "pooling"),
-    ("lstm", "the state that a sequence begins with"),
-    ("lstm", "what running free is fed with"),
+    ("recurrent", "the state that a sequence begins with"),
+    ("recurrent", "what running free is fed with"),
     ("batchnorm", "batch statistics in prediction"),
 )
 
@@ -220,7 +207,7 @@ class Certifier:
         for images, labels in self.oracle.pairs:
             digest.update(images.tobytes())
             digest.update(self.task.digested(labels))
-        known = BATCHES_SHA256[frameworks.SIZES.get(self.model.name, self.model.name)]
+        known = self.model.batches_sha256
         yield Check(
             "sha256 of the shared batches",
             digest.hexdigest() != known,
@@ -318,7 +305,7 @@ class Certifier:
         layers = list(probes.layers(self.model))
         if off(None):
             told = "already off with weights that only pass the %s through: look at %s"
-            sequences = "lstm" in self.model.traits
+            sequences = "recurrent" in self.model.traits
             suspects = [what for trait, what in SUSPECTS if trait in self.model.traits]
             images = [] if sequences else ["the flatten order", "height and width"]
             suspects += images + ["an activation behind the last layer"]

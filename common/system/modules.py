@@ -33,8 +33,12 @@ def find(name, model="cnn"):
 
 def has(name, model):
     """Whether the framework has a module for the model."""
-    path = frameworks.path(frameworks.ENVIRONMENTS[name], networks.file(model))
-    return os.path.isfile(os.path.join(ROOT, path))
+    return os.path.isfile(os.path.join(ROOT, path(frameworks.ENVIRONMENTS[name], model)))
+
+
+def path(framework, model="cnn"):
+    """The file of a framework's module for a model of any size, from the project's root on."""
+    return frameworks.path(framework, networks.file(model))
 
 
 def models(name):
@@ -80,7 +84,7 @@ def load(name, model="cnn", lever=""):
         pulled = find_lever(name, lever, model)
         wanted.update(pulled.environ)
         changes = pulled.changes
-    module = frameworks.path(framework, networks.file(model))[: -len(".py")].replace("/", ".")
+    module = path(framework, model)[: -len(".py")].replace("/", ".")
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         # Read when the module is imported, so one imported for another framework will not do.
         os.environ.update(wanted)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from common.challenge import causes, losses, networks, observed, recurrent, updates
+from common.challenge import causes, losses, networks, observed, updates
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
 from common.networks.hyperparameters import Decay
+from common.networks.lstm import causes as recurrent
 from common.proof.oracle import PROBE_BATCH
 from common.proof.rungs import COUNTS
 

@@ -30,7 +30,7 @@ def proven_elsewhere(name):
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
     further = [model.name for model in modules.models(name) if model is not CNN]
-    sizes = [size for size, model in frameworks.SIZES.items() if model in further]
+    sizes = [size for size, model in networks.ALL.items() if model.size_of in further]
     shared = []
     if proven_elsewhere(name) and not metafunc.config.getoption("--shared-modules"):
         further, shared = shared, further
