@@ -26,8 +26,8 @@ def _tried(says, *changes, model="cnn", amd=None, **environ):
     return Lever(says, changes, environ, False, model, amd)
 
 
-def _relu_first(*changes):
-    return _kept("ReLU after the pool", *changes)
+def _pool_first(*changes):
+    return _tried("pool before the ReLU", *changes)
 
 
 def _input_gradient(*changes):
@@ -53,15 +53,11 @@ GLIBC = {
     "MALLOC_TOP_PAD_": "131072",
 }
 FREED = _kept("freed memory kept by the process", **GLIBC)
-KERAS_RELU_FIRST = _relu_first(
-    (
-        "            MaxPooling2D(2),  # (N, 50, 16, 16)\n            layers.ReLU(),",
-        "            layers.ReLU(),\n            MaxPooling2D(2),",
-    ),
-    (
-        "            MaxPooling2D(2),  # (N, 100, 8, 8)\n            layers.ReLU(),",
-        "            layers.ReLU(),\n            MaxPooling2D(2),",
-    ),
+KERAS_POOL_FIRST = _pool_first(
+    ('padding="same", activation="relu", name="conv2"', 'padding="same", name="conv2"'),
+    ("MaxPooling2D(2),  # (N, 50, 16, 16)", "MaxPooling2D(2),\n            layers.ReLU(),"),
+    ('padding="same", activation="relu", name="conv4"', 'padding="same", name="conv4"'),
+    ("MaxPooling2D(2),  # (N, 100, 8, 8)", "MaxPooling2D(2),\n            layers.ReLU(),"),
 )
 
 BETWEEN = _kept(
@@ -118,15 +114,11 @@ LEVERS = {
         "plain_optimizer": _kept(
             "the fused optimiser", ('"fused_optimizer": best', '"fused_optimizer": False')
         ),
-        "relu_first": _relu_first(
-            (
-                "        pool1=nn.MaxPool2d(2),  # (N, 50, 16, 16)\n        relu2=nn.ReLU(),",
-                "        relu2=nn.ReLU(),\n        pool1=nn.MaxPool2d(2),",
-            ),
-            (
-                "        pool2=nn.MaxPool2d(2),  # (N, 100, 8, 8)\n        relu4=nn.ReLU(),",
-                "        relu4=nn.ReLU(),\n        pool2=nn.MaxPool2d(2),",
-            ),
+        "pool_first": _pool_first(
+            ("        relu2=nn.ReLU(),\n", ""),
+            ("        pool1=nn.MaxPool2d(2),", "        pool1=nn.MaxPool2d(2), relu2=nn.ReLU(),"),
+            ("        relu4=nn.ReLU(),\n", ""),
+            ("        pool2=nn.MaxPool2d(2),", "        pool2=nn.MaxPool2d(2), relu4=nn.ReLU(),"),
         ),
         "input_gradient": _input_gradient(
             (
@@ -175,14 +167,14 @@ LEVERS = {
                 "                momentum=hp.momentum,\n            )\n",
             ),
         ),
-        "relu_first": _relu_first(
+        "pool_first": _pool_first(
             (
-                "tf.nn.relu(self.pool(self.convolution(x, self.conv2)))",
                 "self.pool(tf.nn.relu(self.convolution(x, self.conv2)))",
+                "tf.nn.relu(self.pool(self.convolution(x, self.conv2)))",
             ),
             (
-                "tf.nn.relu(self.pool(self.convolution(x, self.conv4)))",
                 "self.pool(tf.nn.relu(self.convolution(x, self.conv4)))",
+                "tf.nn.relu(self.pool(self.convolution(x, self.conv4)))",
             ),
         ),
     },
@@ -195,7 +187,8 @@ LEVERS = {
             KMP_AFFINITY="granularity=fine,compact,1,0",
         ),
         **MKL_PATHS,
-        "relu_first": _relu_first(
+        "relu_first": _kept(
+            "pool before the ReLU",
             (
                 'tf.nn.relu(self.pool(self.convolution(x, "conv2", 50, 50)))',
                 'self.pool(tf.nn.relu(self.convolution(x, "conv2", 50, 50)))',
@@ -209,7 +202,7 @@ LEVERS = {
     "keras": {
         "nchw": _kept("NHWC", ('best and backend != "torch"', "False")),
         "between": BETWEEN,
-        "relu_first": KERAS_RELU_FIRST,
+        "pool_first": KERAS_POOL_FIRST,
     },
     "keras-jax": {
         "nchw": _kept(
@@ -224,13 +217,13 @@ LEVERS = {
             "the pool as comparisons of pixels",
             ('"comparisons" if best and not gpu', '"windows" if best'),
         ),
-        "relu_first": KERAS_RELU_FIRST,
+        "pool_first": KERAS_POOL_FIRST,
     },
     "keras-torch": {
         "contiguous": _kept(
             "channels-last images", ('"channels_last" if best else "contiguous"', '"contiguous"')
         ),
-        "relu_first": KERAS_RELU_FIRST,
+        "pool_first": KERAS_POOL_FIRST,
     },
     "mxnet": {
         "not_static": _kept(
@@ -241,15 +234,11 @@ LEVERS = {
         "libgomp": _kept("Intel's OpenMP, not GNU's", LD_PRELOAD=""),
         "naive_engine": _tried("the engine without threads", MXNET_ENGINE_TYPE="NaiveEngine"),
         "bulk": _tried("up to 100 operators at a time", MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN="100"),
-        "relu_first": _relu_first(
-            (
-                'nn.MaxPool2D(2),  # (N, 50, 16, 16)\n        nn.Activation("relu"),',
-                'nn.Activation("relu"),\n        nn.MaxPool2D(2),',
-            ),
-            (
-                'nn.MaxPool2D(2),  # (N, 100, 8, 8)\n        nn.Activation("relu"),',
-                'nn.Activation("relu"),\n        nn.MaxPool2D(2),',
-            ),
+        "pool_first": _pool_first(
+            ('activation="relu", prefix="conv2_"', 'prefix="conv2_"'),
+            ("nn.MaxPool2D(2),  # (N, 50, 16, 16)", 'nn.MaxPool2D(2), nn.Activation("relu"),'),
+            ('activation="relu", prefix="conv4_"', 'prefix="conv4_"'),
+            ("nn.MaxPool2D(2),  # (N, 100, 8, 8)", 'nn.MaxPool2D(2), nn.Activation("relu"),'),
         ),
         "input_gradient": _input_gradient(
             (
@@ -259,22 +248,21 @@ LEVERS = {
         ),
     },
     "mxnet-module": {
-        "relu_first": _relu_first(
+        "pool_first": _pool_first(
             (
-                """    x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
-    # ReLU after the pool: the same numbers, a quarter of the work.
-    x = sym.Activation(x, act_type="relu")
-""",
                 """    x = sym.Activation(x, act_type="relu")
-    x = sym.Pooling(x, **half)
+    x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
+""",
+                """    x = sym.Pooling(x, **half)
+    x = sym.Activation(x, act_type="relu")
 """,
             ),
             (
-                """    x = sym.Pooling(x, **half)  # (N, 100, 8, 8)
-    x = sym.Activation(x, act_type="relu")
-""",
                 """    x = sym.Activation(x, act_type="relu")
-    x = sym.Pooling(x, **half)
+    x = sym.Pooling(x, **half)  # (N, 100, 8, 8)
+""",
+                """    x = sym.Pooling(x, **half)
+    x = sym.Activation(x, act_type="relu")
 """,
             ),
         ),
@@ -292,14 +280,16 @@ LEVERS = {
         ),
         "avx512": _tried("MKL told to use AVX-512", MKL_CBWR="AVX512"),
         **MKL_PATHS,
-        "relu_first": _relu_first(
+        "pool_first": _pool_first(
+            ('activation=C.relu, pad=True, name="conv2"', 'pad=True, name="conv2"'),
             (
-                "MaxPooling((2, 2), strides=2),  # (50, 16, 16)\n            C.relu,",
-                "C.relu,\n            MaxPooling((2, 2), strides=2),",
+                "MaxPooling((2, 2), strides=2),  # (50,",
+                "MaxPooling((2, 2), strides=2), C.relu,  # (",
             ),
+            ('activation=C.relu, pad=True, name="conv4"', 'pad=True, name="conv4"'),
             (
-                "MaxPooling((2, 2), strides=2),  # (100, 8, 8)\n            C.relu,",
-                "C.relu,\n            MaxPooling((2, 2), strides=2),",
+                "MaxPooling((2, 2), strides=2),  # (100,",
+                "MaxPooling((2, 2), strides=2), C.relu,  # (",
             ),
         ),
     },
@@ -309,19 +299,19 @@ LEVERS = {
             "convolutions and ReLUs on IDEEP", ('"Conv MaxPool Relu" if best', '"MaxPool" if best')
         ),
         **MKL_PATHS,
-        "relu_first": _relu_first(
+        "pool_first": _pool_first(  # not in place: the pool's gradient reads what the pool gave
+            ('            brew.relu(model, "conv2", "conv2")\n', ""),
             (
-                'brew.max_pool(model, "conv2", "pool1"',
-                'brew.relu(model, "conv2", "conv2")\n'
-                '            brew.max_pool(model, "conv2", "relu1"',
+                '            dropout(model, "pool1"',
+                '            brew.relu(model, "pool1", "relu1")\n'
+                '            dropout(model, "relu1"',
             ),
-            ('            brew.relu(model, "pool1", "relu1")\n', ""),
+            ('            brew.relu(model, "conv4", "conv4")\n', ""),
             (
-                'brew.max_pool(model, "conv4", "pool2"',
-                'brew.relu(model, "conv4", "conv4")\n'
-                '            brew.max_pool(model, "conv4", "relu2"',
+                '            dropout(model, "pool2"',
+                '            brew.relu(model, "pool2", "relu2")\n'
+                '            dropout(model, "relu2"',
             ),
-            ('            brew.relu(model, "pool2", "relu2")\n', ""),
         ),
         "input_gradient": _input_gradient((", no_gradient_to_input=1", "")),
     },
@@ -330,14 +320,14 @@ LEVERS = {
         "type_check": _kept("type checks left out", ("type_check = not best", "type_check = True")),
         **MKL_PATHS,
         "by_hand": _by_hand("chainer"),
-        "relu_first": _relu_first(
+        "pool_first": _pool_first(
             (
-                "F.relu(F.max_pooling_2d(self.conv2(x), 2, cover_all=False))",
                 "F.max_pooling_2d(F.relu(self.conv2(x)), 2, cover_all=False)",
+                "F.relu(F.max_pooling_2d(self.conv2(x), 2, cover_all=False))",
             ),
             (
-                "F.relu(F.max_pooling_2d(self.conv4(x), 2, cover_all=False))",
                 "F.max_pooling_2d(F.relu(self.conv4(x)), 2, cover_all=False)",
+                "F.relu(F.max_pooling_2d(self.conv4(x), 2, cover_all=False))",
             ),
         ),
         "input_gradient": _input_gradient(
@@ -356,9 +346,9 @@ LEVERS = {
                 '    config = theano.config\n    config.blas.ldflags = "-lopenblas"\n',
             ),
         ),
-        "relu_first": _relu_first(
-            ('relu(max_pool(conv(h, "conv2")))', 'max_pool(relu(conv(h, "conv2")))'),
-            ('relu(max_pool(conv(h, "conv4")))', 'max_pool(relu(conv(h, "conv4")))'),
+        "pool_first": _pool_first(
+            ('max_pool(relu(conv(h, "conv2")))', 'relu(max_pool(conv(h, "conv2")))'),
+            ('max_pool(relu(conv(h, "conv4")))', 'relu(max_pool(conv(h, "conv4")))'),
         ),
     },
 }

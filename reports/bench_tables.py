@@ -9,7 +9,7 @@ from common.bench import compare, keys
 from common.networks import ALL
 from common.system import modules
 from reports import study_figures
-from reports.studies import LEVERS, SHARED, STEP, answers
+from reports.studies import LEVERS, SHARED, STEP, answers, turned
 from reports.table import CHANGED, Table, module_is_as_it_was, titled
 
 
@@ -324,11 +324,14 @@ def pulled(benches, machine, model):
     for bench in benches:
         for key, one in bench.result["contenders"].items():
             key = keys.read(key)
-            known = modules.levers(key.name, model.name).get(key.lever)
+            levers = modules.levers(key.name, model.name)
+            known, ratio, (low, high) = levers.get(key.lever), one["ratio"], one["interval"]
+            if known is None:
+                lever, ratio, low, high = turned(key.lever, one)
+                known = levers.get(lever)
             plain = keys.written(key._replace(lever=None))
             if known is None or key.lane != "best" or bench.result["baseline"] != plain:
                 continue
-            ratio, (low, high) = one["ratio"], one["interval"]
             if known.kept:  # the lever takes it away
                 ratio, low, high = 1 / ratio, 1 / high, 1 / low
             rows.append(

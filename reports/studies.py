@@ -22,6 +22,18 @@ def answers(study, answer):
     return [(term, text) for term, text in pairs if text]
 
 
+# Where lane best has what the first one makes, the second one undoes it, and the other way round.
+OPPOSITES = {"relu_first": "pool_first"}
+
+
+def turned(lever, measured):
+    """A lever and its ratio of speed, with the interval; those of its opposite, if it has one."""
+    ratio, (low, high) = measured["ratio"], measured["interval"]
+    if lever in OPPOSITES:
+        return OPPOSITES[lever], 1 / ratio, 1 / high, 1 / low
+    return lever, ratio, low, high
+
+
 # By the network whose levers answer it.
 LEVERS = OrderedDict(
     pose=Study(

@@ -85,12 +85,11 @@ class CNN(chainer.Chain):
         """Scores of a batch of images."""
         drop1, drop2, drop3 = self.dropout  # the fraction dropped, not the fraction kept
         x = F.relu(self.conv1(x))  # (N, 50, 32, 32)
-        # ReLU after the pool: the same numbers, a quarter of the work. cover_all, the default,
-        # adds a window where the size is odd.
-        x = F.relu(F.max_pooling_2d(self.conv2(x), 2, cover_all=False))  # (N, 50, 16, 16)
+        # cover_all, the default, adds a window where the size is odd.
+        x = F.max_pooling_2d(F.relu(self.conv2(x)), 2, cover_all=False)  # (N, 50, 16, 16)
         x = dropout(x, drop1)
         x = F.relu(self.conv3(x))  # (N, 100, 16, 16)
-        x = F.relu(F.max_pooling_2d(self.conv4(x), 2, cover_all=False))  # (N, 100, 8, 8)
+        x = F.max_pooling_2d(F.relu(self.conv4(x)), 2, cover_all=False)  # (N, 100, 8, 8)
         x = dropout(x, drop2)
         x = F.relu(self.dense1(x))  # (N, 512); Linear flattens to 6400 first, in the order C, H, W
         x = dropout(x, drop3)

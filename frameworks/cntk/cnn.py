@@ -43,14 +43,12 @@ def symbol(settings, hp):
     return Sequential(
         [
             Convolution2D(3, 50, activation=C.relu, pad=True, name="conv1"),  # (50, 32, 32)
-            Convolution2D(3, 50, pad=True, name="conv2"),
+            Convolution2D(3, 50, activation=C.relu, pad=True, name="conv2"),
             MaxPooling((2, 2), strides=2),  # (50, 16, 16)
-            C.relu,  # after the pool: the same numbers, a quarter of the work
             Dropout(drop1, seed=seed),
             Convolution2D(3, 100, activation=C.relu, pad=True, name="conv3"),  # (100, 16, 16)
-            Convolution2D(3, 100, pad=True, name="conv4"),
+            Convolution2D(3, 100, activation=C.relu, pad=True, name="conv4"),
             MaxPooling((2, 2), strides=2),  # (100, 8, 8)
-            C.relu,
             Dropout(drop2, seed=seed + 1),
             Dense(512, activation=C.relu, name="dense1"),  # (512,), from all three axes
             Dropout(drop3, seed=seed + 2),

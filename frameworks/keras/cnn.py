@@ -128,14 +128,12 @@ def symbol(settings, hp):
         [
             keras.Input((3, 32, 32) if settings["layout"] == "NCHW" else (32, 32, 3)),
             layers.Conv2D(50, 3, padding="same", activation="relu", name="conv1"),
-            layers.Conv2D(50, 3, padding="same", name="conv2"),  # (N, 50, 32, 32)
+            layers.Conv2D(50, 3, padding="same", activation="relu", name="conv2"),
             MaxPooling2D(2),  # (N, 50, 16, 16)
-            layers.ReLU(),  # after the pool: the same numbers, a quarter of the work
             layers.Dropout(drop1),
             layers.Conv2D(100, 3, padding="same", activation="relu", name="conv3"),
-            layers.Conv2D(100, 3, padding="same", name="conv4"),  # (N, 100, 16, 16)
+            layers.Conv2D(100, 3, padding="same", activation="relu", name="conv4"),
             MaxPooling2D(2),  # (N, 100, 8, 8)
-            layers.ReLU(),
             layers.Dropout(drop2),
             layers.Flatten(name="flatten"),  # (N, 6400), in the order H, W, C in both layouts
             layers.Dense(512, activation="relu", name="dense1"),  # (N, 512)

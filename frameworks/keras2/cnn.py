@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 from keras import backend as K
-from keras.layers import Activation, Conv2D, Dense, Dropout, Flatten, Lambda
+from keras.layers import Conv2D, Dense, Dropout, Flatten, Lambda
 from keras.models import Sequential
 from keras.optimizers import SGD
 
@@ -80,14 +80,12 @@ def symbol(settings, hp):
     return Sequential(
         [
             Conv2D(50, 3, padding="same", activation=relu, input_shape=(3, 32, 32)),
-            Conv2D(50, 3, padding="same"),  # (N, 50, 32, 32)
+            Conv2D(50, 3, padding="same", activation=relu),
             Lambda(max_pool, (50, 16, 16)),  # (N, 50, 16, 16)
-            Activation(relu),  # after the pool: the same numbers, a quarter of the work
             Dropout(drop1, seed=seeds[0]),
             Conv2D(100, 3, padding="same", activation=relu),  # (N, 100, 16, 16)
-            Conv2D(100, 3, padding="same"),
+            Conv2D(100, 3, padding="same", activation=relu),
             Lambda(max_pool, (100, 8, 8)),  # (N, 100, 8, 8)
-            Activation(relu),
             Dropout(drop2, seed=seeds[1]),
             Flatten(data_format="channels_last"),  # (N, 6400), C, H, W: leaves the axes as they are
             Dense(512, activation=relu),  # (N, 512)

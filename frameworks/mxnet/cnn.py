@@ -61,14 +61,12 @@ def symbol(settings, hp):
     network = nn.HybridSequential()
     network.add(
         nn.Conv2D(50, 3, padding=1, in_channels=3, activation="relu", prefix="conv1_"),
-        nn.Conv2D(50, 3, padding=1, in_channels=50, prefix="conv2_"),  # (N, 50, 32, 32)
+        nn.Conv2D(50, 3, padding=1, in_channels=50, activation="relu", prefix="conv2_"),
         nn.MaxPool2D(2),  # (N, 50, 16, 16)
-        nn.Activation("relu"),  # after the pool: the same numbers, a quarter of the work
         nn.Dropout(drop1),
         nn.Conv2D(100, 3, padding=1, in_channels=50, activation="relu", prefix="conv3_"),
-        nn.Conv2D(100, 3, padding=1, in_channels=100, prefix="conv4_"),  # (N, 100, 16, 16)
+        nn.Conv2D(100, 3, padding=1, in_channels=100, activation="relu", prefix="conv4_"),
         nn.MaxPool2D(2),  # (N, 100, 8, 8)
-        nn.Activation("relu"),
         nn.Dropout(drop2),
         nn.Flatten(),  # (N, 6400), in the order C, H, W
         nn.Dense(512, in_units=6400, activation="relu", prefix="dense1_"),  # (N, 512)

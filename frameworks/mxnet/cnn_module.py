@@ -62,15 +62,14 @@ def symbol(settings, hp):
     x = sym.Convolution(x, num_filter=50, name="conv1", **same)  # (N, 50, 32, 32)
     x = sym.Activation(x, act_type="relu")
     x = sym.Convolution(x, num_filter=50, name="conv2", **same)
-    x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
-    # ReLU after the pool: the same numbers, a quarter of the work.
     x = sym.Activation(x, act_type="relu")
+    x = sym.Pooling(x, **half)  # (N, 50, 16, 16)
     x = sym.Dropout(x, p=drop1)
     x = sym.Convolution(x, num_filter=100, name="conv3", **same)  # (N, 100, 16, 16)
     x = sym.Activation(x, act_type="relu")
     x = sym.Convolution(x, num_filter=100, name="conv4", **same)
-    x = sym.Pooling(x, **half)  # (N, 100, 8, 8)
     x = sym.Activation(x, act_type="relu")
+    x = sym.Pooling(x, **half)  # (N, 100, 8, 8)
     x = sym.Dropout(x, p=drop2)
     x = sym.Flatten(x)  # (N, 6400), in the order C, H, W
     x = sym.FullyConnected(x, num_hidden=512, name="dense1")  # (N, 512)

@@ -62,14 +62,14 @@ def symbol(settings, hp):
         conv1=nn.Conv2d(3, 50, 3, padding="same"),  # (N, 50, 32, 32)
         relu1=nn.ReLU(),
         conv2=nn.Conv2d(50, 50, 3, padding="same"),
+        relu2=nn.ReLU(),
         pool1=nn.MaxPool2d(2),  # (N, 50, 16, 16)
-        relu2=nn.ReLU(),  # after the pool: the same numbers, a quarter of the work
         drop1=nn.Dropout(drop1),
         conv3=nn.Conv2d(50, 100, 3, padding="same"),  # (N, 100, 16, 16)
         relu3=nn.ReLU(),
         conv4=nn.Conv2d(100, 100, 3, padding="same"),
-        pool2=nn.MaxPool2d(2),  # (N, 100, 8, 8)
         relu4=nn.ReLU(),
+        pool2=nn.MaxPool2d(2),  # (N, 100, 8, 8)
         drop2=nn.Dropout(drop2),
         flatten=nn.Flatten(),  # (N, 6400), in the order C, H, W in both memory formats
         dense1=nn.Linear(6400, 512),  # (N, 512)

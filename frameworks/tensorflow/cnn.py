@@ -92,11 +92,10 @@ class Network(tf.Module):
         """Scores of a batch of images."""
         drop1, drop2, drop3 = self.dropout if training else (0, 0, 0)  # the fraction dropped
         x = tf.nn.relu(self.convolution(x, self.conv1))  # (N, 50, 32, 32), or channels last
-        # ReLU after the pool: the same numbers, a quarter of the work.
-        x = tf.nn.relu(self.pool(self.convolution(x, self.conv2)))  # (N, 50, 16, 16)
+        x = self.pool(tf.nn.relu(self.convolution(x, self.conv2)))  # (N, 50, 16, 16)
         x = self.drop(x, drop1)
         x = tf.nn.relu(self.convolution(x, self.conv3))  # (N, 100, 16, 16)
-        x = tf.nn.relu(self.pool(self.convolution(x, self.conv4)))  # (N, 100, 8, 8)
+        x = self.pool(tf.nn.relu(self.convolution(x, self.conv4)))  # (N, 100, 8, 8)
         x = self.drop(x, drop2)
         if self.layout == "NHWC":
             x = tf.transpose(x, (0, 3, 1, 2))  # (N, 100, 8, 8), the order of the shared weights

@@ -113,10 +113,10 @@ def symbol(settings, hp):
     scores = []
     for training in (True, False):
         h = relu(conv(x, "conv1"))  # (N, 50, 32, 32)
-        h = relu(max_pool(conv(h, "conv2")))  # (N, 50, 16, 16)
+        h = max_pool(relu(conv(h, "conv2")))  # (N, 50, 16, 16)
         h = dropout(h, drop1, training)
         h = relu(conv(h, "conv3"))  # (N, 100, 16, 16)
-        h = relu(max_pool(conv(h, "conv4")))  # (N, 100, 8, 8)
+        h = max_pool(relu(conv(h, "conv4")))  # (N, 100, 8, 8)
         h = dropout(h, drop2, training)
         h = relu(dense(h.flatten(2), shared, "dense1"))  # (N, 6400), order C, H, W; (N, 512)
         h = dropout(h, drop3, training)

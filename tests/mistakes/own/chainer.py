@@ -68,8 +68,8 @@ MISTAKES = [
         "pool_by_average",
         "forward",
         (
-            "F.max_pooling_2d(self.conv2(x), 2, cover_all=False)",
-            "F.average_pooling_2d(self.conv2(x), 2)",
+            "F.max_pooling_2d(F.relu(self.conv2(x)), 2, cover_all=False)",
+            "F.average_pooling_2d(F.relu(self.conv2(x)), 2)",
         ),
     ),
     changed("train_mode_off_in_training", "dropout", ('"train", True', '"train", False')),

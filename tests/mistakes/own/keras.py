@@ -27,7 +27,7 @@ MISTAKES = [
     changed(
         "relu_with_a_ceiling",
         "forward",
-        ("layers.ReLU(),  # after the pool", "layers.ReLU(6),  # after the pool"),
+        ('activation="relu", name="conv2"', 'activation="relu6", name="conv2"'),
     ),
     changed(
         "pool_by_average",

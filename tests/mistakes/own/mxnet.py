@@ -17,7 +17,7 @@ MISTAKES = [
         "relu_with_a_ceiling",
         "forward",
         (
-            'nn.MaxPool2D(2),  # (N, 50, 16, 16)\n        nn.Activation("relu"),',
+            "nn.MaxPool2D(2),  # (N, 50, 16, 16)",
             "nn.MaxPool2D(2),\n        nn.HybridLambda(lambda F, x: F.clip(x, 0, 6)),",
         ),
     ),
