@@ -40,8 +40,8 @@ def show_phrases(key):
     for concept, said in phrases.book(modules):
         print(concept)
         for module, phrase in zip(modules, said):
-            if phrase is None:
-                print("    %s  -" % module.path)
+            if isinstance(phrase, str):
+                print("    %s  %s" % (module.path, phrase))
             else:
                 text = phrase.text.replace("\n", "\n        ")
                 print("    %s:%d  %s" % (phrase.path, phrase.number, text))

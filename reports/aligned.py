@@ -4,7 +4,11 @@ import re
 
 from markupsafe import Markup, escape
 
-from reports import concepts, sources
+from reports import sources
+from reports.concepts import CONCEPTS, STEPS
+
+NOTHING = "nothing to say"
+NOT_YET = "not there yet"
 
 
 class Rows:
@@ -19,16 +23,17 @@ class Rows:
         self.anchored = set()
 
     def cell(self, key):
-        """The code that speaks of a concept, as HTML; None if there is none."""
+        """The code that shows a concept, as HTML, or in words why there is none."""
         pieces = self.source.pieces.get(key)
         if not pieces:
-            return None
-        if pieces[0].lines[0] in self.source.docstrings and key in concepts.FIELDS.values():
+            return NOTHING if key in self.source.table.unsaid else NOT_YET
+        if pieces[0].unit.prose:
             return Markup("".join(self._prose(piece) for piece in pieces))
         open_, folded = {}, {}
         for piece in pieces:
             for number in piece.lines:
-                target = folded.setdefault(piece.helper, {}) if piece.helper else open_
+                helper = piece.unit.helper
+                target = folded.setdefault(helper, {}) if helper else open_
                 own = piece.owned.get(number, []) if piece.shared else None
                 target.setdefault(number, own)
         parts = [self._helper(name, lines) for name, lines in folded.items()]
@@ -106,15 +111,15 @@ def _indent(text):
 
 
 def rows(modules, read):
-    """[(step, summary, [(concept, [(module, HTML or None)])])], and {path: [HTML of a line]}."""
+    """[(step, summary, [(concept, [(module, HTML or why there is none)])])]."""
     makers = [(module, Rows(module, read[module.key])) for module in modules]
     found = []
-    for part, summary in concepts.STEPS.items():
+    for part, summary in STEPS.items():
         of_part = []
-        for concept in concepts.CONCEPTS:
-            if concept.part == part:
+        for concept in CONCEPTS:
+            if concept.step == part:
                 cells = [(module, maker.cell(concept.key)) for module, maker in makers]
-                if any(cell for _, cell in cells):
+                if any(isinstance(cell, Markup) for _, cell in cells):
                     of_part.append((concept, cells))
         found.append((part, summary, of_part))
     return found

@@ -56,8 +56,8 @@ def table(content):
 
 def phrase(said):
     """A phrase's Markdown: code as code, on one line, and prose as it is."""
-    if said is None:
-        return "-"
+    if isinstance(said, str):
+        return said
     text = " ".join(said.text.split())
     if said.prose:
         shown = "in words: " + escaped(text.replace("``", ""))
@@ -74,7 +74,7 @@ def phrase_book():
         "## Phrase book",
         "",
         "What says it: whole calls, out of the modules, or a sentence where that says more. "
-        "A dash: nothing needs to be said.",
+        "A dash: it needs no code. Not there yet: nobody has written it, or said where it is.",
         "",
         "| concept | %s |" % " | ".join(escaped(module.title) for module in modules),
         "| %s |" % " | ".join(["---"] * (len(modules) + 1)),

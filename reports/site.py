@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from common.networks import ALL, MODELS
 from common.system.machine import described
-from reports import aligned, comparison, concepts, figures, phrases, port, sources, tables
+from reports import aligned, comparison, concepts, figures, phrases, port, reading, sources, tables
 from reports.committed import HERE, RUNS
 from reports.provenance import provenance
 from reports.table import CODE, pieces
@@ -105,7 +105,7 @@ def render(used, left_out, folder=SITE, challenge=None):
     shutil.copytree(HERE / "assets", folder / "assets")
     offered, size = packed(challenge, folder)
     modules, runs = sources.modules(), used.runs
-    read = concepts.read(modules)
+    read = reading.read(modules)
     cnn = tables.of_model(runs, MODELS["cnn"])
     compared, models = comparison.comparison(used)
     environment = jinja2.Environment(
@@ -126,7 +126,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             first=FIRST,
             steps=aligned.rows(modules, read),
             whole={one.key: aligned.whole(one, read[one.key]) for one in modules},
-            titles={one.key: one.title for one in concepts.CONCEPTS},
+            titles={concept.key: concept.title for concept in concepts.CONCEPTS},
             symptoms=port.symptoms(modules),
             known=port.known(),
             first_losses=port.losses(used),
@@ -157,7 +157,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             data={
                 "modules": [{"key": one.key, "title": one.title} for one in modules],
                 "concepts": list(WORDS.items())
-                + [(one.key, one.words) for one in concepts.CONCEPTS],
+                + [(concept.key, concept.words) for concept in concepts.CONCEPTS],
                 "results": compared,
                 "schema": json.loads(RUNS.schema.read_text()),
             },

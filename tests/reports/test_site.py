@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from reports import committed, concepts, site, sources
+from reports import committed, reading, site, sources
 from tests.reports.conftest import HOSTILE
 
 MEGABYTE = 1e6
@@ -232,7 +232,7 @@ def test_every_line_has_a_permalink(opened):
     page = opened()
     ids = set(page.evaluate("[...document.querySelectorAll('.rows [id]')].map((one) => one.id)"))
     for module in MODULES:
-        source = concepts.Source(module)
+        source = reading.read([module])[module.key]
         assert {"%s-%d" % (module.key, number) for number in source.code} <= ids
 
 

@@ -1,0 +1,49 @@
+"""The code that shows each row and phrase of the page: see reports/reading.py."""
+
+ROWS = {
+    "not-in-force": ("off =", "off.append", '"OMP_NUM_THREADS"'),
+    "device": "num_gpus",
+    "precision": ('"NVIDIA_TF32_OVERRIDE"', '"MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION"'),
+    "autotune": '"MXNET_CUDNN_AUTOTUNE_DEFAULT"',
+    "switches": (
+        '"MXNET_OPTIMIZER_AGGREGATION_SIZE"',
+        '"optimizer_aggregation"',
+        '"hybridize"',
+        '"static_alloc"',
+        '"static_shape"',
+    ),
+    "conv": "nn.Conv2D",
+    "relu": ('activation="relu"', "nn.Activation"),
+    "pool": "nn.MaxPool2D",
+    "dropout": "nn.Dropout",
+    "flatten": "nn.Flatten",
+    "dense": "nn.Dense",
+    "device-network": "initialize",
+    "weights-in": ("collect_params", "parameters.items", "set_data"),
+    "loss-function": "criterion =",
+    "optimiser": ("gluon.Trainer", "momentum = {"),
+    "compiled": ("graph = {", "hybridize"),
+    "train-on": "autograd.record",
+    "batch": ("x =", "y ="),
+    "forward": "criterion(",
+    "backward": "backward",
+    "update": "trainer.step",
+    "train-off": "network(part).asnumpy",
+}
+UNSAID = "weight-layout drop-seed declared input gradient reset no-gradient"
+
+PHRASES = {
+    "initial weights put in": "set_data",
+    "graph or JIT": "hybridize",
+    "weights taken out": "asnumpy",
+    "Adam": '"adam"',
+    "LSTM": "rnn.LSTM",
+    "gradient truncated": "detach",
+    "free-running": "value[:, -1:]",
+    "sigmoid": '"sigmoid"',
+    "save weights": "save_parameters",
+    "restore weights": "load_parameters",
+    "ONNX": "export_model",
+    "record a pass": "register_forward_hook",
+    "profile": 'set_state("run")',
+}

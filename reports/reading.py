@@ -1,0 +1,441 @@
+"""Reads modules: which of their lines show which concept.
+
+A module is cut into units: a statement, or an element of a call, list or dict that has lines of
+its own. ``frameworks/X/page.py`` names the code that shows a concept as fragments, which are
+compared token by token: comments, spaces, quotes and line breaks do not matter. A match extends
+over the calls, indices and attributes that follow it. ``def NAME`` takes a whole function beside
+the six steps, which the page folds. If a unit shows several concepts, as in
+``F.relu(F.max_pooling_2d(self.conv2(x), 2))``, each owns its match without the matches inside it.
+"""
+
+import ast
+import importlib
+import io
+import tokenize
+from collections import defaultdict, namedtuple
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.proof import contract
+from common.system.files import ROOT
+from reports.concepts import CONCEPTS, FIELDS, KINDS, PHRASES, REST, STEPS
+
+ORDER = [concept.key for concept in CONCEPTS]
+BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+ALONE = "not-in-force"  # a unit that names settings without effect shows none of them
+
+Token = namedtuple("Token", "text start end")  # start, end: (line, column)
+Span = namedtuple("Span", "key start end")  # of a concept's match; end is exclusive
+
+Piece = namedtuple("Piece", "unit lines owned shared")
+Piece.__doc__ = """Where a module shows a concept.
+
+lines: numbers of the lines, comments above them included.
+owned: {line: [(start, end)]}, the columns that are this concept's own.
+shared: whether the same lines show others too.
+"""
+
+
+@dataclass(eq=False)
+class Unit:
+    """Some lines that are read as one.
+
+    lines: their numbers; those of a call around its elements have a gap.
+    last: the last line of the whole statement or element.
+    around: the unit that contains it, or None.
+    helpers: names of the functions around it that are not the contract's, the outermost first.
+    head: whether it is the head of a function or class, which shows nothing itself.
+    """
+
+    lines: tuple
+    last: int
+    around: "Unit"
+    helpers: tuple
+    head: bool = False
+    helper: str = None  # the one of ``helpers`` that belongs to a concept
+    prose: bool = False  # whether it is a field of the docstring
+    imports: bool = False
+    spans: list = field(default_factory=list)
+
+
+def tokens(text):
+    """The tokens of some code, without comments and layout; brackets may be left open."""
+    layout = {getattr(tokenize, name) for name in ("COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT")}
+    made = []
+    try:
+        for kind, word, start, end, _ in tokenize.generate_tokens(io.StringIO(text).readline):
+            if kind == tokenize.STRING and word[0] in "'\"":  # compared without their quotes
+                word = repr(ast.literal_eval(word))
+            if kind not in layout and word:
+                made.append(Token(word, start, end))
+    except tokenize.TokenError:  # the end, with open brackets
+        pass
+    return made
+
+
+def fragment(text):
+    """The texts of a fragment's tokens."""
+    return [token.text for token in tokens(text)]
+
+
+def matches(code, wanted):
+    """[(start, end)] of each place in the tokens ``code`` that has those of a fragment."""
+    texts, found, first = [token.text for token in code], [], 0
+    while first <= len(texts) - len(wanted):
+        if texts[first : first + len(wanted)] == wanted:
+            end = _extended(texts, first, first + len(wanted))
+            found.append((code[first].start, code[end - 1].end))
+            first = end if len(wanted) == 1 else first + len(wanted)
+        else:
+            first += 1
+    return found
+
+
+def _extended(texts, first, end):
+    """The end of a match with the brackets that it opens, and the calls that follow."""
+    depth = sum(BRACKETS.get(text, 0) for text in texts[first:end])
+    while end < len(texts) and (depth > 0 or texts[end] in ("(", "[", ".")):
+        depth += BRACKETS.get(texts[end], 0)
+        end += 2 if texts[end] == "." and depth == 0 else 1
+    return min(end, len(texts))
+
+
+class _Cutter:
+    """Cuts a module's tree into units."""
+
+    def __init__(self, lines, comments):
+        self.lines, self.comments, self.units = lines, comments, []
+
+    def add(self, numbers, last, around, helpers, head=False):
+        unit = Unit(tuple(numbers), last, around, helpers, head)
+        self.units.append(unit)
+        return unit
+
+    def element(self, node, last, around, helpers):
+        """A statement or an element: one unit, or one around those that it contains."""
+        inside = {}
+        for child, end in _elements(node):
+            own_line = not self.lines[child.lineno - 1][: child.col_offset].strip()
+            if node.lineno < child.lineno and own_line:
+                inside.setdefault(child.lineno, (child, end))
+        spans, reached = [], 0
+        for start, (child, end) in sorted(inside.items()):
+            if start > reached:
+                spans.append((child, end))
+                reached = end
+        covered = {n for child, end in spans for n in range(child.lineno, end + 1)}
+        numbers = [n for n in range(node.lineno, last + 1) if n not in covered]
+        unit = self.add(numbers, last, around, helpers)
+        for child, end in spans:
+            self.element(child, end, unit, helpers)
+        return unit
+
+    def statement(self, node, around=None, helpers=()):
+        bodies = [getattr(node, name, None) for name in ("body", "orelse", "finalbody")]
+        bodies = [body for body in bodies if isinstance(body, list) and body]
+        if not bodies:
+            unit = self.element(node, node.end_lineno, around, helpers)
+            unit.imports = isinstance(node, (ast.Import, ast.ImportFrom))
+            return
+        first = min([node.lineno] + [each.lineno for each in getattr(node, "decorator_list", [])])
+        if isinstance(node, ast.FunctionDef) and node.name not in contract.SIGNATURES:
+            helpers += (node.name,)
+        named = isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        last = head_end = self.before(bodies[0][0].lineno, first)
+        if named and ast.get_docstring(node):
+            docstring, *bodies[0] = bodies[0]
+            last = docstring.end_lineno
+            if bodies[0]:
+                last = self.before(bodies[0][0].lineno, last)
+        unit = self.add(range(first, last + 1), head_end, around, helpers, named)
+        for body in bodies:
+            between = range(last + 1, body[0].lineno) if body else ()
+            words = [n for n in between if self.code(n)]  # else:, finally:
+            if words:
+                self.add(words, words[-1], unit, helpers)
+            for each in body:
+                self.statement(each, unit, helpers)
+            last = body[-1].end_lineno if body else last
+
+    def before(self, line, first):
+        """The last line before ``line`` that is not blank and no comment, from ``first`` on."""
+        line -= 1
+        while line > first and not self.code(line):
+            line -= 1
+        return line
+
+    def code(self, number):
+        return self.lines[number - 1].strip() and number not in self.comments
+
+
+def _elements(node):
+    """(node, its last line) of what may have lines of its own in calls, lists, tuples and dicts."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call):
+            yield from ((child, child.end_lineno) for child in each.args + each.keywords)
+        elif isinstance(each, (ast.List, ast.Tuple)):
+            yield from ((child, child.end_lineno) for child in each.elts)
+        elif isinstance(each, ast.Dict):
+            for key, value in zip(each.keys, each.values):
+                yield key or value, value.end_lineno
+
+
+class Table:
+    """What a framework's ``page.py`` says: fragments of code for rows and for phrases.
+
+    An entry is a fragment or several; in ``ROWS`` it may be for several rows. An entry for a kind
+    of layers, as ``conv``, has the code of all its rows, in the order of the source; in a fragment
+    ``{}`` stands for a row's number. ``UNSAID`` names the rows that need no code in this framework.
+    ``PHRASES`` has what the phrase book shows instead of a row's first line.
+    """
+
+    def __init__(self, path, rows, phrases, unsaid):
+        self.path, self.unsaid = path, set(unsaid.split())
+        self.rows = {key: _several(said) for keys, said in rows.items() for key in keys.split()}
+        self.phrases = {name: _several(said) for name, said in phrases.items()}
+
+    def unknown(self):
+        """Entries for rows and phrases that do not exist."""
+        rows = {*self.rows, *self.unsaid} - {*ORDER, *KINDS}
+        return sorted(rows | set(self.phrases) - {phrase.name for phrase in PHRASES})
+
+
+def table(module):
+    """The table beside a module, for its variant; an empty one if there is none."""
+    path = Path(module.path)
+    path = path.with_name("page%s.py" % path.stem[len("cnn") :])
+    if not Path(ROOT, path).is_file():
+        return Table(str(path), {}, {}, "")
+    page = importlib.import_module(".".join(path.with_suffix("").parts))
+    said = (getattr(page, name, {}) for name in ("ROWS", "PHRASES"))
+    return Table(str(path), *said, getattr(page, "UNSAID", ""))
+
+
+class Source:
+    """A module's lines and what they show.
+
+    pieces: {concept's key: [Piece]}.
+    code: the numbers of its lines of code, which are no comments, docstrings or blank.
+    missed: [(entry of the table, why it is not found)].
+    """
+
+    def __init__(self, module, table):
+        self.module, self.table, self.missed = module, table, []
+        text = "\n".join(module.lines) + "\n"
+        self.tree = ast.parse(text)
+        self.comments = {n for n, line in enumerate(module.lines, 1) if line.lstrip()[:1] == "#"}
+        self.docstrings = _docstrings(self.tree)
+        self.comments -= self.docstrings
+        self.tokens = tokens(text)
+        used = {token.start[0] for token in self.tokens}
+        self.code = sorted(used - self.docstrings)
+        cutter = _Cutter(module.lines, self.comments)
+        for node in self.tree.body[1 if ast.get_docstring(self.tree) else 0 :]:
+            cutter.statement(node)
+        self.units = cutter.units
+        self.unit_of = {number: unit for unit in self.units for number in unit.lines}
+        self.pieces = defaultdict(list)
+
+    def rows(self):
+        """This source, with the rows found."""
+        for step in STEPS:
+            first, last = self.module.parts.get(step, (0, 0))
+            units = [unit for unit in self.units if first <= unit.lines[0] <= last]
+            if step == "head":
+                units = self._fields() + units
+            self._take_helpers(step, units)
+            self._match(step, units)
+            self._collect(step, units)
+        return self
+
+    def _fields(self):
+        """A unit for each field of the module's docstring, with its concept."""
+        units = []
+        for name, numbers in fields(self.module, self.docstrings):
+            key = name.lower() if name.lower() in FIELDS else FIELDS[0]
+            unit = Unit(numbers, numbers[-1], None, (), prose=True)
+            unit.spans.append(Span(key, (numbers[0], 0), (numbers[0], 0)))
+            units.append(unit)
+        return units
+
+    def _entries(self, step):
+        """(key, fragment, whether the table has it) of a step's concepts, kinds left out."""
+        for concept in CONCEPTS:
+            if concept.step == step:
+                for text in self.table.rows.get(concept.key, ()):
+                    yield concept.key, text, True
+                kind = concept.key.rstrip("0123456789")
+                for text in self.table.rows.get(kind, ()) if kind in KINDS else ():
+                    if "{}" in text:
+                        yield concept.key, text.format(concept.key[len(kind) :]), True
+                for text in concept.defaults:
+                    yield concept.key, text, False
+
+    def _take_helpers(self, step, units):
+        for key, text, of_table in self._entries(step):
+            if not text.startswith("def "):
+                continue
+            name = text.split()[1]
+            taken = [unit for unit in units if name in unit.helpers and not unit.helper]
+            for unit in taken:
+                unit.helper = name
+                unit.spans = [Span(key, (unit.lines[0], 0), (unit.lines[0], 0))]
+            if of_table and not taken:
+                self.missed.append((key, "no %r" % text))
+
+    def _match(self, step, units):
+        free = {unit for unit in units if not (unit.helper or unit.head or unit.spans)}
+
+        def places(text):
+            return [(unit, *span) for unit, *span in self.places(text) if unit in free]
+
+        for kind, keys in KINDS.items() if step == "symbol" else ():
+            texts = [text for text in self.table.rows.get(kind, ()) if "{}" not in text]
+            found = sorted((place for text in texts for place in places(text)), key=_start)
+            if texts and len(found) != len(keys):
+                self.missed.append((kind, "found %d, not %d" % (len(found), len(keys))))
+            for key, place in zip(keys, found):
+                _claim(key, *place)
+        for key, text, of_table in self._entries(step):
+            found = () if text.startswith("def ") else places(text)
+            for place in found:
+                _claim(key, *place)
+            if of_table and not found and not text.startswith("def "):
+                self.missed.append((key, "no %r in %s" % (text, step)))
+        for unit in free:
+            unit.spans = [span for span in unit.spans if span.key == ALONE] or unit.spans
+
+    def places(self, text):
+        """[(unit, start, end)] of a fragment's matches; a match belongs to where it begins."""
+        return [
+            (self.unit_of[start[0]], start, end)
+            for start, end in matches(self.tokens, fragment(text))
+            if start[0] in self.unit_of
+        ]
+
+    def _collect(self, step, units):
+        for unit in units:
+            spans = _inherited(unit) or [Span(REST[step], *[(unit.lines[0], 0)] * 2)]
+            last = max((span.key for span in spans), key=ORDER.index)
+            for span in spans:
+                owned = self._owned(unit, span, spans) if len(spans) > 1 else {}
+                lines = unit.lines
+                if span.key == last:  # a comment above is shown once
+                    lines = self._with_comments(unit.lines)
+                self.pieces[span.key].append(Piece(unit, lines, owned, len(spans) > 1))
+
+    def _with_comments(self, numbers):
+        """The lines of a unit and the comments right above it."""
+        first = numbers[0]
+        while first - 1 in self.comments:
+            first -= 1
+        return tuple(range(first, numbers[0])) + tuple(numbers)
+
+    def _owned(self, unit, span, spans):
+        """{line: [(start, end)]} of the columns of ``span``, without the spans inside it."""
+        inside = [
+            other
+            for other in spans
+            if other[1:] != span[1:] and span.start <= other.start and other.end <= span.end
+        ]
+        owned = {}
+        for number in unit.lines:
+            line, runs = self.module.lines[number - 1], []
+            for column in range(len(line)):
+                place = (number, column)
+                if span.start <= place < span.end and not any(
+                    other.start <= place < other.end for other in inside
+                ):
+                    if runs and runs[-1][1] == column:
+                        runs[-1][1] = column + 1
+                    else:
+                        runs.append([column, column + 1])
+            owned[number] = [(a, b) for a, b in runs if line[a:b].strip()]
+        return owned
+
+    def first(self, text, steps=()):
+        """The first unit that has a fragment, preferably in some steps; None if there is none.
+
+        Imports do not count, and heads of functions only if there is nothing else.
+        """
+        spans = [self.module.parts.get(step, (0, 0)) for step in steps]
+
+        def rank(unit):
+            return unit.head, not any(first <= unit.lines[0] <= last for first, last in spans)
+
+        units = (unit for unit, _, _ in self.places(text))
+        return min((unit for unit in units if not unit.imports), key=rank, default=None)
+
+    def prose(self, kind, name):
+        """Line numbers of a ``head`` field of the file, or of a function's ``docstring``; or ()."""
+        if kind == "head":
+            return dict(fields(self.module, self.docstrings)).get(name, ())
+        for node in self.tree.body:
+            if getattr(node, "name", None) == name and ast.get_docstring(node):
+                return (node.body[0].lineno,)
+        return ()
+
+    def rest(self):
+        """The lines of code that show no concept but the rest of their step."""
+        shown = {
+            number
+            for key, pieces in self.pieces.items()
+            if not key.startswith("rest-")
+            for piece in pieces
+            for number in piece.lines
+        }
+        return [number for number in self.code if number not in shown]
+
+
+def _several(said):
+    return (said,) if isinstance(said, str) else said
+
+
+def _docstrings(tree):
+    """The numbers of the lines of all docstrings."""
+    kinds = (ast.Module, ast.FunctionDef, ast.ClassDef)
+    return {
+        number
+        for node in ast.walk(tree)
+        if isinstance(node, kinds) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, node.body[0].end_lineno + 1)
+    }
+
+
+def fields(module, docstrings):
+    """[(name, line numbers)] of the fields of the module's docstring, such as ``Layout:``."""
+    made = []
+    for number in sorted(docstrings):
+        line = module.lines[number - 1]
+        name, colon, _ = line.partition(": ")
+        if colon and name[:1].isupper():
+            made.append((name, [number]))
+        elif made and line.startswith("    ") and made[-1][1][-1] == number - 1:
+            made[-1][1].append(number)
+        elif made:
+            break
+    return [(name, tuple(numbers)) for name, numbers in made]
+
+
+def _start(place):
+    return place[1]
+
+
+def _claim(key, unit, start, end):
+    if key not in [span.key for span in unit.spans]:
+        unit.spans.append(Span(key, start, end))
+
+
+def _inherited(unit):
+    """What a unit shows; if it shows nothing itself, the innermost of what is around it."""
+    if unit.spans or unit.around is None or unit.around.head:
+        return unit.spans
+    place = (unit.lines[0], 0)
+    spans = _inherited(unit.around)
+    around = [span for span in spans if span.start <= place < span.end] or spans[:1]
+    return [Span(max(around, key=_start).key, place, place)] if around else []
+
+
+def read(modules):
+    """{module's key: Source} of the CNN's modules."""
+    return {module.key: Source(module, table(module)).rows() for module in modules}

@@ -1,0 +1,180 @@
+"""Rows and phrases are found in the modules, and every entry that misses is named at once."""
+
+import re
+
+import pytest
+
+from common.challenge import causes, hypotheses, mending
+from common.networks.models import MODELS
+from common.system import modules as loader
+from common.system.errors import InputError
+from reports import aligned, phrases, reading, sources
+from reports.concepts import CONCEPTS, PHRASES
+
+MODULES = sources.modules()
+SHARE = 0.8  # of the lines of code at least, that show more than the rest of their step
+
+TEXT = '''"""A module of no framework.
+
+Idiom: plain functions.
+Layout: NCHW.
+"""
+
+import library
+
+
+def configure(lane, threads, seed):
+    """Set the seed."""
+    library.seed(seed)
+    return {"device": "cpu", "threads": threads}
+
+
+def relu(x):
+    """The larger of x and 0."""
+    return library.maximum(x, 0)
+
+
+def symbol(settings, hp):
+    """The network."""
+    # This comment is shown with the line below.
+    x = relu(library.pool(library.conv(50), 2))
+    x = relu(library.pool(library.conv(100), 2))
+    return x
+
+
+def wait(model):
+    """Return at once."""
+'''
+ROWS = {"pool": "library.pool", "conv1": "library.conv(50)", "conv2": "library . conv( 100 )"}
+
+
+def read(text=TEXT, rows=ROWS, said=None, unsaid=""):
+    lines = text.splitlines()
+    module = sources.Module(
+        "new", "New", "frameworks/new/cnn.py", lines, sources.parts(text, lines)
+    )
+    return reading.Source(module, reading.Table("page.py", rows, said or {}, unsaid)).rows()
+
+
+def shown(source, key):
+    """The texts of a row's lines."""
+    lines = [number for piece in source.pieces[key] for number in piece.lines]
+    return [source.module.lines[number - 1].strip() for number in lines]
+
+
+def test_every_entry_of_the_tables_is_found():
+    assert phrases.misses(MODULES) == []
+
+
+def test_each_line_of_code_is_in_a_row_and_most_show_a_concept():
+    lines = rest = 0
+    for key, source in reading.read(MODULES).items():
+        in_rows = {n for pieces in source.pieces.values() for piece in pieces for n in piece.lines}
+        assert set(source.code) <= in_rows, key
+        lines, rest = lines + len(source.code), rest + len(source.rest())
+    assert rest / lines <= 1 - SHARE, "%d of %d lines show no concept" % (rest, lines)
+
+
+def test_a_column_belongs_to_one_concept_unless_a_call_does_several_at_once():
+    """As a call does that trains on a batch: then the very same columns are all of theirs."""
+    for key, source in reading.read(MODULES).items():
+        owners = {}
+        for pieces in source.pieces.values():
+            for piece in pieces:
+                for number, spans in piece.owned.items():
+                    owners.setdefault(number, set()).update(spans)
+        for number, spans in owners.items():
+            columns = [column for a, b in spans for column in range(a, b)]
+            assert len(columns) == len(set(columns)), (key, number, spans)
+
+
+def test_a_module_without_a_table_has_rows_by_its_steps_fields_and_settings():
+    source = read(rows={})
+    assert shown(source, "layout") == ["Layout: NCHW."]
+    assert shown(source, "seed") == ["library.seed(seed)"]
+    assert "def relu(x):" in shown(source, "relu1")
+    assert "return x" in shown(source, "rest-symbol")
+    cell = aligned.Rows(source.module, source).cell
+    assert cell("optimiser") == aligned.NOT_YET
+    assert aligned.Rows(source.module, read(unsaid="reset")).cell("reset") == aligned.NOTHING
+
+
+def test_a_row_owns_its_call_without_the_calls_inside_it():
+    source = read()
+    (piece,) = source.pieces["pool1"]
+    line = source.module.lines[piece.lines[-1] - 1]
+    (owned,) = [spans for spans in piece.owned.values() if spans]
+    assert piece.shared and [line[a:b] for a, b in owned] == ["library.pool(", ", 2)"]
+
+
+def test_comments_quotes_and_line_breaks_do_not_matter():
+    changed = TEXT.replace("conv(50)", "conv(  # a remark\n        50\n    )")
+    source = read(changed, {"conv1": "conv(50)", "device": "'device'"})
+    assert source.missed == [] and len(shown(source, "conv1")) == 4
+
+
+def test_a_comment_is_shown_with_the_line_below():
+    assert shown(read(), "pool1")[0].startswith("# This comment")
+
+
+@pytest.mark.parametrize(
+    "rows, why",
+    [
+        ({"optimiser": "library.sgd"}, "no 'library.sgd' in loss"),
+        ({"dropout1": "def drop"}, "no 'def drop'"),
+        ({"conv": "library.conv"}, "found 2, not 4"),
+        ({"dense": "library.dense{}"}, "no 'library.dense1' in symbol"),
+    ],
+)
+def test_an_entry_that_its_module_lacks_says_why(rows, why):
+    assert why in [why for _, why in read(rows=rows).missed]
+
+
+def test_all_misses_are_in_one_message(monkeypatch):
+    rows = {"optimiser": "library.sgd", "colour": "red"}
+    table = reading.Table("frameworks/new/page.py", rows, {"padding": "'same'"}, "loop taste")
+    monkeypatch.setattr(reading, "table", lambda module: table)
+    with pytest.raises(InputError) as caught:
+        phrases.book([read().module])
+    for key in ("optimiser", "colour", "padding", "taste"):
+        assert "frameworks/new/page.py: %r: no" % key in str(caught.value)
+
+
+def test_a_phrase_is_its_rows_most_telling_line(monkeypatch):
+    said = {"dropout": (), "pooling": "library.pool"}
+    table = reading.Table("page.py", {"seed": "library.seed"}, said, "")
+    monkeypatch.setattr(reading, "table", lambda module: table)
+    book = {name: said for name, (said,) in phrases.book([read().module])}
+    assert book["activation"].text == "return library.maximum(x, 0)"
+    assert book["seed"].text == "library.seed(seed)"
+    assert book["pooling"].text == "x = relu(library.pool(library.conv(50), 2))"
+    assert book["layout of images"].prose and book["layout of images"].text == "NCHW."
+    assert book["waiting for the device"].text == "Return at once."
+    assert book["dropout"] == phrases.NOTHING
+    assert book["optimiser"] == book["Adam"] == phrases.NOT_YET
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_every_cause_that_a_diagnosis_knows_has_its_line_in_the_book(name):
+    description = MODELS[name]
+    if description.task.name == "joints":  # too large for a challenge
+        return
+    module = causes.plain(description, loader.load("numpy", name))
+    known = hypotheses.scores(description, module)
+    known += hypotheses.steps(description, None, description.hp)
+    book = {phrase.name for phrase in PHRASES}
+    lost = [cause.says for cause in known if mending.concept(cause.says) not in book]
+    assert known and not lost
+
+
+def test_a_rows_text_is_that_of_the_file():
+    """Character for character, but for the indent that a row's lines share."""
+    for module in MODULES:
+        rows = aligned.Rows(module, reading.read([module])[module.key])
+        for concept in CONCEPTS:
+            cell = rows.cell(concept.key)
+            for number, html in re.findall(r"<a class=n [^>]*>(\d+)</a>(.*)\n", cell):
+                text = re.sub(r"<[^>]+>", "", html)
+                for code, letter in (("&#34;", '"'), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">")):
+                    text = text.replace(code, letter)
+                assert module.lines[int(number) - 1].endswith(text.replace("&amp;", "&"))
