@@ -15,7 +15,6 @@ from reports.provenance import provenance
 from reports.table import CODE, pieces
 
 SITE = HERE / "site"
-FIRST = ("pytorch", "tensorflow")  # the frameworks that are shown before any is chosen
 
 LEAD = (
     "The same convolutional network in %d frameworks, concept beside concept, and proven to be the "
@@ -40,6 +39,11 @@ WORDS = {
     "results": "fastest fast speed time slow accuracy bench compare",
     "proof": "certificate rung tolerance proven",
 }
+
+
+def first(modules):
+    """The modules that are shown before any is chosen: two after the reference."""
+    return modules[1:3]
 
 
 def machine(used, name):
@@ -123,7 +127,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             lead=LEAD % len(modules),
             sections=SECTIONS,
             modules=modules,
-            first=FIRST,
+            first=[module.key for module in first(modules)],
             steps=aligned.rows(modules, read),
             whole={one.key: aligned.whole(one, read[one.key]) for one in modules},
             titles={concept.key: concept.title for concept in concepts.CONCEPTS},

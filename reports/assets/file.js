@@ -1,4 +1,4 @@
-// A file's page keeps the choice of the page that it was opened from: #L84&with=pytorch,chainer.
+// A file's page keeps the choice of the page that it was opened from: #L84&with=NAME,OTHER.
 "use strict";
 function start() {
   const [line, ...rest] = location.hash.slice(1).split("&");

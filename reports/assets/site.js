@@ -1,7 +1,6 @@
-// What is shown is kept in the address, after the #: with=pytorch,chainer&at=dropout1, and
+// What is shown is kept in the address, after the #: with=NAME,OTHER&at=dropout1, and
 // view=files, all=1, only=dropout1,optimiser, and machine, model, lane and by where they are not the
-// defaults. `at` is the id of
-// anything on the page: a part, a step, a concept, a line such as chainer-79, a figure.
+// defaults. `at` is the id of anything on the page: a part, a step, a concept, a line such as NAME-79, a figure.
 // Without this script the page shows its first two frameworks, and all tables.
 "use strict";
 
