@@ -1,7 +1,6 @@
 """The modules' source, cut into its steps and highlighted."""
 
 import ast
-import re
 from collections import namedtuple
 from functools import lru_cache
 from pathlib import Path
@@ -37,8 +36,7 @@ def modules(model="cnn"):
         if path in found or not Path(ROOT, path).is_file():
             continue
         text = Path(ROOT, path).read_text(encoding="utf-8")
-        # Of Keras the title without its backend: they share the file.
-        title = re.sub(r"^(Keras \d) on .*", r"\1", framework.title)
+        title = framework.title.split(" on ")[0]  # its backends share the file
         lines = text.splitlines()
         found[path] = Module(framework.name, title, path, lines, parts(text, lines))
     return list(found.values())

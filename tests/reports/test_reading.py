@@ -5,7 +5,7 @@ import re
 import pytest
 
 from common.challenge import causes, hypotheses, mending
-from common.networks.models import MODELS
+from common.networks import MODELS
 from common.system import modules as loader
 from common.system.errors import InputError
 from reports import aligned, phrases, reading, sources
