@@ -27,6 +27,7 @@ class Environment(NamedTuple):
     mixed_on_gpu: bool = False  # a GPU computes bf16.py's products
     mixed_anywhere: bool = False  # bf16.py rounds by itself and needs no special processor
     gpu_of: str = ""  # the environment whose modules this one runs on a GPU; asked for by name
+    profiler: str = ""  # the folder whose operations.py knows its profiler, if it is another
     workers_of: str = ""  # the environment that this one runs as workers; it may be this one
     folder: str = ""  # set by discovery, as is the next
     endings: Tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from functools import partial
 from statistics import mean
 
 from common.networks import ALL
-from common.profiles import kernels, parts
+from common.profiles import categories, kernels
 from common.system.modules import MIXED
 from reports import study_figures
 from reports.table import CHANGED, Table, label, position, titled
@@ -17,18 +17,19 @@ def spent(profiles, machine, model):
     rows, when, shares = [], set(), []
     mine = [one for one in profiles if one.machine == machine and one.result["model"] == model.name]
     mine.sort(key=lambda one: position(one.result))
-    asked = [part for part in parts.PARTS if any(part in one.result["parts"] for one in mine)]
+    known = {category for one in mine for category in one.result["parts"]}
+    shown = [category for category in categories.CATEGORIES if category in known]
     for one in mine:
         found = one.result
         total = sum(found["operations"].values())
         cells = [(label(found), one.path), _milliseconds(found["seconds_per_step"])]
         cells.append(_milliseconds(total))
-        phases = parts.phases(found["framework"], model.name, found["operations"])
+        phases = categories.phases(found["framework"], model.name, found["operations"])
         cells += [_percent(phases.get(phase)) for phase in ("forward", "backward")]
-        cells += [_percent(found["parts"].get(part)) for part in asked]
+        cells += [_percent(found["parts"].get(category)) for category in shown]
         slowest = Counter()
         for operation, seconds in found["operations"].items():
-            # Without who calls it, or on what: as "CorrMM" of Theano's "CorrMM{half, ...}".
+            # Without who calls it, or on what: as "CorrMM" in "CorrMM{half, ...}".
             slowest[operation.split(" > ")[-1].split("{")[0]] += seconds / total
         told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
         cells += [
@@ -39,17 +40,17 @@ def spent(profiles, machine, model):
         ]
         rows.append(cells + ["; ".join(told)])
         when.add(found["made"][:10])
-        shares.append((label(found), {part: found["parts"].get(part, 0) for part in asked}))
+        shares.append((label(found), {name: found["parts"].get(name, 0) for name in shown}))
     command = "tox run -e profile -- NAME"
     command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (
         "From each framework's own profiler ({}): `{}`. Step: without "
         "the profiler, the median of some passes. Its sum: of all that the profiler tells of a "
         "step; above the step where threads add up or the profiler slows it, below it where "
-        "something is not told. Forward, backward and the parts are shares of that sum. A part "
-        "holds what is computed in the same operation, such as a bias or a ReLU behind a "
-        "convolution; not told apart: operations that hold several parts, or do not say of which "
-        "they are; other: the rest; -: nothing was told. "
+        "something is not told. Forward, backward and the categories are shares of that sum. A "
+        "category has all that is computed in the same operation, such as a bias or a ReLU after a "
+        "convolution; not told apart: operations of several categories, or of an unknown one; "
+        "other: the rest; -: nothing was told. "
         "The convolutions' speed: their operations over their share of the step, or of the sum if "
         "that is less; in brackets, the part of the speed of NumPy's matrix product. Kernels: what "
         "oneDNN says it computes the convolutions with. Not padding: of their arithmetic, the part "
@@ -63,7 +64,7 @@ def spent(profiles, machine, model):
         command,
         CHANGED,
     )
-    columns = ["run", "step ", "its sum ", "forward ", "backward "] + [part + " " for part in asked]
+    columns = ["run", "step ", "its sum ", "forward ", "backward "] + [name + " " for name in shown]
     columns += ["convolutions' speed ", "kernels", "not padding ", "of its limit "]
     columns += ["slowest operations"]
     title = titled("Where a step's time goes: %s" % machine, model)
@@ -88,7 +89,7 @@ def _cut(name, most=50):
 
 def _convolved(found):
     """Operations a second of a profile's convolutions, where it tells both ways apart."""
-    both = [found["parts"].get(part) for part in (parts.FORWARD, parts.BACKWARD)]
+    both = [found["parts"].get(name) for name in (categories.FORWARD, categories.BACKWARD)]
     if "multiply_adds" not in found or not all(both):
         return "-"
     operations = 2 * found["batch_size"] * sum(found["multiply_adds"].values())

@@ -13,7 +13,7 @@ import numpy as np
 import frameworks
 from common import networks
 from common.bench.bench import alone, lanes
-from common.profiles import kernels, parts
+from common.profiles import categories, kernels
 from common.run import results
 from common.system import commands, environments, machine
 from common.system.errors import InputError
@@ -100,7 +100,7 @@ def multiply_adds(model):
         return None
     forward, first = model.multiply_adds
     forward -= sum(int(np.prod(shape)) for shape in model.shapes.values() if len(shape) == 2)
-    return OrderedDict([(parts.FORWARD, forward), (parts.BACKWARD, 2 * forward - first)])
+    return OrderedDict([(categories.FORWARD, forward), (categories.BACKWARD, 2 * forward - first)])
 
 
 def result(key, options, facts, answer, matmul):
@@ -124,7 +124,7 @@ def result(key, options, facts, answer, matmul):
     if counted:
         found["multiply_adds"] = counted
     found.update(answer)
-    found["parts"] = parts.shares(name, options.model, answer["operations"])
+    found["parts"] = categories.shares(name, options.model, answer["operations"])
     return found
 
 
@@ -133,8 +133,8 @@ def told(found):
     total = sum(found["operations"].values())
     figures = (1e3 * found["seconds_per_step"], 1e3 * total)
     yield "%.4g ms a step; the profiler's sum is %.4g ms" % figures
-    for part, share in sorted(found["parts"].items(), key=lambda item: -item[1]):
-        yield "    %5.1f%%  %s" % (100 * share, part)
+    for category, share in sorted(found["parts"].items(), key=lambda item: -item[1]):
+        yield "    %5.1f%%  %s" % (100 * share, category)
     for operation, seconds in list(found["operations"].items())[:3]:
         yield "    slowest: %s (%.0f%%)" % (operation, 100 * seconds / total)
     share = kernels.own_share(found["kernels"])

@@ -12,6 +12,7 @@ TENSORFLOW = Environment(
         "TF_ENABLE_ONEDNN_OPTS": "1",  # see ../tensorflow/facts.py
         "TF_CPP_MIN_LOG_LEVEL": "2",  # TensorFlow prints errors, but not its notes
     },
+    profiler="tensorflow",
 )
 JAX = Environment(
     "keras-jax",
@@ -26,6 +27,7 @@ TORCH = Environment(
     "keras",
     requirements="requirements-torch.txt",
     environ={"KERAS_BACKEND": "torch"},
+    profiler="pytorch",
     onnx=True,
     mixed_on_gpu=True,
 )

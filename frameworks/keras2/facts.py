@@ -25,6 +25,7 @@ CNTK = Environment(
     set_env=dict(OLD_OPENBLAS, **OLD_OPEN_MPI_PATH, **OWN_CONFIGURATION),
     prepare=link_old_open_mpi,
     environ={"KERAS_BACKEND": "cntk"},
+    profiler="cntk",
     amd_environ=INTEL_MKL,
 )
 THEANO = Environment(
@@ -36,6 +37,7 @@ THEANO = Environment(
     system=COMPILER,
     set_env=dict(LINKED_WITH_MKL, THEANO_FLAGS=THEANO_FLAGS, **OWN_CONFIGURATION),
     environ={"KERAS_BACKEND": "theano"},
+    profiler="theano",
 )
 
 FRAMEWORK = Framework([CNTK, THEANO], endings=(".h5",), maintained=False)

@@ -8,6 +8,7 @@ TENSORFLOW1 = Environment(
     "tensorflow",
     python="3.7",
     set_env=OLD_OPENBLAS,
+    profiler="tensorflow",
     amd_environ=INTEL_MKL,
 )
 

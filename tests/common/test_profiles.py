@@ -1,4 +1,4 @@
-"""Profiles: each operation in its part, a worker's answer whole, clear errors."""
+"""Profiles: each operation in its category, a worker's answer whole, clear errors."""
 
 import json
 import os
@@ -7,89 +7,108 @@ import sys
 import jsonschema
 import pytest
 
+import frameworks
 from common import networks
-from common.profiles import kernels, parts, profiles
-from common.system import commands, environments
+from common.profiles import categories, kernels, profiles
+from common.system import commands, environments, modules
 from common.system.files import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-with open(os.path.join(HERE, "operations.json")) as file:
-    # {environment: {part: operations}}: those that took 0.2% or more of the CNN's step, lane best.
-    SEEN = json.load(file)
+
+def seen():
+    """{environment: {category: operations}}, from the folders' ``operations.json``.
+
+    They took 0.2% or more of the CNN's step in lane best. "unknown" has names, by network, that
+    only look like known ones.
+    """
+    found = {}
+    for folder in frameworks.FRAMEWORKS:
+        path = os.path.join(ROOT, "frameworks", folder, "operations.json")
+        if os.path.isfile(path):
+            with open(path) as file:
+                found.update(json.load(file))
+    return found
+
+
+SEEN = seen()
+LOOKALIKES = {name: known.pop("unknown", {}) for name, known in SEEN.items()}
+NAME = frameworks.REFERENCE
+WITHOUT = next(name for name in frameworks.ENVIRONMENTS if not modules.has(name, "resnet"))
+DIRECTED = [name for name in SEEN if categories.phases(name, "cnn", {"x": 1.0})]
 
 
 @pytest.mark.parametrize("name", list(SEEN))
-def test_what_profilers_say_is_in_its_part(name):
-    for part, operations in SEEN[name].items():
-        found = {operation: parts.part(name, "cnn", operation) for operation in operations}
-        assert set(found.values()) == {part}, found
+def test_operations_are_in_their_category(name):
+    for category, operations in SEEN[name].items():
+        found = {one: categories.category(name, "cnn", one) for one in operations}
+        assert set(found.values()) == {category}, found
+    for model, operations in LOOKALIKES[name].items():
+        found = {one: categories.category(name, model, one) for one in operations}
+        assert set(found.values()) == {categories.OTHER}, found
 
 
-def test_few_of_the_operations_are_of_no_part():
-    others = {name: len(known.get(parts.OTHER, [])) for name, known in SEEN.items()}
+@pytest.mark.parametrize("name", list(SEEN))
+def test_a_table_has_known_categories_alone(name):
+    for table in ("CATEGORIES", "IN_THE_CNN"):
+        assert set(categories._table(name, table)) <= set(categories.CATEGORIES)
+
+
+def test_few_of_the_operations_are_in_no_category():
+    others = {name: len(known.get(categories.OTHER, [])) for name, known in SEEN.items()}
     every = sum(len(one) for known in SEEN.values() for one in known.values())
     assert every > 200 and sum(others.values()) < 0.06 * every, others
 
 
-@pytest.mark.parametrize("name", sorted(set(SEEN) - {"keras-jax"}))
-def test_both_ways_through_the_convolutions_are_told_apart(name):
-    assert SEEN[name][parts.FORWARD] and SEEN[name][parts.BACKWARD]
-
-
-@pytest.mark.parametrize(
-    "name, model, operation",
-    [
-        # What is a part's in the CNN alone.
-        ("pytorch", "pose", "MulBackward0 > aten::mul"),
-        ("tensorflow", "lstm", "Mul"),
-        ("mxnet", "lenet5", "Activation"),
-        # Names that only begin or end like one that is known.
-        ("numpy", "cnn", "train > ConvolutionReLU"),
-        ("pytorch", "cnn", "aten::conv2d_weight"),
-        ("tensorflow", "cnn", "gradient_tape > DepthwiseConv2D"),
-        ("chainer", "cnn", "Convolution2DFunction"),
-        ("mxnet", "cnn", "Convolution_v1"),
-        ("caffe2", "cnn", "ConvTranspose"),
-        ("theano", "cnn", "CorrMM_grad"),
-        ("cntk", "cnn", "ConvolutionTranspose, forward"),
-        ("cntk", "lstm", "Select, forward"),
-        ("keras-jax", "cnn", "fusion_of_convolution"),
-    ],
-)
-def test_nothing_is_guessed(name, model, operation):
-    assert parts.part(name, model, operation) == parts.OTHER
+@pytest.mark.parametrize("name", list(SEEN))
+def test_forward_and_backward_convolutions_are_told_apart_unless_the_profiler_cannot(name):
+    known = SEEN[name]
+    assert categories.CONVOLUTION in known or known[categories.FORWARD]
+    assert categories.CONVOLUTION in known or known[categories.BACKWARD]
 
 
 def test_an_environment_for_a_gpu_has_its_frameworks_profiler():
-    assert parts.part("keras-jax-cuda", "cnn", "dot.1") == "dense"
-    assert parts.part("mxnet-cuda", "cnn", "Convolution") == parts.FORWARD
-    assert parts.part("cupy", "cnn", "train > Dense.forward") == "dense"
+    for name, environment in frameworks.ENVIRONMENTS.items():
+        if environment.gpu_of in SEEN:
+            (operation, *_) = SEEN[environment.gpu_of]["dense"]
+            assert categories.category(name, "cnn", operation) == "dense"
 
 
-def test_shares_are_of_the_sum_and_in_order():
-    shares = parts.shares("caffe2", "cnn", {"Conv": 1.0, "FC": 0.5, "FCGradient": 0.5, "x": 2.0})
-    assert list(shares.items()) == [(parts.FORWARD, 0.25), ("dense", 0.25), (parts.OTHER, 0.5)]
+TABLE = {
+    "CATEGORIES": {categories.FORWARD: "^Conv$", "dense": "^FC", "update": "Update$"},
+    "DIRECTIONS": {"forward": "^Conv$", "backward": "Gradient$"},
+}
 
 
-def test_phases_are_told_where_a_profiler_tells_them():
-    operations = {"Conv": 1.0, "FCGradient": 0.5, "MomentumSGDUpdate": 0.25, "x": 0.25}
-    phases = parts.phases("caffe2", "cnn", operations)
+def test_shares_are_of_the_sum_and_in_order(monkeypatch):
+    monkeypatch.setattr(categories, "_table", lambda name, table: TABLE.get(table, {}))
+    shares = categories.shares("x", "cnn", {"Conv": 1.0, "FC": 0.5, "FCGradient": 0.5, "y": 2.0})
+    assert list(shares.items()) == [
+        (categories.FORWARD, 0.25),
+        ("dense", 0.25),
+        (categories.OTHER, 0.5),
+    ]
+
+
+def test_phases_are_known_if_the_profiler_has_directions(monkeypatch):
+    monkeypatch.setattr(categories, "_table", lambda name, table: TABLE.get(table, {}))
+    operations = {"Conv": 1.0, "FCGradient": 0.5, "SGDUpdate": 0.25, "x": 0.25}
+    phases = categories.phases("x", "cnn", operations)
     assert list(phases.items()) == [("forward", 0.5), ("backward", 0.25), ("update", 0.125)]
-    assert not parts.phases("theano", "cnn", {"CorrMM_gradWeights{half}": 1.0})
+    monkeypatch.setattr(categories, "_table", lambda name, table: {})
+    assert not categories.phases("x", "cnn", operations)
 
 
-@pytest.mark.parametrize("name", [name for name in SEEN if parts.phases(name, "cnn", {"x": 1.0})])
-def test_the_ways_of_a_convolution_are_phases(name):
-    for part, phase in ((parts.FORWARD, "forward"), (parts.BACKWARD, "backward")):
-        for operation in SEEN[name][part]:
-            assert parts.phases(name, "cnn", {operation: 1.0})[phase] == 1, operation
+@pytest.mark.parametrize("name", DIRECTED)
+def test_the_directions_of_a_convolution_are_phases(name):
+    for category, phase in ((categories.FORWARD, "forward"), (categories.BACKWARD, "backward")):
+        for operation in SEEN[name][category]:
+            assert categories.phases(name, "cnn", {operation: 1.0})[phase] == 1, operation
 
 
 def test_multiply_adds_are_those_of_the_convolutions_alone():
     counted = profiles.multiply_adds(networks.find("cnn"))
     one, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900
-    assert counted[parts.FORWARD] == one + sum(others)
-    assert counted[parts.BACKWARD] == one + 2 * sum(others)
+    assert counted[categories.FORWARD] == one + sum(others)
+    assert counted[categories.BACKWARD] == one + 2 * sum(others)
     assert profiles.multiply_adds(networks.find("lstm")) is None
 
 
@@ -98,13 +117,13 @@ def test_multiply_adds_are_those_of_the_convolutions_alone():
     [
         ([], "required"),
         (["nothing"], "unknown framework 'nothing'"),
-        (["numpy:fast"], "numpy:fast: the lanes are same, best, bf16"),
-        (["theano", "--model", "resnet"], "theano has no model 'resnet'"),
-        (["numpy:best+freed"], "numpy:best+freed: a profile takes NAME or NAME:LANE"),
-        (["numpy@8"], "numpy@8: a profile takes NAME or NAME:LANE"),
-        (["numpy", "--steps", "0"], "'0' is not a whole number of 1 or more"),
-        (["numpy", "numpy:same", "--out", "x"], "--out takes one profile, and these are 2"),
-        (["numpy", "--out", ROOT], "cannot be written: it is not a plain file"),
+        ([NAME + ":fast"], NAME + ":fast: the lanes are same, best, bf16"),
+        ([WITHOUT, "--model", "resnet"], "%s has no model 'resnet'" % WITHOUT),
+        ([NAME + ":best+freed"], NAME + ":best+freed: a profile takes NAME or NAME:LANE"),
+        ([NAME + "@8"], NAME + "@8: a profile takes NAME or NAME:LANE"),
+        ([NAME, "--steps", "0"], "'0' is not a whole number of 1 or more"),
+        ([NAME, NAME + ":same", "--out", "x"], "--out takes one profile, and these are 2"),
+        ([NAME, "--out", ROOT], "cannot be written: it is not a plain file"),
     ],
 )
 def test_bad_input_is_one_line(arguments, line, capsys):
@@ -114,23 +133,22 @@ def test_bad_input_is_one_line(arguments, line, capsys):
 
 
 def test_lane_best_is_meant_and_none_twice():
-    assert profiles.parse(["numpy", "numpy:", "numpy:best", "numpy:same"]).profiled == [
-        "numpy:best",
-        "numpy:same",
-    ]
+    keys = [NAME + lane for lane in (":best", ":same")]
+    assert profiles.parse([NAME, NAME + ":"] + keys).profiled == keys
 
 
 ANSWERS = """
 import json, sys
 print("what a framework prints")
 answer, told = %r
-path = sys.argv[sys.argv.index("caffe2") + 1]
+path = sys.argv[sys.argv.index(%r) + 1]
 if path == "--lane":
     print(told)
 else:
     with open(path, "w") as file:
         json.dump(answer, file)
 """
+FORWARD, BACKWARD = (SEEN[NAME][way][0] for way in (categories.FORWARD, categories.BACKWARD))
 ANSWER = {
     "versions": {"framework": "1"},
     "settings": {"device": "cpu"},
@@ -138,7 +156,7 @@ ANSWER = {
     "source_sha256": "0" * 64,
     "seconds_per_step": 0.2,
     "passes": [0.1, 0.2, 0.3],
-    "operations": {"ConvGradient": 0.1875, "Conv": 0.0625},
+    "operations": {BACKWARD: 0.1875, FORWARD: 0.0625},
 }
 
 
@@ -233,17 +251,17 @@ def schema():
 
 def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
     told = "\n".join(["ready", kernels.MARK] + STEP)
-    worker_that(ANSWERS % ((ANSWER, told),), tmp_path, monkeypatch)
+    worker_that(ANSWERS % ((ANSWER, told), NAME), tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
-    assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
+    assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 0
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema())
-    assert found["parts"] == {parts.FORWARD: 0.25, parts.BACKWARD: 0.75}
+    assert found["parts"] == {categories.FORWARD: 0.25, categories.BACKWARD: 0.75}
     assert found["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
     assert found["lane"] == "best" and found["matmul_flops"] == [1e11, 1e11]
     assert len(found["kernels"]) == len(STEP)
     told = capsys.readouterr().out
-    assert "slowest: ConvGradient (75%)" in told and "84% of the convolutions' arithmetic" in told
+    assert "slowest: %s (75%%)" % BACKWARD in told and "84% of the convolutions' arithmetic" in told
     jsonschema.Draft7Validator.check_schema(schema())
     found["parts"]["convolutions"] = 0.1
     with pytest.raises(jsonschema.ValidationError):
@@ -252,9 +270,9 @@ def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
 
 def test_kernels_of_some_convolutions_alone_are_not_told(tmp_path, monkeypatch, capsys):
     told = "\n".join([kernels.MARK] + STEP[1:])
-    worker_that(ANSWERS % ((ANSWER, told),), tmp_path, monkeypatch)
+    worker_that(ANSWERS % ((ANSWER, told), NAME), tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
-    assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 0
+    assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 0
     assert json.loads(out.read_text())["kernels"] == []
     assert "padding" not in capsys.readouterr().out
 
@@ -263,8 +281,8 @@ def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypa
     says = "import sys; print('noise'); print('error: not proven'); sys.exit(2)"
     worker_that(says, tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
-    assert commands.guarded(profiles.command, ["caffe2", "--out", str(out)]) == 2
-    assert capsys.readouterr().err == "error: caffe2:best: error: not proven\n"
+    assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 2
+    assert capsys.readouterr().err == "error: %s:best: error: not proven\n" % NAME
     assert not list(tmp_path.iterdir())
 
 
@@ -275,7 +293,7 @@ def test_the_lstm_is_proven_and_profiled(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "inside", lambda _, *rest: [sys.executable, *rest])
     monkeypatch.setenv("PYTHONPATH", ROOT)
     out = tmp_path / "profile.json"
-    arguments = ["numpy:same", "--model", "lstm", "--threads", "1", "--steps", "3"]
+    arguments = [NAME + ":same", "--model", "lstm", "--threads", "1", "--steps", "3"]
     assert commands.guarded(profiles.command, arguments + ["--out", str(out)]) == 0
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema())

@@ -1,0 +1,70 @@
+"""The categories of a profile's operations: which layer or purpose each one's time goes to.
+
+``frameworks/X/operations.py`` has the regular expressions that find a category in the names that
+X's profiler gives to operations; the first one that matches counts. An operation that none
+matches is "other": nothing is guessed.
+
+CATEGORIES: {category: expression}.
+IN_THE_CNN: the same, for the CNN alone; it comes before the others.
+DIRECTIONS: {"forward" and "backward": expression}, if the profiler tells the two passes apart.
+"""
+
+import importlib
+import os
+import re
+from collections import OrderedDict
+
+import frameworks
+from common.system.files import ROOT
+
+FORWARD, BACKWARD = "convolution forward", "convolution backward"
+CONVOLUTION = "convolution"  # in an unknown direction
+LAYERS = ("dense", "pool", "ReLU", "dropout", "loss", "update")
+TOGETHER = "not told apart"  # several categories in one operation
+OTHER = "other"
+CATEGORIES = (FORWARD, BACKWARD, CONVOLUTION) + LAYERS + ("layout and copies", TOGETHER, OTHER)
+PHASES = ("forward", "backward", "update")
+
+
+def _table(name, table):
+    """A table of an environment's profiler; empty if its folder has none."""
+    environment = frameworks.ENVIRONMENTS[name]
+    folder = environment.profiler or environment.folder
+    if not os.path.isfile(os.path.join(ROOT, "frameworks", folder, "operations.py")):
+        return {}
+    return getattr(importlib.import_module("frameworks.%s.operations" % folder), table, {})
+
+
+def category(name, model, operation):
+    """The category of an operation in an environment's profile of a model."""
+    for table in ("IN_THE_CNN", "CATEGORIES") if model == "cnn" else ("CATEGORIES",):
+        for found, expression in _table(name, table).items():
+            if re.search(expression, operation):
+                return found
+    return OTHER
+
+
+def shares(name, model, operations):
+    """{category: its share of a profile's sum}, from {operation: seconds}, without empty ones."""
+    total = sum(operations.values())
+    seconds = OrderedDict((found, 0.0) for found in CATEGORIES)
+    for operation, took in operations.items():
+        seconds[category(name, model, operation)] += took
+    return OrderedDict((found, took / total) for found, took in seconds.items() if took)
+
+
+def phases(name, model, operations):
+    """{phase: its share of a profile's sum}; empty if the profiler has no directions."""
+    directions = _table(name, "DIRECTIONS")
+    if not directions:
+        return OrderedDict()
+    total = sum(operations.values())
+    seconds = OrderedDict((phase, 0.0) for phase in PHASES)
+    for operation, took in operations.items():
+        if category(name, model, operation) == "update":
+            seconds["update"] += took
+        elif re.search(directions["backward"], operation):
+            seconds["backward"] += took
+        elif re.search(directions["forward"], operation):
+            seconds["forward"] += took
+    return OrderedDict((phase, took / total) for phase, took in seconds.items())
