@@ -1,4 +1,9 @@
-"""Files as somebody makes them who means harm. Each returns what it is refused with."""
+"""Files made by someone who means harm, in containers that many frameworks use.
+
+Each function overwrites or spoils ``path`` so that reading it would make the file ``marker``, fill
+the memory or read another file; it returns the words with which it must be refused. A framework's
+own attacks are in ``frameworks/NAME/hostile.py``: ``ATTACKS``, {ending: functions like these}.
+"""
 
 import os
 import pickle
@@ -30,14 +35,6 @@ def bare_pickle(path, marker):
     """A pickle that runs something."""
     with open(path, "wb") as file:
         pickle.dump([Marks(marker)], file, protocol=2)
-    return "not weights of this network"
-
-
-def pickle_in_state(path, marker):
-    """A state_dict among whose tensors something is run."""
-    import torch
-
-    torch.save({"conv1.weight": Marks(marker)}, path)
     return "not weights of this network"
 
 
@@ -95,46 +92,17 @@ def _hdf5(path, spoil):
             archive.writestr(name, content)
 
 
-def user_function(path, marker):
-    """A CNTK model with a function whose module is imported from what the file says."""
-    import cntk as C
-    from cntk.ops.functions import UserFunction
-
-    def forward(self, argument, device=None, outputs_to_retain=None):
-        return None, argument
-
-    def infer_outputs(self):
-        return [C.output_variable(self.inputs[0].shape, np.float32, self.inputs[0].dynamic_axes)]
-
-    module = "os import path\nopen(%r, 'w')\nfrom os" % marker
-    parts = {"forward": forward, "infer_outputs": infer_outputs, "__module__": module}
-    function = type("Named", (UserFunction,), dict(parts, serialize=lambda self: {}))
-    C.user_function(function([C.input_variable(3)])).save(path)
-    return "it holds a user function"
-
-
-def operator(path, marker):
-    """A net that does something else than to fill blobs."""
-    from caffe2.proto import caffe2_pb2
-
-    net = caffe2_pb2.NetDef()
+def of_container(path):
+    """The attacks that fit a saved file's container, whatever framework wrote it."""
+    if not os.path.isfile(path):
+        return ()  # a folder, or a checkpoint of several files
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+        if any(name.endswith(".npy") for name in names):
+            return zip_bomb, pickle_in_npz
+        hdf5 = "model.weights.h5" in names
+        return (zip_bomb, elsewhere, outside, claimed) if hdf5 else (zip_bomb, bare_pickle)
     with open(path, "rb") as file:
-        net.ParseFromString(file.read())
-    harm = net.op.add()
-    harm.type = "Save"
-    harm.input.append("conv1_w")
-    with open(path, "wb") as file:
-        file.write(net.SerializeToString())
-    return "it holds the operator Save"
-
-
-KINDS = {
-    ".pt": {one.__name__: one for one in (zip_bomb, bare_pickle, pickle_in_state)},
-    ".keras": {one.__name__: one for one in (zip_bomb, elsewhere, outside, claimed)},
-    ".weights.h5": {one.__name__: one for one in (elsewhere, outside, claimed)},
-    ".h5": {one.__name__: one for one in (elsewhere, outside, claimed)},
-    ".chainer.npz": {one.__name__: one for one in (zip_bomb, pickle_in_npz)},
-    ".pkl": {one.__name__: one for one in (bare_pickle,)},
-    ".model": {one.__name__: one for one in (user_function,)},
-    ".pb": {one.__name__: one for one in (operator,)},
-}
+        start = file.read(4)
+    return (elsewhere, outside, claimed) if start == b"\x89HDF" else (bare_pickle,)

@@ -11,6 +11,7 @@ from common.proof import tasks
 from common.run import stored
 from common.system import modules
 from common.system.errors import InputError
+from tests import beside
 from tests.native import hostile
 
 MODEL = networks.find("cnn")
@@ -35,7 +36,8 @@ def builder(name, threads):
 
 @pytest.fixture(scope="module")
 def endings(name):
-    """The framework's; NumPy has no file of its own, and nothing to be tested here."""
+    """The framework's."""
+    beside.need(name, "native")
     return frameworks.ENVIRONMENTS[name].endings
 
 
@@ -90,9 +92,8 @@ def refused(name, build, path, words):
     return line
 
 
-def parts(path):
-    """The files of a checkpoint or a folder, or the one file."""
-    return stored._parts(path)
+def test_the_framework_s_own_attacks_are_for_its_own_files(name, endings):
+    assert set(beside.load(name, "hostile").ATTACKS) <= set(endings)
 
 
 def test_spoilt_files_are_refused_in_a_line(name, cnn, empty, endings, tmp_path):
@@ -119,12 +120,14 @@ def test_weights_of_another_network_are_refused(name, builder, endings, tmp_path
 
 def test_hostile_files_are_refused_and_run_nothing(name, cnn, empty, endings, tmp_path):
     marker = tmp_path / "marker"
+    own = beside.load(name, "hostile").ATTACKS if modules.has(name, "hostile") else {}
     for ending in endings:
-        for kind, spoil in hostile.KINDS.get(ending, {}).items():
+        attacks = hostile.of_container(saved(name, cnn, tmp_path, ending)) + own.get(ending, ())
+        for attack in attacks:
             path = saved(name, cnn, tmp_path, ending)
-            words = spoil(path, str(marker))
+            words = attack(path, str(marker))
             refused(name, empty, path, words)
-            assert not marker.exists(), kind
+            assert not marker.exists(), attack.__name__
             os.remove(path)
 
 

@@ -9,6 +9,7 @@ from common import networks
 from common.profiles import categories
 from common.proof import tasks
 from common.system import modules
+from tests import beside
 
 MODEL = networks.find("cnn")
 ROWS, BATCHES = 16, 3
@@ -17,6 +18,7 @@ ROWS, BATCHES = 16, 3
 @pytest.fixture(scope="module")
 def passed(name, threads):
     """(what the profiler tells of a pass, seconds of one without it, seconds with it)."""
+    beside.need(name, "profile")
     module = modules.load(name)
     settings = module.configure("same", threads, 0)
     hp = MODEL.hp._replace(batch_size=ROWS)

@@ -11,6 +11,7 @@ from common.challenge.compare import Recordings
 from common.challenge.relations import TOLERANCE, Array
 from common.proof import tasks
 from common.system import modules
+from tests import beside
 
 MODEL = networks.find("cnn")
 ROWS = 4
@@ -29,6 +30,7 @@ def weights():
 
 def recorded(name, threads, weights, change=lambda network: None):
     """What a framework records of the CNN with these weights."""
+    beside.need(name, "record")
     module = modules.load(name)
     settings = module.configure("same", threads, 0)
     hp = MODEL.hp._replace(batch_size=ROWS)

@@ -1,6 +1,6 @@
 """Does a framework really have the settings that a module reports?
 
-Each file ``FOLDER.py`` here belongs to ``frameworks/FOLDER`` and defines
+``frameworks/FOLDER/settings_check.py`` defines
 
     in_force(module, settings, model) -> {setting: value}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from common.networks.cnn import CNN
 from common.system import machine, modules
-from tests.settings import effects
+from frameworks import effects
 
 THREADS = 1  # no framework's default where there are more cores
 SEED = 3
@@ -22,7 +22,7 @@ def main(name, lane):
     folder = modules.find(name).folder
     machine.limit_threads(THREADS)
     module = modules.load(name)
-    asked = importlib.import_module("tests.settings." + folder)
+    asked = importlib.import_module("frameworks.%s.settings_check" % folder)
     settings = module.configure(lane, THREADS, SEED)
     hp = CNN.hp._replace(batch_size=BATCH)
     weights = CNN.initialize(CNN.shapes, SEED)

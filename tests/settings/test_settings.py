@@ -1,6 +1,5 @@
 """Every setting that a module reports is in force, or is listed in ``not_in_force``."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 from common.proof import contract
 from common.system import modules
 from common.system.files import ROOT
+from tests import beside
 
 # The certificate shows these: what ``load`` returned, where it ran, which masks were drawn, and
 # who gets the gradient of a tie.
@@ -22,9 +22,7 @@ ENVIRON = dict(os.environ)
 
 @pytest.mark.parametrize("lane", contract.LANES)
 def test_settings_are_in_force(name, lane):
-    file = "tests.settings." + modules.find(name).folder
-    if importlib.util.find_spec(file) is None:
-        pytest.fail("%s.py is missing; tests/settings/__init__.py says what it is for" % file)
+    beside.need(name, "settings_check")
     command = [sys.executable, "-m", "tests.settings", name, lane]
     process = subprocess.run(
         command,

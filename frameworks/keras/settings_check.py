@@ -6,7 +6,7 @@ import os
 import keras
 import numpy as np
 
-from tests.settings.effects import busy_threads, threads_called
+from frameworks.effects import busy_threads, threads_called
 
 
 def in_force(module, settings, model):
@@ -26,7 +26,7 @@ def in_force(module, settings, model):
 def tensorflow(model, images):
     import tensorflow as tf
 
-    from tests.settings.tensorflow import kernels
+    from frameworks.tensorflow.settings_check import kernels
 
     forward = tf.function(lambda x: model(x, training=True))
     return {
@@ -73,7 +73,7 @@ def _pool(model):
 def torch(model, images):
     import torch
 
-    from tests.settings import pytorch
+    from frameworks.pytorch import settings_check as pytorch
 
     return {
         "backend_version": torch.__version__,

@@ -9,13 +9,13 @@ def in_force(module, settings, model):
     if K.backend() == "theano":
         import theano
 
-        from tests.settings.theano import compiled
+        from frameworks.theano.settings_check import compiled
 
         found.update(compiled(model.train_function.function), backend_version=theano.__version__)
     else:
         import cntk
 
-        from tests.settings.cntk import threads
+        from frameworks.cntk.settings_check import threads
 
         found.update(threads=threads(), backend_version=cntk.__version__)
     return found

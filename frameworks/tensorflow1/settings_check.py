@@ -5,7 +5,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from tests.settings.effects import busy_threads
+from frameworks.effects import busy_threads
 
 
 def in_force(module, settings, model):

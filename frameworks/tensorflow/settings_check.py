@@ -5,7 +5,7 @@ import os
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from tests.settings.effects import busy_threads, threads_called
+from frameworks.effects import busy_threads, threads_called
 
 
 def in_force(module, settings, model):

@@ -1,0 +1,22 @@
+"""Files of PyTorch's own made by someone who means harm; see ``tests/native/hostile.py``."""
+
+import torch
+
+
+class Marks:
+    """When unpickled, it makes a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (self.marker, "w")
+
+
+def pickle_in_state(path, marker):
+    """A state_dict with an entry that runs something."""
+    torch.save({"conv1.weight": Marks(marker)}, path)
+    return "not weights of this network"
+
+
+ATTACKS = {".pt": (pickle_in_state,)}
