@@ -3,10 +3,11 @@
 import numpy as np
 
 from common.data.figures import LIMBS
+from common.networks.model import JOINTS, VALUES
 from common.system.modules import MIXED
 from reports.drawing import ACCENT, LINES, OTHER, YARDSTICK, Drawn, panels
 from reports.provenance import provenance
-from reports.tables import kind, latest, ordered
+from reports.tables import kind, latest, of_model, ordered
 
 # Two widths of line, so that both lanes are seen where they agree; the third stands alone.
 COLOURS = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9), MIXED: (ACCENT, 0.9)}
@@ -68,11 +69,19 @@ def learning(committed, machine):
     return figures
 
 
-def free_run(runs):
-    """How each framework's LSTM continues a sine wave: [the figure], or [] without a run."""
-    if not runs:
+def sample(runs, model):
+    """What each framework predicts for the first test observation: [a figure], or []."""
+    draw = {VALUES: _free_run, JOINTS: _joints}.get(model.task)
+    runs = latest(of_model(runs, model))
+    if not draw or not runs:
         return []
-    runs = latest(runs)
+    epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
+    command = "tox run -e NAME -- --model %s --lane LANE --epochs %d" % (model.name, epochs)
+    return [draw(runs, model, command)]
+
+
+def _free_run(runs, model, command):
+    """How each framework's network continues a sine wave."""
 
     def draw(axes, result):
         targets, values = result["sample"]["targets"], result["sample"]["values"]
@@ -83,22 +92,18 @@ def free_run(runs):
             axes.plot(steps, targets, label="the wave", **style)
         _line(axes, result, steps, values)
 
-    title = "The LSTM's free run: %s" % runs[0].machine
+    title = "%s, free run: %s" % (model.title, runs[0].machine)
     svg = _panels(runs, title, "step", "value", draw)
     caption = (
         "The first test sequence. Left of the line the network is given the wave and predicts the "
         "next value; right of it, it is given its own last prediction."
     )
-    epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
-    command = "tox run -e NAME -- --model lstm --lane LANE --epochs %d" % epochs
-    return [Drawn("free-run-" + runs[0].machine, title, caption, svg, command, provenance(runs))]
+    key = "%s-%s" % (model.name, runs[0].machine)
+    return Drawn(key, title, caption, svg, command, provenance(runs))
 
 
-def found_joints(runs):
-    """The joints that each framework finds in the first test figure: [a figure], or []."""
-    if not runs:
-        return []
-    runs = latest(runs)
+def _joints(runs, model, command):
+    """The joints that each framework finds in a figure."""
     bones = [(start, end) for start, end, _, _ in LIMBS if start != end]
 
     def draw(axes, result):
@@ -115,12 +120,11 @@ def found_joints(runs):
             x, y = found[list(bone)].T
             axes.plot(x, -y, color=colour, linewidth=width, label=label)
 
-    title = "Joints that were found: %s" % runs[0].machine
+    title = "%s, joints that were found: %s" % (model.title, runs[0].machine)
     svg = _panels(runs, title, "x, sides of the image", "y", draw)
     caption = "The first test figure: its visible joints, and what the network makes of it."
-    epochs = max(run.result["hyperparameters"]["epochs"] for run in runs)
-    command = "tox run -e NAME -- --model pose --lane LANE --epochs %d" % epochs
-    return [Drawn("joints-" + runs[0].machine, title, caption, svg, command, provenance(runs))]
+    key = "%s-%s" % (model.name, runs[0].machine)
+    return Drawn(key, title, caption, svg, command, provenance(runs))
 
 
 def divergence(committed):

@@ -51,15 +51,13 @@ def machine(used, name):
     runs = used.runs
     facts = next(one.result["machine"] for one in sum(used, []) if one.machine == name)
     own = [run for run in runs if run.machine == name]
-    lstm, pose = (tables.of_model(own, MODELS[model]) for model in ("lstm", "pose"))
     measured = [tables.results(runs, name, model) for model in ALL.values()]
     return {
         "name": name,
         "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
         "tables": [one for one in measured if one.rows],
         "figures": figures.learning(tables.of_model(runs, MODELS["cnn"]), name)
-        + figures.free_run(lstm)
-        + figures.found_joints(pose),
+        + [one for model in MODELS.values() for one in figures.sample(own, model)],
     }
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections import OrderedDict
 
 from common import networks
@@ -14,7 +15,7 @@ from common.system.files import ROOT, write_json
 
 
 def command(arguments):
-    """Exit code 1 if a mistake passes the rung that names it, or the untouched module fails one."""
+    """Exit code 1 if its rung misses a mistake, or if an untouched module fails one."""
     parser = commands.OneLineParser(prog="python -m common.mistakes")
     parser.add_argument("name", help="the framework")
     parser.add_argument(
@@ -27,52 +28,56 @@ def command(arguments):
     modules.find(options.name)
     chosen = [model for model in modules.models(options.name) if model.name in asked]
     if not chosen:
-        modules.find(options.name, asked[0])  # says who has it
+        modules.find(options.name, asked[0])  # its error says which frameworks have it
     machine.limit_threads(options.threads)
     failed = [plant(options, model) for model in chosen]
     return 1 if any(failed) else 0
 
 
 def plant(options, model):
-    """Plant all in one model's module; how many went wrong."""
+    """Plant all mistakes in one model's module; the number of failures."""
+    started = time.time()
     framework = modules.find(options.name, model.name)
     module = modules.load(options.name, model.name)
     cache = ReferenceCache(model, options.threads)
     certifier = Certifier(model, options.threads, cache)
     print("%s, %s" % (framework.title, model.title), flush=True)
-
-    def report(mistake, rung, detail):
-        where = rung or "NOT CAUGHT"
-        where += "" if rung in (None, mistake.rung) else ", not " + mistake.rung
-        print("%-36s %-10s %s" % (mistake.name, where, detail[:150]), flush=True)
-
     alarms = OrderedDict()
     for lane in contract.LANES[::-1]:  # the mistakes are planted in the first one
         certificate = certifier.certify(options.name, module, lane)
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]
         print("untouched, lane %-22s %s" % (lane, ", ".join(alarms[lane]) or "passed"), flush=True)
     cache.save()
-    from_outside = planted.plant(certifier, module, catalogue.mistakes(model), report)
+    shared = planted.plant(certifier, module, catalogue.mistakes(model), report)
     own = planted.plant(certifier, module, planted.own(options.name, model.name), report)
-    found = list(from_outside.items()) + list(own.items())
-    wrong = [name for name, (named, rung) in found if rung != named]
-    caught = sum(1 for _, (_, rung) in found if rung)
-    failed = wrong + [lane for lane, rungs in alarms.items() if rungs]
-    print("%d of %d caught, %d at another rung" % (caught, len(found), len(wrong)), flush=True)
+    rungs = list(shared.values()) + list(own.values())
+    caught = sum(1 for _, rung in rungs if rung)
+    misnamed = sum(1 for expected, rung in rungs if rung != expected)
+    failed = misnamed + sum(1 for lane in alarms.values() if lane)
+    print("%d of %d caught, %d at another rung" % (caught, len(rungs), misnamed), flush=True)
     result = OrderedDict(
         framework=options.name,
         model=model.name,
         title=framework.title,
         versions=machine.versions(framework.package),
+        seconds=round(time.time() - started, 1),
+        threads=options.threads,
         false_alarms=alarms,
-        outside=from_outside,
+        outside=shared,
         own=own,
     )
     if options.write:
         file = "%s-%s.json" % (options.name, model.name)
         write_json(os.path.join(ROOT, "reports", "mistakes", file), result)
-    print("%d passed, %d failed" % (len(found) + len(alarms) - len(failed), len(failed)))
-    return len(failed)
+    print("%d passed, %d failed" % (len(rungs) + len(alarms) - failed, failed))
+    return failed
+
+
+def report(mistake, rung, detail):
+    """Print which rung caught a mistake."""
+    where = rung or "NOT CAUGHT"
+    where += "" if rung in (None, mistake.rung) else ", not " + mistake.rung
+    print("%-36s %-10s %s" % (mistake.name, where, detail[:150]), flush=True)
 
 
 sys.exit(commands.guarded(command, sys.argv[1:]))

@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 @mistake("accuracy", "classes", "values", "joints")
 def half_of_the_rows_counted(module):
-    """Accuracy of a part of the rows."""
+    """The figure covers half of the rows."""
 
     def evaluate(scores, labels):
         return module.evaluate(scores[: len(scores) // 2], labels[: len(labels) // 2])
@@ -18,7 +18,7 @@ def half_of_the_rows_counted(module):
 
 @mistake("accuracy", "classes")
 def two_highest_counted(module):
-    """A label among the two highest scores is taken for right."""
+    """A label among the two highest scores counts as right."""
 
     def evaluate(scores, labels):
         return float((scores.argsort(1)[:, -2:] == labels[:, None]).any(1).mean())
@@ -28,7 +28,7 @@ def two_highest_counted(module):
 
 @mistake("accuracy", "classes")
 def labels_off_in_evaluation(module):
-    """The labels that are compared with begin at 1."""
+    """Scores are compared with labels that begin at 1."""
 
     def evaluate(scores, labels):
         return module.evaluate(scores, (labels + 1) % 10)
@@ -38,7 +38,7 @@ def labels_off_in_evaluation(module):
 
 @mistake("accuracy", "values")
 def mean_of_absolute_differences(module):
-    """In place of the root of the mean square."""
+    """The mean absolute difference, instead of the root mean square."""
 
     def evaluate(values, targets):
         return float(np.abs(values - targets).mean())
@@ -48,7 +48,7 @@ def mean_of_absolute_differences(module):
 
 @mistake("accuracy")
 def predicts_with_stale_weights(module):
-    """Scores come from the weights as they were before the last step."""
+    """Prediction uses the weights from before the last step."""
 
     class Wrapped:
         def __init__(self, settings, hp, weights):

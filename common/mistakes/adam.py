@@ -9,11 +9,11 @@ from common.system.modules import replaced
 
 
 def with_adam(module, rule):
-    """``module`` whose Adam is another one.
+    """``module`` with another rule in place of Adam.
 
-    ``rule(hp, step, g, state)`` gives a tensor's update of its gradient, in float64; ``state`` is a
-    dict of its own for each tensor. With a huge epsilon and a larger learning rate, a step of the
-    module's own Adam is a multiple of the gradient.
+    ``rule(hp, step, g, state)`` returns a tensor's update for its gradient, in float64; ``state``
+    is a dict that the rule may keep for this tensor. With a huge epsilon and a larger learning
+    rate, a step of the module's own Adam is a multiple of the gradient.
     """
 
     class Wrapped:
@@ -28,15 +28,15 @@ def with_adam(module, rule):
             return module.loss(network, self.settings, hp, weights)
 
     def train(wrapped, batches):
-        huge, loud = 2.0**20, 2.0**10
-        hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge * loud)
+        huge, scale = 2.0**20, 2.0**10
+        hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge * scale)
         for batch in batches:
             model = wrapped.model(hp)
             (value,) = module.train(model, [batch])
             after = module.weights(model)
             wrapped.steps += 1
             for name, w in wrapped.weights.items():
-                g = (w.astype(np.float32).astype(np.float64) - after[name]) / loud
+                g = (w.astype(np.float32).astype(np.float64) - after[name]) / scale
                 update = rule(wrapped.hp, wrapped.steps, g, wrapped.states[name])
                 wrapped.weights[name] = w + update
             yield value
@@ -64,7 +64,7 @@ def moments(hp, step, g, state):
 
 
 def corrected(hp, step, m, v):
-    """The update that the paper makes of moments, corrected as those of this step."""
+    """The paper's update, given uncorrected moments and the number of the step."""
     m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
     return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
@@ -88,7 +88,7 @@ def epsilon_inside_the_root(module):
 
 @mistake("momentum", "adam")
 def bias_not_corrected(module):
-    """The moments are taken as they are, though they begin at 0."""
+    """The moments, which begin at 0, are not corrected."""
 
     def rule(hp, step, g, state):
         m, v = moments(hp, step, g, state)
@@ -99,7 +99,7 @@ def bias_not_corrected(module):
 
 @mistake("momentum", "adam")
 def bias_corrected_one_step_behind(module):
-    """The number of the step is raised after the update."""
+    """The step counter is incremented after the update."""
 
     def rule(hp, step, g, state):
         return corrected(hp, max(step - 1, 1), *moments(hp, step, g, state))
@@ -109,7 +109,7 @@ def bias_corrected_one_step_behind(module):
 
 @mistake("momentum", "adam")
 def largest_square_kept(module):
-    """AMSGrad's, in place of the last one."""
+    """AMSGrad: the largest mean square so far, instead of the current one."""
 
     def rule(hp, step, g, state):
         m, v = moments(hp, step, g, state)
@@ -121,7 +121,7 @@ def largest_square_kept(module):
 
 @mistake("gradient", "adam")
 def correction_stops_counting(module):
-    """The number of the step in the correction stays at 32."""
+    """The correction's step counter stops at 32."""
 
     def rule(hp, step, g, state):
         return corrected(hp, min(step, 32), *moments(hp, step, g, state))
@@ -131,13 +131,13 @@ def correction_stops_counting(module):
 
 @mistake("gradient", "adam")
 def betas_exchanged(module):
-    """beta2 for the mean, and beta1 for the square."""
+    """beta2 is used for the mean, beta1 for the mean square."""
     return with_hp(module, lambda hp: hp._replace(beta1=hp.beta2, beta2=hp.beta1))
 
 
 @mistake("momentum", "adam")
 def betas_written_in(module):
-    """0.9 and 0.999, whatever is asked for, unless that is none."""
+    """0.9 and 0.999 are hard-coded, unless beta1 is 0."""
 
     def change(hp):
         return hp._replace(beta1=0.9, beta2=0.999) if hp.beta1 else hp
@@ -147,13 +147,13 @@ def betas_written_in(module):
 
 @mistake("gradient", "adam")
 def epsilon_written_in(module):
-    """Keras's default, whatever is asked for."""
+    """Keras's default is hard-coded."""
     return with_hp(module, lambda hp: hp._replace(epsilon=1e-7))
 
 
 @mistake("gradient", "adam")
 def epsilon_named_wrongly(module):
-    """The settings say the other of the two places where Adam may add it."""
+    """The settings name the wrong one of the two places where Adam may add it."""
     right = {}
 
     def configure(lane, threads, seed):

@@ -9,7 +9,7 @@ from common.system.modules import replaced
 
 @mistake("gradient", "batchnorm")
 def bias_inside_a_block_lost(module):
-    """One normalisation gives its bias no gradient; the next takes away most of what it adds."""
+    """One normalisation's bias gets no gradient; the next one hides most of the effect."""
 
     def change(steps, before, update, hp):
         inside = [name for name in update if name.endswith(".norm2.bias")]
@@ -21,13 +21,13 @@ def bias_inside_a_block_lost(module):
 
 @mistake("gradient", "batchnorm")
 def convolution_backward_in_bfloat16(module):
-    """By bfloat16's rounding: in a deep network float32's own error is nearly TF32's."""
+    """Off by bfloat16's rounding; in a deep network, float32's own error is close to TF32's."""
     return with_rounded_kernels(module, 2.0**-8)
 
 
 @mistake("gradient", "batchnorm")
 def kept_part_taken_for_the_new_one(module):
-    """Momentum 0.9 given to a framework that asks for 0.1, the part that is not kept."""
+    """Momentum 0.9, passed to a framework that expects the new part, 0.1."""
 
     def change(steps, before, update, hp):
         return {n: u * (9 if is_state(n) else 1) for n, u in update.items()}
@@ -37,7 +37,7 @@ def kept_part_taken_for_the_new_one(module):
 
 @mistake("gradient", "batchnorm")
 def running_variance_not_kept(module):
-    """Only the mean follows the batches."""
+    """Only the running mean is updated."""
 
     def change(steps, before, update, hp):
         return {n: u * (not n.endswith(".variance")) for n, u in update.items()}
@@ -47,7 +47,7 @@ def running_variance_not_kept(module):
 
 @mistake("gradient", "batchnorm")
 def running_variance_named_wrongly(module):
-    """The settings say another divisor."""
+    """The settings name the wrong divisor."""
 
     def configure(lane, threads, seed):
         settings = module.configure(lane, threads, seed)
@@ -67,7 +67,7 @@ def running_variance_named_wrongly(module):
 
 @mistake("momentum", "batchnorm")
 def weight_decay_on_all(module):
-    """Biases and batch normalisation decay, too."""
+    """Biases and batch normalisation decay too."""
 
     def change(steps, before, update, hp):
         decay = hp.learning_rate * hp.weight_decay
@@ -81,11 +81,11 @@ def weight_decay_on_all(module):
 
 @mistake("momentum", "batchnorm")
 def weight_decay_left_out(module):
-    """The optimiser's default, none."""
+    """The optimiser's default: no weight decay."""
     return with_hp(module, lambda hp: hp._replace(weight_decay=0.0))
 
 
 @mistake("gradient", "batchnorm")
 def weight_decay_written_in(module):
-    """The recipe's, whatever is asked for."""
+    """The recipe's value is hard-coded."""
     return with_hp(module, lambda hp: hp._replace(weight_decay=1e-4))

@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 @mistake("data", "classes", "joints")
 def height_and_width_swapped(module):
-    """As swapping axes 1 and 3 does on the way to channels-last."""
+    """Axes 1 and 3 are swapped on the way to channels-last."""
 
     def load(images, labels, settings):
         return module.load(np.ascontiguousarray(images.swapaxes(2, 3)), labels, settings)
@@ -18,7 +18,7 @@ def height_and_width_swapped(module):
 
 @mistake("data", "classes")
 def labels_off_by_one(module):
-    """Class numbers that begin at 1."""
+    """Class numbers begin at 1."""
 
     def load(images, labels, settings):
         return module.load(images, (labels + 1) % 10, settings)
@@ -28,7 +28,7 @@ def labels_off_by_one(module):
 
 @mistake("data")
 def own_batch_order(module):
-    """The framework's own loader shuffles once more."""
+    """The framework's own loader shuffles again."""
 
     def train(model, batches):
         batches = list(batches)

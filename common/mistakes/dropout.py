@@ -7,7 +7,7 @@ from common.system.modules import replaced
 
 @mistake("dropout", "dropout")
 def rate_taken_for_keep(module):
-    """TensorFlow 1 asked for the fraction to keep, TensorFlow 2 for the fraction to drop."""
+    """TensorFlow 1 expects the fraction to keep, TensorFlow 2 the fraction to drop."""
 
     def symbol(settings, hp):
         rates = tuple(1 - rate if rate else rate for rate in hp.dropout)
@@ -18,7 +18,7 @@ def rate_taken_for_keep(module):
 
 @mistake("dropout", "dropout")
 def rates_exchanged(module):
-    """Those of the first two layers: equal in the recipe, and so never missed."""
+    """The rates of the first two layers, which are equal in the recipe."""
 
     def symbol(settings, hp):
         first, second, *others = hp.dropout
@@ -29,7 +29,7 @@ def rates_exchanged(module):
 
 @mistake("dropout", "dropout")
 def dropout_forgotten(module):
-    """No layer drops anything, as where the training mode is never switched on."""
+    """No layer drops anything, as if training mode is never switched on."""
 
     def symbol(settings, hp):
         return module.symbol(settings, without_dropout(hp))
@@ -49,7 +49,7 @@ def seed_ignored(module):
 
 @mistake("dropout", "dropout")
 def seed_from_the_clock(module):
-    """The same seed gives two runs."""
+    """The same seed gives different runs."""
     drawn = iter(range(1000, 10000))
 
     def configure(lane, threads, seed):

@@ -9,7 +9,7 @@ from common.system.modules import replaced
 
 @mistake("forward", "convolution")
 def kernel_flipped(module):
-    """True convolution where the others cross-correlate, as in Theano's default."""
+    """True convolution instead of cross-correlation, Theano's default."""
 
     def flip(weights):
         return {
@@ -21,7 +21,7 @@ def kernel_flipped(module):
 
 @mistake("forward")
 def rows_of_a_prediction_out_of_order(module):
-    """The chunks that predict() works in are put together in another order."""
+    """predict() works in chunks and concatenates them in the wrong order."""
 
     def predict(model, x):
         chunks = [module.predict(model, x[i : i + 64]) for i in range(0, len(x), 64)]
@@ -32,7 +32,7 @@ def rows_of_a_prediction_out_of_order(module):
 
 @mistake("forward")
 def last_partial_batch_lost(module):
-    """The rows behind the last whole batch get no scores."""
+    """The rows after the last whole batch get no scores."""
 
     def predict(model, x):
         scores = module.predict(model, x)
@@ -43,7 +43,7 @@ def last_partial_batch_lost(module):
 
 @mistake("forward")
 def scores_in_half_precision(module):
-    """Scores that went through float16."""
+    """Scores are rounded to float16."""
 
     def predict(model, x):
         return module.predict(model, x).astype(np.float16).astype(np.float32)

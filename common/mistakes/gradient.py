@@ -9,13 +9,13 @@ from common.system.modules import replaced
 
 @mistake("gradient")
 def learning_rate_written_in(module):
-    """A common one, whatever is asked for."""
+    """A common value, 0.01, is hard-coded."""
     return with_hp(module, lambda hp: hp._replace(learning_rate=0.01))
 
 
 @mistake("gradient", "convolution")
 def weight_decay_on_kernels(module):
-    """1e-5 of every convolution's kernel."""
+    """Every convolution's kernel decays by 1e-5."""
 
     def change(steps, before, update, hp):
         decay = 1e-5 * hp.learning_rate
@@ -26,7 +26,7 @@ def weight_decay_on_kernels(module):
 
 @mistake("gradient")
 def bias_decay(module):
-    """1e-6 of every bias."""
+    """Every bias decays by 1e-6."""
 
     def change(steps, before, update, hp):
         decay = 1e-6 * hp.learning_rate
@@ -37,7 +37,7 @@ def bias_decay(module):
 
 @mistake("gradient")
 def bias_lost_on_the_way_back(module):
-    """The bias of the last layer but one gets no gradient."""
+    """The last layer but one's bias gets no gradient."""
 
     def change(steps, before, update, hp):
         lost = [name for name in update if name.endswith(".bias")][-2]
@@ -48,7 +48,7 @@ def bias_lost_on_the_way_back(module):
 
 @mistake("gradient")
 def gradient_clipped(module):
-    """At a norm of 5, which only large gradients reach."""
+    """Clipped at a norm of 5, which only large gradients reach."""
 
     def change(steps, before, update, hp):
         norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
@@ -65,7 +65,7 @@ def convolution_backward_in_tf32(module):
 
 @mistake("gradient", "classes")
 def probability_clipped(module):
-    """A probability below 1e-8 is taken for that: the loss of an unlikely label has a ceiling."""
+    """Probabilities are clipped at 1e-8, which puts a ceiling on the loss."""
 
     def train(model, batches):
         for value in module.train(model, batches):

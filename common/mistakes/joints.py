@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 @mistake("data", "joints")
 def x_and_y_exchanged(module):
-    """Row and column taken for x and y."""
+    """Row and column are mistaken for x and y."""
 
     def load(images, targets, settings):
         return module.load(images, targets[..., [1, 0, 2]].copy(), settings)
@@ -17,7 +17,7 @@ def x_and_y_exchanged(module):
 
 
 def shown(targets):
-    """The targets with each joint visible."""
+    """``targets`` with every joint visible."""
     targets = targets.copy()
     targets[..., 2] = 1
     return targets
@@ -25,7 +25,7 @@ def shown(targets):
 
 @mistake("data", "joints")
 def hidden_joints_shown(module):
-    """Each joint counts, whether it is visible or not."""
+    """The loss counts every joint, visible or not."""
 
     def load(images, targets, settings):
         return module.load(images, shown(targets), settings)
@@ -35,7 +35,7 @@ def hidden_joints_shown(module):
 
 @mistake("accuracy", "joints")
 def hidden_joints_measured(module):
-    """In evaluation each joint counts, whether it is visible or not."""
+    """Evaluation counts every joint, visible or not."""
 
     def evaluate(joints, targets):
         return module.evaluate(joints, shown(targets))
@@ -45,7 +45,7 @@ def hidden_joints_measured(module):
 
 @mistake("accuracy", "joints")
 def root_of_the_mean_square(module):
-    """In place of the mean distance."""
+    """The root mean square distance, instead of the mean distance."""
 
     def evaluate(joints, targets):
         squares = ((joints - targets[..., :2]) ** 2).sum(-1)

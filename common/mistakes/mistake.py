@@ -7,12 +7,12 @@ from common.system import modules
 Mistake = namedtuple("Mistake", "name rung make only model raises")
 Mistake.__doc__ = """A known mistake.
 
-name: in words, joined by underscores.
-rung: the one that names it.
-make: takes a right module, and a folder for files, and returns a wrong one.
-only: the environments that it is made in, where several share a module; None: all of them.
-model: the one whose module it is a change to; None: any.
-raises: whether the framework refuses it with an error, which names it.
+name: words joined by underscores.
+rung: the one that must name it.
+make: takes a right module and a folder for files, and returns a wrong module.
+only: the environments that it is planted in, where several share a module; None: all of them.
+model: the one whose module it changes; None: any.
+raises: whether the framework itself refuses it with an error.
 """
 
 KNOWN = []  # (function, rung, trait) of each function that ``mistake`` decorates
@@ -22,7 +22,7 @@ def mistake(rung, *traits):
     """Decorator of ``make(module)``, which returns a wrapped module that makes a known mistake.
 
     rung: the one that must name it.
-    traits: it applies to models that have one of them, or that task or name; none: to all models.
+    traits: it applies to models with one of these traits, tasks or names; none: to all models.
     """
 
     def register(make):
@@ -33,9 +33,9 @@ def mistake(rung, *traits):
 
 
 def changed(name, rung, *changes, only=None, model="cnn", raises=False):
-    """A mistake that stands in the module's own source: each (old, new) text is put in its place.
+    """A mistake in the module's own source: in it, each (old, new) text is replaced.
 
-    ValueError where a module no longer has the text, which must be there once.
+    ValueError if a module does not have the old text exactly once.
     """
 
     def make(module, folder):

@@ -7,7 +7,7 @@ from common.system.modules import replaced
 
 @mistake("gradient", "momentum")
 def loss_summed(module):
-    """The sum over the batch, where the others have the mean."""
+    """The loss is the sum over the batch, not the mean."""
 
     def change(hp):
         return hp._replace(learning_rate=hp.learning_rate * hp.batch_size)
@@ -25,7 +25,7 @@ def batch_size_written_in(module):
 
 @mistake("momentum", "momentum")
 def nesterov(module):
-    """The weights are those ahead of the step: w + m v in place of w."""
+    """The weights are those one momentum step ahead, w + m v."""
 
     def change(steps, before, update, hp):
         last = change.last if steps > 1 else {n: 0 for n in update}
@@ -45,13 +45,13 @@ def scaled_gradient(module):
 
 @mistake("momentum", "momentum")
 def momentum_written_in(module):
-    """The recipe's, whatever is asked for, if any is."""
+    """The recipe's value is hard-coded, unless momentum is 0."""
     return with_hp(module, lambda hp: hp._replace(momentum=0.9 if hp.momentum else 0.0))
 
 
 @mistake("momentum")
 def velocity_reset_each_pass(module):
-    """The optimiser's state lives no longer than a pass over the batches."""
+    """The optimiser's state is lost after each pass over the batches."""
 
     def loss(network, settings, hp, weights):
         return {"model": module.loss(network, settings, hp, weights), "made_of": (settings, hp)}
@@ -77,7 +77,7 @@ def velocity_reset_each_pass(module):
 
 @mistake("momentum", "momentum")
 def stops_early(module):
-    """A long pass is cut short."""
+    """A pass ends after 12 batches."""
 
     def train(model, batches):
         return module.train(model, list(batches)[:12])
@@ -88,7 +88,7 @@ def stops_early(module):
 @mistake("gradient", "adam")
 @mistake("momentum", "momentum")
 def learning_rate_falls_late(module):
-    """By a tenth, after 60 steps."""
+    """The learning rate falls by a tenth after 60 steps."""
 
     def change(steps, before, update, hp):
         return {n: u * (1 if steps <= 60 else 0.9) for n, u in update.items()}
@@ -99,7 +99,7 @@ def learning_rate_falls_late(module):
 @mistake("gradient", "adam")
 @mistake("momentum", "momentum")
 def state_lost_late(module):
-    """The weights stay where they are after 60 steps."""
+    """The weights stop moving after 60 steps."""
 
     def change(steps, before, update, hp):
         return {n: u * (steps <= 60) for n, u in update.items()}

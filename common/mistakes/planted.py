@@ -15,30 +15,28 @@ def own(name, model):
 
 
 def caught(certifier, module, lane, mistake):
-    """Climb the rung that names ``mistake`` with a module that makes it; (rung, what it says).
+    """(Rung, its message) that catches a module with ``mistake``; (None, "") if none does.
 
-    Should that one miss it, the others are climbed in order; (None, "") if nobody notices.
+    The rung that should name the mistake comes first, then the others in order.
     """
     with tempfile.TemporaryDirectory() as folder:
         wrong = mistake.make(module, folder)
-        for rung in [mistake.rung] + [one for one in certifier.rungs if one != mistake.rung]:
-            certifier.take(wrong, lane)  # with models that no other rung has trained
+        for rung in [mistake.rung] + [other for other in certifier.rungs if other != mistake.rung]:
+            certifier.take(wrong, lane)  # builds its models again: no other rung has trained them
             result = certifier.climb(rung, stop_early=True)
-            told = result["detail"].startswith("ValueError: every image")  # by the proof itself
-            if result["what"] == "ran" and not (mistake.raises or told):
-                raise ValueError(
-                    "%s is no mistake but broken: %s" % (mistake.name, result["detail"])
-                )
+            by_proof = result["detail"].startswith("ValueError: every image")  # see proof/oracle.py
+            if result["what"] == "ran" and not (mistake.raises or by_proof):
+                raise ValueError("planting %s failed: %s" % (mistake.name, result["detail"]))
             if not result["passed"]:
                 return rung, result["detail"]
     return None, ""
 
 
 def plant(certifier, module, mistakes, report):
-    """{mistake: [rung that names it, rung that caught it]} of all, planted in lane same."""
-    found = OrderedDict()
+    """{mistake: [rung that should name it, rung that caught it]}, each planted in lane same."""
+    rungs = OrderedDict()
     for mistake in mistakes:
         rung, detail = caught(certifier, module, "same", mistake)
         report(mistake, rung, detail)
-        found[mistake.name] = [mistake.rung, rung]
-    return found
+        rungs[mistake.name] = [mistake.rung, rung]
+    return rungs

@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 @mistake("trajectory")
 def models_share_state(module):
-    """A model that is built takes the place of the one before, as blobs of the same name do."""
+    """A new model replaces the one built before, as blobs of the same name do."""
     last = {}
 
     def loss(network, settings, hp, weights):
@@ -27,7 +27,7 @@ def models_share_state(module):
 
 @mistake("trajectory")
 def predicts_with_the_model_built_last(module):
-    """The compiled prediction stands in a global, and a further model takes its place."""
+    """The compiled prediction is a global, which the next model overwrites."""
     last = {}
 
     def loss(network, settings, hp, weights):
@@ -39,7 +39,7 @@ def predicts_with_the_model_built_last(module):
 
 @mistake("trajectory")
 def losses_rounded(module):
-    """The losses come through bfloat16."""
+    """The losses are rounded to bfloat16."""
 
     def train(model, batches):
         for value in module.train(model, batches):

@@ -10,7 +10,7 @@ from common.system.modules import replaced
 
 
 def with_hp(module, change):
-    """``module`` whose symbol() and loss() see what ``change`` made of the hyperparameters."""
+    """``module`` whose symbol() and loss() get ``change(hp)`` as hyperparameters."""
     return replaced(
         module,
         symbol=lambda settings, hp: module.symbol(settings, change(hp)),
@@ -21,7 +21,7 @@ def with_hp(module, change):
 
 
 def with_weights(module, put, take=lambda weights: weights):
-    """``module`` that changes weights on the way in, and back on the way out."""
+    """``module`` with weights changed by ``put`` on the way in, and by ``take`` on the way out."""
 
     def loss(network, settings, hp, weights):
         return module.loss(network, settings, hp, put(weights))
@@ -30,22 +30,22 @@ def with_weights(module, put, take=lambda weights: weights):
 
 
 def with_updates(module, change):
-    """``module`` that tells of other updates than it made.
+    """``module`` that reports other updates than it made.
 
-    ``change(steps, before, update, hp)`` gives what is told instead of ``update``, {name: array},
-    the change that step number ``steps`` made to the weights ``before``.
+    ``change(steps, before, update, hp)`` returns the update to report. ``update``, {name: array},
+    is the one that step number ``steps`` made to the weights ``before``.
     """
 
     class Wrapped:
         def __init__(self, model, hp, names):
             self.model, self.hp, self.names, self.steps = model, hp, names, 0
             self.true = self.now()
-            self.told = dict(self.true)
+            self.reported = dict(self.true)
 
         def now(self):
-            """The weights, in the order of the layers, whatever the module's."""
-            found = module.weights(self.model)
-            return {n: found[n].astype(np.float64) for n in self.names}
+            """The weights, in the order of the layers."""
+            weights = module.weights(self.model)
+            return {n: weights[n].astype(np.float64) for n in self.names}
 
     def loss(network, settings, hp, weights):
         return Wrapped(module.loss(network, settings, hp, weights), hp, list(weights))
@@ -55,8 +55,8 @@ def with_updates(module, change):
             wrapped.steps += 1
             after = wrapped.now()
             update = {n: after[n] - wrapped.true[n] for n in after}
-            told = change(wrapped.steps, wrapped.told, update, wrapped.hp)
-            wrapped.told = {n: wrapped.told[n] + told[n] for n in after}
+            wrong = change(wrapped.steps, wrapped.reported, update, wrapped.hp)
+            wrapped.reported = {n: wrapped.reported[n] + wrong[n] for n in after}
             wrapped.true = after
             yield value
 
@@ -65,19 +65,19 @@ def with_updates(module, change):
         loss=loss,
         train=train,
         predict=lambda wrapped, x: module.predict(wrapped.model, x),
-        weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.told.items()},
+        weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.reported.items()},
         wait=lambda wrapped: module.wait(wrapped.model),
-        told=True,  # the module itself goes on with the updates that it made
+        simulated=True,  # the module itself continues from its own updates
     )
 
 
-def with_rounded_kernels(module, part):
-    """``module`` whose kernels' updates are off by up to this part of each number."""
+def with_rounded_kernels(module, fraction):
+    """``module`` whose kernels' updates are off by up to this fraction of each number."""
 
     def change(steps, before, update, hp):
         random = np.random.RandomState(steps)
         return {
-            n: u * (1 + part * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
+            n: u * (1 + fraction * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
             for n, u in update.items()
         }
 

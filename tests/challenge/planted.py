@@ -48,7 +48,7 @@ class Patient:
         """
         with tempfile.TemporaryDirectory() as folder:
             wrong = mistake.make(self.module, folder)
-            if getattr(wrong, "told", False):
+            if getattr(wrong, "simulated", False):
                 return None
             try:
                 with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@ from common.mistakes.wrapping import with_weights
 
 @mistake("forward", "cnn")
 def biases_swapped(module):
-    """Two of a size change places on the way in, and back on the way out."""
+    """Two biases of the same size are exchanged."""
 
     def swap(weights):
         first, second = weights["conv1.bias"], weights["conv2.bias"]
@@ -17,7 +17,7 @@ def biases_swapped(module):
 
 @mistake("forward", "cnn")
 def channels_last_flatten(module):
-    """Dense weights for C, H, W put behind a flatten in the order H, W, C."""
+    """Dense weights made for C, H, W follow a flatten in the order H, W, C."""
 
     def put(weights):
         dense = weights["dense1.weight"].reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)

@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 
 def gates(weights, change):
-    """``weights`` with each of the LSTM's tensors, as (4, units, ...), changed."""
+    """``weights`` with each of the LSTM's tensors changed, as (4, units, ...)."""
     found = dict(weights)
     for name, w in weights.items():
         if name.startswith("lstm."):
@@ -19,7 +19,7 @@ def gates(weights, change):
 
 @mistake("forward", "lstm")
 def gates_in_another_order(module):
-    """Input, forget, output, cell, as TensorFlow's BlockLSTM nearly has them."""
+    """Input, forget, output, cell: nearly the order of TensorFlow's BlockLSTM."""
 
     def swap(weights):
         return gates(weights, lambda name, quarters: quarters[[0, 1, 3, 2]])
@@ -41,7 +41,7 @@ def forget_gate_biased(module):
 
 @mistake("gradient", "lstm")
 def two_biases_trained(module):
-    """cuDNN's two biases, which are added, each take the step."""
+    """cuDNN adds two biases, and the optimiser moves both."""
 
     def change(steps, before, update, hp):
         return dict(update, **{"lstm.bias": 2 * update["lstm.bias"]})
@@ -51,7 +51,7 @@ def two_biases_trained(module):
 
 @mistake("forward", "lstm")
 def recurrent_bias_lost(module):
-    """Of a bias that was divided among two, one half is left behind."""
+    """The bias is divided among two, and one half is lost."""
 
     def put(weights):
         return dict(weights, **{"lstm.bias": weights["lstm.bias"] / 2})
@@ -61,7 +61,7 @@ def recurrent_bias_lost(module):
 
 @mistake("forward", "lstm")
 def state_lost_before_running_free(module):
-    """The network is fed with the values that it ran to, from zeros, not from where it stood."""
+    """The network runs on its own values from a state of zeros, not from the state that it had."""
 
     def predict(model, x):
         values, steps = module.predict(model, x), x.shape[1]
@@ -73,7 +73,7 @@ def state_lost_before_running_free(module):
 
 @mistake("data", "lstm")
 def targets_one_step_off(module):
-    """A step's target is its own input, or the one before."""
+    """Targets are shifted by one step."""
 
     def load(sequences, targets, settings):
         return module.load(sequences, np.roll(targets, 1, 1), settings)
