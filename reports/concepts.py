@@ -5,6 +5,8 @@
 
 from collections import namedtuple
 
+from common.networks import MODELS
+
 Concept = namedtuple("Concept", "key title step says words defaults")
 Concept.__doc__ = """A row of the page.
 
@@ -225,21 +227,11 @@ PHRASES = [
     _phrase("prediction", "train-off"),
     _phrase("weights taken out", "weights-out"),
     _phrase("waiting for the device", "wait", "docstring: wait"),
-    _phrase("Adam", file="mlp"),
-    _phrase("Adam's epsilon", "head: Adam", file="mlp"),
-    _phrase("LSTM", file="lstm"),
-    _phrase("order of the gates", "head: Gates", file="lstm"),
-    _phrase("state carried", "head: State", file="lstm"),
-    _phrase("gradient truncated", file="lstm"),
-    _phrase("free-running", file="lstm"),
-    _phrase("batch normalisation", file="resnet"),
-    _phrase("running mean and variance", "head: Batch normalisation", file="resnet"),
-    _phrase("weight decay", file="resnet"),
-    _phrase("local response normalisation", file="pose"),
-    _phrase("its alpha", "head: Local response normalisation", file="pose"),
-    _phrase("hidden joints", file="pose"),
-    _phrase("pool with overlap", file="pose"),
-    _phrase("sigmoid", file="lenet5"),
+    *(
+        _phrase(name, *filter(None, [key]), file=model.name)
+        for model in MODELS.values()
+        for name, key in model.phrases.items()
+    ),
     _phrase("save weights", "head: Idiom", file="native"),
     _phrase("restore weights", "head: Idiom", file="native"),
     _phrase("ONNX", "head: Idiom", file="export"),

@@ -26,6 +26,7 @@ LENET5 = Model(
     whole=(50000, 30),
     quick=(10000, 3),
     batches_sha256="a748df98ee5375cd9949e5b0e1c631fb94f1984bc20606c1a0b39fbbcfc7dbfe",
+    phrases={"sigmoid": ""},
     challenge="""\
 Images (n, 3, 32, 32). No padding.
 

@@ -18,6 +18,7 @@ MLP = Model(
     whole=(60000, 5),
     quick=(60000, 1),
     batches_sha256="aa4e852c90f00651cf0d95c8b7ab8de34a9c260c961a06f28aeb24bf74da3c8a",
+    phrases={"Adam": "", "Adam's epsilon": "head: Adam"},
     challenge="""\
 Images (n, 1, 28, 28), flattened to 784 features.
 

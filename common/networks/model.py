@@ -44,6 +44,8 @@ class Model(NamedTuple):
     batches_sha256: of the trajectory's batches, observations and targets.
     layers: kinds of layers that shapes do not show: "pool", "recurrent", "sigmoid".
     challenge: its description on a challenge's page; "": no challenge can be written for it.
+    phrases: {entry of the page's phrase book about it: "", or where else a module says it, such as
+        "head: Adam", a field of its docstring}.
     size_of: the network that this one is at another size; "": none.
     """
 
@@ -62,6 +64,7 @@ class Model(NamedTuple):
     positions: dict = {}
     layers: FrozenSet[str] = frozenset()
     challenge: str = ""
+    phrases: dict = {}
     size_of: str = ""
 
     @property

@@ -52,5 +52,16 @@ def _alexnet(divisor, **recipe):
     )
 
 
-POSE = _alexnet(4, name="pose", title="Pose, a narrow AlexNet", quick=(2000, 3))
+POSE = _alexnet(
+    4,
+    name="pose",
+    title="Pose, a narrow AlexNet",
+    quick=(2000, 3),
+    phrases={
+        "local response normalisation": "",
+        "its alpha": "head: Local response normalisation",
+        "hidden joints": "",
+        "pool with overlap": "",
+    },
+)
 ALEXNET = _alexnet(1, name="alexnet", size_of="pose", title="Pose, AlexNet", quick=(2000, 1))

@@ -64,6 +64,11 @@ RESNET = _resnet(
     name="resnet",
     whole=(50000, 30),
     quick=(10000, 3),
+    phrases={
+        "batch normalisation": "",
+        "running mean and variance": "head: Batch normalisation",
+        "weight decay": "",
+    },
     challenge="""\
 Images (n, 3, 32, 32). Convolutions have no bias; "norm" is batch normalisation.
 

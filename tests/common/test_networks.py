@@ -15,7 +15,6 @@ from common.system.files import ROOT
 # Shared files that name a network, and why. The CNN may be named anywhere: every command takes it
 # by default, and lessons, the bfloat16 lane and the page's pairs of modules are about it.
 EXCEPTIONS = {
-    "reports/phrases.py": "a concept of the phrase book is shown in a network that has it",
     "reports/studies.py": "figures that were published of a network",
 }
 ANYWHERE = "cnn"

@@ -32,6 +32,13 @@ LSTM = Model(
     whole=(2000, 20),
     quick=(2000, 5),
     batches_sha256="8741d8a32e0aa93496cea135850598c9502df04c1084793c4da3bdaa48be9e4e",
+    phrases={
+        "LSTM": "",
+        "order of the gates": "head: Gates",
+        "state carried": "head: State",
+        "gradient truncated": "",
+        "free-running": "",
+    },
     challenge="""\
 Sequences (n, {steps}, 1), from a state of zeros each.
 
