@@ -3,6 +3,7 @@
 import glob
 import os
 import sys
+import zlib
 
 from tox.config.loader.memory import MemoryLoader
 from tox.plugin import impl
@@ -97,7 +98,7 @@ def tox_add_core_config(core_conf, state):
     pyenv's shims answer only for the version that is chosen. Interpreters on PATH and uv's are
     found anyway. One older than 3.6 would end tox's search.
     """
-    seeds = state.conf.memory_seed_loaders
+    seeds, usual = state.conf.memory_seed_loaders, state.conf.core["env_list"].envs
     for env_name, environment in FACTS.items():
         base = ["workers"] if env_name in frameworks.FOR_WORKERS else []
         settings = VIRTUALENVS.get(environment.python, {})
@@ -106,7 +107,10 @@ def tox_add_core_config(core_conf, state):
         # Environments that share a folder run one after the other, in "tox run-parallel" too.
         before = "test-" + environment.name if kind == "mistakes" else environment.name
         settings = VIRTUALENVS.get(environment.python, {})
-        settings = dict(settings, labels=[] if environment.gpu else [kind], depends=before)
+        labels = [] if environment.gpu else [kind, "all"]
+        if labels and kind == "test" and env_name not in usual:
+            labels.append("third-%d" % (zlib.crc32(environment.name.encode()) % 3))
+        settings = dict(settings, labels=labels, depends=before)
         seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     for versions in ("3.[6-9].*", "3.[1-9][0-9].*"):

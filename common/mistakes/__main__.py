@@ -1,6 +1,5 @@
 """python -m common.mistakes NAME [--model M] [--write]: plant known mistakes in a framework."""
 
-import os
 import sys
 import time
 from collections import OrderedDict
@@ -10,8 +9,8 @@ from common.mistakes import catalogue, planted
 from common.proof import contract
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
+from common.records.records import MISTAKES, Proof
 from common.system import commands, machine, modules
-from common.system.files import ROOT, write_json
 
 
 def command(arguments):
@@ -36,12 +35,14 @@ def command(arguments):
 
 def plant(options, model):
     """Plant all mistakes in one model's module; the number of failures."""
-    started = time.time()
+    started = time.perf_counter()
     framework = modules.find(options.name, model.name)
     module = modules.load(options.name, model.name)
     cache = ReferenceCache(model, options.threads)
     certifier = Certifier(model, options.threads, cache)
     print("%s, %s" % (framework.title, model.title), flush=True)
+    proof = Proof(MISTAKES, options.name, model.name, contract.LANES[0])
+    rests_on = proof.rests_on()
     alarms = OrderedDict()
     for lane in contract.LANES[::-1]:  # the mistakes are planted in the first one
         certificate = certifier.certify(options.name, module, lane)
@@ -55,20 +56,16 @@ def plant(options, model):
     misnamed = sum(1 for expected, rung in rungs if rung != expected)
     failed = misnamed + sum(1 for lane in alarms.values() if lane)
     print("%d of %d caught, %d at another rung" % (caught, len(rungs), misnamed), flush=True)
-    result = OrderedDict(
-        framework=options.name,
-        model=model.name,
-        title=framework.title,
-        versions=machine.versions(framework.package),
-        seconds=round(time.time() - started, 1),
-        threads=options.threads,
-        false_alarms=alarms,
-        outside=shared,
-        own=own,
-    )
-    if options.write:
-        file = "%s-%s.json" % (options.name, model.name)
-        write_json(os.path.join(ROOT, "reports", "mistakes", file), result)
+    if options.write and not failed:
+        seconds = time.perf_counter() - started
+        proof.write(
+            rests_on,
+            seconds,
+            threads=options.threads,
+            false_alarms=alarms,
+            outside=shared,
+            own=own,
+        )
     print("%d passed, %d failed" % (len(rungs) + len(alarms) - failed, failed))
     return failed
 

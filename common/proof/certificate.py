@@ -1,10 +1,10 @@
 """The parity certificate of a framework: made in a process of its own, kept, found again."""
 
-import glob
 import hashlib
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 
 from common import networks
@@ -12,32 +12,29 @@ from common.proof import contract, progress
 from common.proof.reference import products
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import SEED, Certifier
-from common.system import commands, machine, modules, workers
+from common.records import basis
+from common.records.records import CERTIFICATE, Proof
+from common.system import commands, machine, modules, source, workers
 from common.system.errors import InputError, NotProven
-from common.system.files import ROOT, cache_folder, write_json
+from common.system.files import cache_folder, write_json
 
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
 
 def identity(model, name, module, lane, settings, lever=""):
-    """A sha256 of all that a certificate rests on: sources, versions, settings, the machine.
+    """A sha256 of all that a certificate rests on: code, versions, settings, the machine.
 
     A certificate is valid for a run whose identity is the same, whatever the run's seed. lever: the
     name of one that is pulled, whose environment variables the process has.
     """
-    digest = hashlib.sha256()
-    own = os.path.dirname(os.path.relpath(module.__file__, ROOT))
-    for folder in ("common", "frameworks/numpy", own):
-        for file in sorted(glob.glob(os.path.join(ROOT, folder, "**", "*.py"), recursive=True)):
-            with open(file, "rb") as source:
-                digest.update(source.read())
+    code = [basis.own(name, model.name, lane), basis.shared(model.name)]
+    code.append(source.code_sha256(getattr(module, "sources", (module.__file__,))))
     facts = machine.facts()
     switches = {key: value for key, value in settings.items() if key != "seed"}
     versions = machine.versions(modules.find(name).package)
-    rests_on = [model.name, name, lane, lever, versions, switches]
+    rests_on = [code, model.name, name, lane, lever, versions, switches]
     rests_on += [facts[key] for key in ("cpu", "gpus", "cpu_switches")]
-    digest.update(json.dumps(rests_on, sort_keys=True).encode())
-    return digest.hexdigest()
+    return hashlib.sha256(json.dumps(rests_on, sort_keys=True).encode()).hexdigest()
 
 
 def make(model, name, module, lane, threads, lever=""):
@@ -126,7 +123,10 @@ def command(arguments):
         metavar="N",
         help="processes that share each batch, each with so many threads",
     )
+    parser.add_argument("--record", action="store_true", help="keep it in reports/proofs")
     options = parser.parse_args(arguments)
+    if options.record and (options.lever or options.workers > 1):
+        raise InputError("--record: only of a module as it is, in one process")
     model = networks.find(options.model)
     modules.find(options.name, model.name)
     workers.environment(options.name, options.workers)
@@ -137,5 +137,10 @@ def command(arguments):
         workers.launch(options.name, options.workers, "common.proof", arguments)
     module = modules.in_lane(options.name, options.lane, model.name, options.lever)
     module = workers.parallel(options.name, module, options.workers)
+    proof = Proof(CERTIFICATE, options.name, model.name, options.lane)
+    rests_on, start = proof.rests_on(), time.perf_counter()
     certificate = make(model, options.name, module, options.lane, options.threads, options.lever)
+    if options.record and certificate["passed"]:
+        seconds = time.perf_counter() - start
+        proof.write(rests_on, seconds, threads=options.threads, rungs=certificate["rungs"])
     return 0 if certificate["passed"] else FAILED

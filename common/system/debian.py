@@ -1,10 +1,13 @@
 """Debian packages: what environments need beyond pip, and what this machine lacks.
 
-``python -m common.system.debian`` prints all that is missing; it needs nothing but Python.
+``python -m common.system.debian [ENVIRONMENT ...]`` prints what these lack, or all tox environments
+together; it needs nothing but Python.
 """
 
 import ctypes
+import re
 import shutil
+import sys
 
 import frameworks
 
@@ -30,8 +33,10 @@ def missing(packages):
 def needs(environment):
     """{package: its program or library} of a tox environment."""
     known = dict(frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS)
-    return known[environment].system if environment in known else TESTS.get(environment, {})
+    framework = re.sub("^(test|mistakes)-", "", environment)
+    return known[framework].system if framework in known else TESTS.get(environment, {})
 
 
 if __name__ == "__main__":
-    print(*sorted({p for e in [*frameworks.ENVIRONMENTS, *TESTS] for p in missing(needs(e))}))
+    environments = sys.argv[1:] or [*frameworks.ENVIRONMENTS, *TESTS]
+    print(*sorted({package for one in environments for package in missing(needs(one))}))

@@ -1,6 +1,7 @@
 """Python source as the code that it is: without comments, docstrings and layout."""
 
 import ast
+import functools
 import hashlib
 import io
 import os
@@ -73,8 +74,13 @@ def code_sha256(paths):
     """sha256 of the code in some of the project's files; their order does not matter."""
     digest = hashlib.sha256()
     for path in sorted(set(paths)):
-        digest.update(repr((path, code(read(path)))).encode())
+        digest.update(repr((path, _code_sha256(read(path)))).encode())
     return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=None)
+def _code_sha256(text):
+    return hashlib.sha256(repr(code(text)).encode()).hexdigest()
 
 
 def imported(paths, within):
@@ -92,8 +98,15 @@ def imported(paths, within):
 
 
 def _imports(path):
-    """The files of the modules that a file may import; a name may be a module's or in a module."""
-    for node in ast.walk(ast.parse(read(path))):
+    """The project's files that a file may import."""
+    return [file for file in _imports_of(read(path)) if os.path.isfile(os.path.join(ROOT, file))]
+
+
+@functools.lru_cache(maxsize=None)
+def _imports_of(text):
+    """The files that imports may mean: an imported name may be a module or be in one."""
+    files = []
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module] + ["%s.%s" % (node.module, name.name) for name in node.names]
         elif isinstance(node, ast.Import):
@@ -102,6 +115,5 @@ def _imports(path):
             continue
         for name in names:
             place = name.replace(".", "/")
-            for file in (place + ".py", place + "/__init__.py"):
-                if os.path.isfile(os.path.join(ROOT, file)):
-                    yield file
+            files += [place + ".py", place + "/__init__.py"]
+    return files

@@ -1,0 +1,64 @@
+"""What a proof rests on, as hashes: a change of any of it asks for a new proof.
+
+A comment or a docstring is no such change, and neither is the code that only starts a proof, in
+``common/system``.
+"""
+
+import glob
+import hashlib
+import json
+import os
+import re
+
+import frameworks
+from common import networks
+from common.system import source
+from common.system.files import ROOT
+
+REFERENCE = "frameworks/%s" % frameworks.REFERENCE
+PROOF = ("common/proof", "common/networks", "common/data", REFERENCE)
+
+
+def _files(pattern):
+    paths = glob.glob(os.path.join(ROOT, pattern), recursive=True)
+    return [os.path.relpath(path, ROOT).replace(os.sep, "/") for path in paths]
+
+
+def _digest(*values):
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def shared(model):
+    """A hash of what proves all frameworks' modules of a network: the rungs and the reference."""
+    reference = frameworks.path(frameworks.ENVIRONMENTS[frameworks.REFERENCE], model)
+    start = _files("common/proof/rungs.py") + _files("common/proof/rungs/*.py") + [reference]
+    for description in ("%s.py", "%s/__init__.py"):
+        start += _files("common/networks/" + description % networks.file(model))
+    return source.code_sha256(source.imported(start, PROOF))
+
+
+def own(name, model, lane):
+    """A hash of what is an environment's own: the module, the pins, the interpreter, variables."""
+    environment = frameworks.ENVIRONMENTS[name]
+    folder = "frameworks/" + environment.folder
+    start = [frameworks.path(environment, model)]
+    if lane == "bf16":
+        start.append(frameworks.path(environment, "bf16"))
+    return _digest(
+        source.code_sha256(source.imported(start, (folder + "/",))),
+        _pins(folder + "/" + environment.requirements) + _pins("common/requirements.txt"),
+        environment.python,
+        [environment.environ, environment.best_environ, environment.amd_environ],
+    )
+
+
+def _pins(path):
+    lines = (re.sub(r"\s*#.*", "", line) for line in source.read(path).splitlines())
+    return sorted(line for line in lines if line)
+
+
+def mistakes(name, model):
+    """A hash of the mistakes that are planted in an environment's module of a network."""
+    own = _files("frameworks/%s/traps.py" % frameworks.ENVIRONMENTS[name].folder)
+    own += _files("common/networks/%s/mistakes.py" % networks.file(model))
+    return source.code_sha256(_files("common/mistakes/*.py") + own)

@@ -1,0 +1,141 @@
+"""Prove what is not on record, each in its framework's own environment, and put it on record."""
+
+import collections
+import os
+import subprocess
+import tempfile
+import time
+import zlib
+
+import frameworks
+from common import networks
+from common.proof.contract import LANES
+from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, STALE, proofs
+from common.system import commands, environments, machine
+from common.system.errors import InputError
+from common.system.files import ROOT
+
+SHARES = 10  # runs of continuous integration in which everything is proven once
+LINES = 20  # of a failed proof's output that are shown
+
+Options = collections.namedtuple("Options", "names networks certificates check ci all minutes")
+Options.__doc__ = """What the command was asked for.
+
+names, networks: environments and networks; all if empty.
+certificates: whether to leave out planted mistakes.
+check: whether only to say what is not on record.
+ci: whether to prove what every run of continuous integration does, and its share of the rest.
+all: whether to prove what is on record, too.
+minutes: after which no further proof begins; None for no limit.
+"""
+
+
+def parse(arguments):
+    """The command line's ``Options``; InputError if it is wrong."""
+    parser = commands.OneLineParser(
+        prog="python -m common.records", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="environments; by default all")
+    parser.add_argument(
+        "--model", nargs="+", choices=list(networks.MODELS), default=[], help="networks"
+    )
+    parser.add_argument("--certificates", action="store_true", help="plant no mistakes")
+    parser.add_argument("--check", action="store_true", help="only list what is not on record")
+    parser.add_argument(
+        "--ci",
+        action="store_true",
+        help="prove what has no record, the CNN in every environment and a tenth of the rest",
+    )
+    parser.add_argument("--all", action="store_true", help="prove what is on record, too")
+    parser.add_argument("--minutes", type=commands.whole_number, help="begin no proof after these")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in frameworks.ENVIRONMENTS:
+            known = ", ".join(frameworks.ENVIRONMENTS)
+            raise InputError("unknown framework %r; known: %s" % (name, known))
+    return Options(
+        options.names,
+        options.model,
+        options.certificates,
+        options.check,
+        options.ci,
+        options.all,
+        options.minutes,
+    )
+
+
+def turn():
+    """Which of ``SHARES`` this run of continuous integration proves.
+
+    GitHub counts its runs; elsewhere the last commit decides.
+    """
+    number = os.environ.get("GITHUB_RUN_NUMBER")
+    if number is None:
+        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT)
+        number = int(head[:8], 16)
+    return int(number) % SHARES
+
+
+def chosen(options, states):
+    """The proofs to make, in their order; ``states``: {``Proof``: its state}."""
+    if options.all:
+        return list(states)
+    if not options.ci:
+        return [proof for proof, state in states.items() if state != FRESH]
+    share = turn()
+
+    def priority(proof):
+        if states[proof] in (STALE, MISSING):
+            return 0
+        if proof.kind == CERTIFICATE and (proof.model, proof.lane) == ("cnn", LANES[0]):
+            return 1
+        return 2 if zlib.crc32(str(proof).encode()) % SHARES == share else None
+
+    return sorted((proof for proof in states if priority(proof) is not None), key=priority)
+
+
+def make(proof):
+    """Make a proof in its environment; whether it passed. What it printed is shown if it did not.
+
+    All cores serve one proof: frameworks prove more with several threads than with one.
+    """
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as log:
+        command = environments.inside(proof.name, *proof.command(machine.usable_cores()))
+        code = commands.call(command, log)
+        seconds = time.perf_counter() - start
+        print("%-40s %s in %.0f s" % (proof, "FAILED" if code else "passed", seconds), flush=True)
+        if code:
+            log.seek(0)
+            lines = log.read().decode(errors="replace").splitlines()
+            print("\n".join("    " + line for line in lines[-LINES:]), flush=True)
+    return code == 0
+
+
+def command(arguments):
+    """Exit code 1 if a proof failed, or if a record is still missing or stale."""
+    options = parse(arguments)
+    states = collections.OrderedDict(
+        (proof, proof.state())
+        for proof in proofs(options.names, options.networks)
+        if proof.kind == CERTIFICATE or not options.certificates
+    )
+    counts = collections.Counter(states.values())
+    print(", ".join("%d %s" % (counts[state], state) for state in (FRESH, DUE, STALE, MISSING)))
+    if options.check:
+        lacking = [(proof, state) for proof, state in states.items() if state != FRESH]
+        print("\n".join("%-40s %s" % pair for pair in lacking))
+        return 1 if counts[STALE] or counts[MISSING] else 0
+    asked = chosen(options, states)
+    environments.make(list(collections.OrderedDict((proof.name, None) for proof in asked)))
+    limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
+    failed, left = [], []
+    for proof in asked:
+        if time.perf_counter() > limit:
+            left.append(proof)
+        elif not make(proof):
+            failed.append(proof)
+    lacking = [proof for proof in left if states[proof] in (STALE, MISSING)]
+    print("%d left for want of time, %d of them without a record" % (len(left), len(lacking)))
+    print("%d passed, %d failed" % (len(asked) - len(left) - len(failed), len(failed)))
+    return 1 if failed or lacking else 0

@@ -1,0 +1,140 @@
+"""A record holds until code, pins or facts change; CI proves everything again in ten runs."""
+
+import json
+
+import pytest
+
+import frameworks
+from common.records import basis, prove, records
+from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, MISTAKES, STALE, Proof
+from common.system import source
+
+NAME = next(
+    name
+    for name, one in frameworks.ENVIRONMENTS.items()
+    if one.folder not in (name, frameworks.REFERENCE) and not one.gpu
+)
+ENVIRONMENT = frameworks.ENVIRONMENTS[NAME]
+MODULE = frameworks.path(ENVIRONMENT)
+
+
+def hashes():
+    return basis.own(NAME, "cnn", "same"), basis.shared("cnn"), basis.mistakes(NAME, "cnn")
+
+
+def change(monkeypatch, path, edit):
+    """Have ``path`` read as if it had been edited."""
+    read = source.read
+    assert edit(read(path)) != read(path)
+    monkeypatch.setattr(
+        source, "read", lambda other: edit(read(other)) if other == path else read(other)
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [MODULE, "common/proof/check.py", "frameworks/numpy/layers.py", "common/requirements.txt"],
+)
+def test_a_comment_costs_no_proof(monkeypatch, path):
+    before = hashes()
+    change(monkeypatch, path, lambda text: "# a comment\n" + text)
+    assert hashes() == before
+
+
+@pytest.mark.parametrize(
+    "path, changed",
+    [
+        (MODULE, (True, False, False)),
+        ("common/requirements.txt", (True, False, False)),
+        ("common/proof/check.py", (False, True, False)),
+        ("common/data/batches.py", (False, True, False)),
+        ("frameworks/numpy/layers.py", (False, True, False)),
+        ("common/networks/cnn/__init__.py", (False, True, False)),
+        ("common/mistakes/gradient.py", (False, False, True)),
+        ("common/networks/mlp.py", (False, False, False)),
+        ("common/system/commands.py", (False, False, False)),
+    ],
+)
+def test_a_change_of_code_costs_the_proofs_that_rest_on_it(monkeypatch, path, changed):
+    before = hashes()
+    edit = "x==1\n" if path.endswith(".txt") else "\nx = 1\n"
+    change(monkeypatch, path, lambda text: text + edit)
+    assert tuple(a != b for a, b in zip(before, hashes())) == changed
+
+
+def test_variables_that_a_process_starts_with_are_part_of_it(monkeypatch):
+    before = hashes()
+    other = ENVIRONMENT._replace(best_environ={"OMP_NUM_THREADS": "3"})
+    monkeypatch.setitem(frameworks.ENVIRONMENTS, NAME, other)
+    assert hashes()[0] != before[0]
+
+
+@pytest.mark.parametrize("kind", [CERTIFICATE, MISTAKES])
+def test_a_record_is_missing_fresh_due_or_stale(monkeypatch, tmp_path, kind):
+    monkeypatch.setattr(records.files, "ROOT", str(tmp_path))
+    proof = Proof(kind, NAME, "cnn", "same")
+    assert proof.state() == MISSING
+    monkeypatch.setattr(records.machine, "versions", lambda package: {})
+    proof.write(proof.rests_on(), 1.23, content=1)
+    assert proof.state() == FRESH and proof.read()["content"] == 1
+    for what, state in [("shared", DUE), ("own", STALE)]:
+        record = proof.read()
+        record["rests_on"][what] = "another"
+        with open(proof.path, "w") as file:
+            json.dump(record, file)
+        assert proof.state() == state
+    with open(proof.path, "w") as file:
+        file.write("{")
+    assert proof.state() == MISSING
+
+
+def options(**changes):
+    return prove.Options([], [], False, False, False, False, None)._replace(**changes)
+
+
+def test_ten_runs_of_ci_prove_everything_and_each_the_cnn_everywhere(monkeypatch):
+    states = {proof: FRESH for proof in records.proofs()}
+    everywhere = {
+        proof for proof in states if proof[0] == CERTIFICATE and proof[2:] == ("cnn", "same")
+    }
+    assert {proof.name for proof in everywhere} == {proof.name for proof in states}
+    proven = set()
+    for run in range(prove.SHARES):
+        monkeypatch.setenv("GITHUB_RUN_NUMBER", str(run))
+        chosen = prove.chosen(options(ci=True), states)
+        assert everywhere <= set(chosen) and len(chosen) < len(states) / 2
+        proven.update(chosen)
+    assert proven == set(states)
+
+
+def test_what_has_no_record_is_proven_first(monkeypatch):
+    monkeypatch.setenv("GITHUB_RUN_NUMBER", "1")
+    states = {proof: FRESH for proof in records.proofs()}
+    lacking = list(states)[-2:]
+    states.update(zip(lacking, (MISSING, STALE)))
+    assert prove.chosen(options(ci=True), states)[:2] == lacking
+    assert prove.chosen(options(), states) == lacking
+    assert prove.chosen(options(all=True), states) == list(states)
+
+
+def run(monkeypatch, state, passed, *arguments):
+    proof = Proof(CERTIFICATE, NAME, "cnn", "same")
+    monkeypatch.setattr(prove, "proofs", lambda names, networks: [proof])
+    monkeypatch.setattr(records.Proof, "state", lambda proof: state)
+    monkeypatch.setattr(prove.environments, "make", lambda names: None)
+    monkeypatch.setattr(prove, "make", lambda proof: passed)
+    return prove.command(list(arguments))
+
+
+@pytest.mark.parametrize("state, code", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
+def test_check_fails_without_a_record(monkeypatch, state, code):
+    assert run(monkeypatch, state, True, "--check") == code
+
+
+def test_a_proof_that_fails_or_is_left_undone_fails_the_command(monkeypatch, capsys):
+    assert run(monkeypatch, STALE, True) == 0
+    assert run(monkeypatch, STALE, False) == 1
+    clock = iter([0, 1e9])
+    monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
+    assert run(monkeypatch, MISSING, True, "--ci", "--minutes", "1") == 1
+    assert "1 left for want of time, 1 of them without a record" in capsys.readouterr().out
