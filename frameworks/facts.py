@@ -43,6 +43,7 @@ class Framework(NamedTuple):
 
     environments: Sequence[Environment]
     endings: Tuple[str, ...] = ()  # of its own files of weights, which native.py reads
+    downloads: Tuple[str, ...] = ()  # where it leaves CIFAR-10 in the home folder
     reference: bool = False  # the one that all others are compared with
     maintained: bool = True  # False once there will be no further release
 

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 
+import frameworks
 from common.data import download, synthetic
 from common.data.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
 from common.system.errors import InputError
@@ -18,7 +19,7 @@ FALLBACK = "synthetic (no CIFAR-10 found, no network)"
 BATCH = 10000  # observations in each of the six files
 
 # MD5 of each file of the two official archives. The pickled ones are published in torchvision
-# (torchvision/datasets/cifar.py), the binary ones in pytorch-cpp (cmake/fetch_cifar10.cmake).
+# (torchvision/datasets/cifar.py), the binary ones in a tutorial (cmake/fetch_cifar10.cmake).
 BINARY = (
     ("data_batch_1.bin", "5dd7e06a14cb22eb9f671a540d1b7c25"),
     ("data_batch_2.bin", "5ea93a67294ea407fff1d09f752e9692"),
@@ -41,7 +42,7 @@ def load(where="auto", url=download.URL):
     """The data set at ``where``: "synthetic", a folder, or "auto", which finds or downloads it.
 
     A folder is, or contains, ``cifar-10-batches-bin`` or ``cifar-10-batches-py``. "auto" looks in
-    $ROSETTA_DATA, the cache folder, and where torchvision and Keras leave CIFAR-10, and then
+    $ROSETTA_DATA, the cache folder, and where torchvision and frameworks leave CIFAR-10, and then
     downloads ``url``; without a network it falls back to "synthetic" and says so on stderr.
     InputError if a folder or a file in it, or the download, cannot be used.
     """
@@ -51,9 +52,9 @@ def load(where="auto", url=download.URL):
         return _read(_find(where, "not a CIFAR-10 folder"))
     if os.environ.get("ROSETTA_DATA"):
         return _read(_find(os.environ["ROSETTA_DATA"], "$ROSETTA_DATA is not a CIFAR-10 folder"))
-    keras = os.path.join(os.path.expanduser("~"), ".keras", "datasets")
-    keras3 = os.path.join(keras, "cifar-10-batches-py-target")
-    for folder in (cache_folder(), "data", keras, keras3):
+    others = [folder for one in frameworks.FRAMEWORKS.values() for folder in one.downloads]
+    home = os.path.expanduser("~")
+    for folder in [cache_folder(), "data"] + [os.path.join(home, other) for other in others]:
         found = _layout(folder)
         if found:
             return _read(found)

@@ -15,7 +15,7 @@ from common.system.files import cache_folder
 
 FALLBACK = "synthetic (no MNIST found, no network)"
 
-URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # PyTorch's copy
+URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"  # torchvision's copy
 
 # MD5 of each of the four files, as torchvision publishes them (torchvision/datasets/mnist.py).
 FILES = (

@@ -104,7 +104,7 @@ def measured(options, module, settings, build, source):
         "passes": plain,
         "operations": OrderedDict((one, took / options.steps) for one, took in found.items()),
     }
-    if clock.steps:  # Caffe2's profiler runs the net itself
+    if clock.steps:  # none where the profiler runs the network itself
         answer["seconds_per_step_profiled"] = clock.seconds / clock.steps
     return answer
 

@@ -1,6 +1,6 @@
 """Run one framework: load, symbol, loss, train, predict, evaluate; then write a result file.
 
-python -m common.run pytorch --data auto --lane best
+python -m common.run NAME --data auto --lane best
 """
 
 import os

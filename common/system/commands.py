@@ -122,9 +122,9 @@ def _interrupt(number, frame):
 
 
 def check_interrupt():
-    """Raise an interrupt anew that was lost on its way.
+    """Raise an interrupt again if it was lost on its way.
 
-    NumPy, for one, drops what is raised while it asks an array of JAX's for its buffer.
+    NumPy, for one, drops exceptions raised while it asks another library's array for its buffer.
     """
     if _interrupts:
         raise _interrupts[-1]

@@ -157,7 +157,7 @@ def versions(package):
 
     if package in sys.modules:
         version = str(sys.modules[package].__version__)
-    else:  # Caffe2 lives in PyTorch's package, and never imports it
+    else:  # a framework may be part of another one's package, and not import it
         from importlib.metadata import version as installed
 
         version = installed(package)

@@ -42,5 +42,7 @@ JAX_CUDA = JAX._replace(
 )
 
 FRAMEWORK = Framework(
-    [TENSORFLOW, TENSORFLOW_CUDA, JAX, JAX_CUDA, TORCH], endings=(".keras", ".weights.h5")
+    [TENSORFLOW, TENSORFLOW_CUDA, JAX, JAX_CUDA, TORCH],
+    endings=(".keras", ".weights.h5"),
+    downloads=(".keras/datasets", ".keras/datasets/cifar-10-batches-py-target"),
 )

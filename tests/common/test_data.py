@@ -13,6 +13,7 @@ import threading
 import numpy as np
 import pytest
 
+import frameworks
 from common.data import batches, cifar10, download, synthetic
 from common.data.dataset import take
 from common.system.errors import InputError
@@ -303,8 +304,11 @@ def test_rosetta_data_that_is_unusable_is_an_error(nowhere, monkeypatch):
     [
         "cache/cifar-10-batches-bin",
         "data/cifar-10-batches-py",
-        ".keras/datasets/cifar-10-batches-py",
-        ".keras/datasets/cifar-10-batches-py-target/cifar-10-batches-py",
+    ]
+    + [
+        os.path.join(folder, "cifar-10-batches-py")
+        for framework in frameworks.FRAMEWORKS.values()
+        for folder in framework.downloads
     ],
 )
 def test_auto_looks_where_others_leave_it(where, nowhere, copy):

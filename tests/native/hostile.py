@@ -71,7 +71,7 @@ def claimed(path, marker):
 
 
 def _hdf5(path, spoil):
-    """Spoil an HDF5 file, or the one in a .keras."""
+    """Spoil an HDF5 file, or the one in an archive."""
     import h5py
 
     if not zipfile.is_zipfile(path):

@@ -1,8 +1,8 @@
 """Every further model that a framework has climbs the rungs that apply to it.
 
 In lane best: its settings are further from the reference's, and both lanes would take twice as
-long. Keras's three environments share their modules, so only the first climbs, or any that is told
-to with ``--shared-modules``; the others take a step. ``python -m common.mistakes`` climbs with all,
+long. Where several environments share their modules, only the first climbs, or any that is asked to
+with ``--shared-modules``; the others take a step. ``python -m common.mistakes`` climbs with all,
 in both lanes.
 """
 

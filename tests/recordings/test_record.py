@@ -74,7 +74,7 @@ def test_a_flatten_in_another_order_is_found_behind_the_last_convolution(
     wrong = dict(weights, **{"dense1.weight": dense.reshape(512, 6400)})
     recordings, difference = compared(recorded("numpy", threads, wrong), recording)
     at = recordings.a[difference["a_place"]].name
-    if at == "FromStrip7":  # Keras's own order, which with right weights is no difference
+    if at == "FromStrip7":  # this framework's own order, which is no mistake
         assert difference["relation"].endswith("axis 1 read as (100, 64) and transposed by (1, 0)")
     else:
         assert at == "dense1" and difference["apart_with_relation"] is None

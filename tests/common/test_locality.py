@@ -1,0 +1,96 @@
+"""What is known of a framework is in its folder: no other source file names it."""
+
+import collections
+import os
+import re
+import subprocess
+
+import pytest
+
+import frameworks
+from common.system.files import ROOT
+
+# Words of environments' names and titles that are no framework's; NumPy is what all are written in.
+ORDINARY = set("numpy on from scratch cuda mpi module gluon".split())
+SOURCES = (".py", ".js", ".css", ".j2", ".yml", ".toml", "run")
+
+# {beginning of a path: (names that it may have, why)}
+DEFAULTS = "says whose default it is: the mistake that someone makes who comes from there"
+EXCEPTIONS = {
+    "common/challenge/": ("caffe2 chainer cntk keras mxnet pytorch tensorflow theano", DEFAULTS),
+    "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
+    "common/mistakes/": ("cntk keras tensorflow theano", DEFAULTS),
+    "common/lessons/": ("caffe2 chainer cntk mxnet pytorch", "trains with others' defaults"),
+    "common/system/modules.py": ("tensorflow", "a comment on one framework's limits"),
+    "common/proof/reference.py": ("cupy", "a comment on what else runs NumPy's modules"),
+    "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
+    "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
+    "frameworks/cntk/operations.py": ("keras", "Keras 2 on CNTK has CNTK's profiler"),
+    "frameworks/numpy/layers.py": ("theano caffe2", "the reference has a switch for what they do"),
+    "frameworks/pytorch/pose.py": ("chainer", "the paper's code was written with it"),
+    "frameworks/tensorflow/": ("keras", "TensorFlow is written here without the Keras in it"),
+}
+# Until these files are discovered from folders, too.
+PENDING = (
+    "frameworks/le",
+    "tests/mistakes/own/",
+    "tests/reports/",
+    "tests/common/test_",
+    "tests/challenge/",
+    "tests/parity/test_bf16.py",
+    "reports/",
+)
+
+
+def homes():
+    """{name of a framework or a library: the folders that may use it}."""
+    found = collections.defaultdict(set)
+    for environment in [*frameworks.ENVIRONMENTS.values(), *frameworks.FOR_WORKERS.values()]:
+        text = " ".join([environment.name, environment.title, environment.package])
+        for word in [environment.folder, *re.findall(r"[a-z]\w*", text.lower())]:
+            if word not in ORDINARY:
+                found[word].add(environment.folder)
+    return found
+
+
+def named():
+    """{file: {names of frameworks that it has no business with: how often}} of all sources."""
+    files = subprocess.check_output(["git", "ls-files"], cwd=ROOT).decode().splitlines()
+    known, found = homes(), {}
+    expression = re.compile(r"(?<![a-z0-9])(%s)(?![a-z0-9])" % "|".join(known))
+    for path in files:
+        if not path.endswith(SOURCES) or not os.path.isfile(os.path.join(ROOT, path)):
+            continue
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            words = expression.findall(file.read().lower())
+        folder = path.split("/")[1] if path.startswith("frameworks/") else ""
+        foreign = collections.Counter(word for word in words if folder not in known[word])
+        if foreign:
+            found[path] = dict(foreign)
+    return found
+
+
+@pytest.fixture(scope="module")
+def found():
+    return named()
+
+
+def allowed(path):
+    """The names that a file may have."""
+    names = [names.split() for start, (names, _) in EXCEPTIONS.items() if path.startswith(start)]
+    return set(sum(names, []))
+
+
+def test_no_other_file_names_a_framework(found):
+    foreign = {path: sorted(set(names) - allowed(path)) for path, names in found.items()}
+    foreign = {path: names for path, names in foreign.items() if not path.startswith(PENDING)}
+    assert {path: names for path, names in foreign.items() if names} == {}
+
+
+if __name__ == "__main__":
+    places = named()
+    for path, names in sorted(places.items(), key=lambda item: -sum(item[1].values())):
+        print("%4d  %s  %s" % (sum(names.values()), path, names))
+    for name in sorted(homes()):
+        files = [path for path, names in places.items() if name in names]
+        print("%-12s in %2d files outside its folder" % (name, len(files)))
