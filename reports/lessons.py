@@ -1,5 +1,6 @@
 """The lessons of the comparison that this began with, and whether they hold here."""
 
+import tomllib
 from collections import namedtuple
 from functools import partial
 
@@ -8,6 +9,7 @@ from common.lessons import differences
 from common.lessons.switches import SWITCHES
 from reports import study_figures
 from reports.bench_tables import mark
+from reports.committed import HERE
 from reports.studies import turned
 from reports.table import CHANGED, Table, kind, module_is_as_it_was
 
@@ -33,71 +35,17 @@ NOT_MEASURED = "not measured yet"
 NEEDS_GPU = "cannot be seen without a GPU"
 
 
-def _accuracy(says, published, key, holds=("lower",), most=None, why=""):
-    command = "`tox run -e lessons -- --lessons %s`" % key
-    return Lesson(says, published, key, {}, holds, most, command, why)
+def _lesson(says, published, switches=None, levers=None, holds=None, most=None, why=""):
+    command = None
+    if switches:
+        command = "`tox run -e lessons -- --lessons %s`" % switches
+    elif levers:
+        command = "`tox run -e bench -- NAME --levers`"
+    return Lesson(says, published, switches, levers or {}, holds, most, command, why)
 
 
-def _time(says, published, levers, holds):
-    command = "`tox run -e bench -- NAME --levers`"
-    return Lesson(says, published, None, levers, holds, None, command, "")
-
-
-def _gpu(says, published):
-    return Lesson(says, published, None, {}, (), None, None, "")
-
-
-# In the original's order.
-LESSONS = (
-    _accuracy(
-        "Feed all frameworks the same batches: their own loaders shuffle whole batches.",
-        "accuracy ever so slightly lower after 10 epochs; no figure",
-        "shuffling",
-    ),
-    _gpu("Turn cuDNN's autotune on.", "a huge gain on a K80, a smaller one on a Titan X"),
-    _time(
-        "Prefer NCHW to NHWC.",
-        "the best format on NVIDIA GPUs with cuDNN",
-        {"nchw": "NCHW", "contiguous": "NCHW in memory"},
-        None,
-    ),
-    _accuracy(
-        "Turn dropout off in prediction.", "72 against 77% accuracy with it left on", "dropout"
-    ),
-    _gpu("Turn Winograd's convolutions on in TensorFlow.", "a lot faster; no figure"),
-    _accuracy(
-        "The loss brings its softmax; do not apply it twice.",
-        "named to save time; no figure",
-        "softmax",
-    ),
-    _accuracy(
-        "Initialise alike: the frameworks' own ways differ.",
-        "±1 point of accuracy",
-        "initializers",
-        holds=("lower", "higher"),
-        most=1.0,
-        why="A scheme decides how fast the first epochs learn. A training of the published length "
-        "makes up for most of that, a short one does not.",
-    ),
-    _accuracy(
-        "Turn CNTK's unit gain off.",
-        "it is another momentum than the others'; no figure",
-        "unit_gain",
-        holds=("lower", "higher"),
-    ),
-    _time(
-        "Leave out the gradient of the images (Caffe2's no_gradient_to_input).",
-        "a small gain; no figure",
-        {"input_gradient": "with that gradient"},
-        ("slower",),
-    ),
-    _time(
-        "Apply ReLU after the max-pool, not before it.",
-        "3 s of some 150 s in MXNet",
-        {"pool_first": "ReLU after it"},
-        ("faster",),
-    ),
-)
+with open(HERE / "lessons.toml", "rb") as file:
+    LESSONS = [_lesson(**lesson) for lesson in tomllib.load(file)["lesson"]]
 
 
 def held(lesson, word, interval):

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import frameworks
 from common.networks.cnn import CNN
+from common.profiles import categories
+from common.system import modules
 from common.system.files import ROOT
 from reports import __main__ as command
 from reports import bench_tables, committed, lessons, markdown, studies, tables
+
+ONE, TWO, THREE, FOUR, *_ = [name for name, one in frameworks.ENVIRONMENTS.items() if not one.gpu]
 
 
 @pytest.fixture
@@ -84,23 +89,23 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     assert sorted(left_out) == ["bench/machine/cut.json", "bench/machine/later.json"]
     assert tables.machines(used) == ["machine"]
     (table,) = tables.measured(used, "machine")
-    assert [row[0][0] for row in table.rows] == ["pytorch, best", "numpy, same"]
+    assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same"]
     assert table.rows[0][1:4] == ["no difference shown", "1.010 (0.990–1.030)", "101"]
     assert "1.010 (0.990–1.030)" in markdown.page(used)
-    assert_drawn(table, "pytorch, best", "numpy, same", "times as fast")
+    assert_drawn(table, TWO + ", best", ONE + ", same", "times as fast")
 
 
 def test_what_was_timed_of_a_module_that_has_changed_since_is_marked(tmp_path):
     found = bench_result()
-    found["contenders"]["numpy:same"]["processes"] = [{"source_sha256": "0" * 64}]
+    found["contenders"][ONE + ":same"]["processes"] = [{"source_sha256": "0" * 64}]
     (table,) = measured_alone(tmp_path, found)
-    assert [row[0][0] for row in table.rows] == ["pytorch, best", "numpy, same †"]
+    assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same †"]
     assert "† The module's file has changed since." in table.note
 
 
 def test_what_changed_since_an_earlier_bench_stands_beside_it(tmp_path):
     change = {"ratio": 1.04, "interval": [1.02, 1.06], "verdict": "faster"}
-    against = {"made": "2026-11-22T19:43:00Z", "changes": {"pytorch:best": change}}
+    against = {"made": "2026-11-22T19:43:00Z", "changes": {TWO + ":best": change}}
     against["together"] = dict(change, ratio=0.98, interval=[0.97, 0.99], verdict="slower")
     (table,) = measured_alone(tmp_path, dict(bench_result(), against=against))
     assert "as they were, which itself is 0.980 (0.970–0.990) in matrix products" in table.note
@@ -116,14 +121,26 @@ def assert_drawn(table, *texts):
     assert figure.provenance.startswith("Data: random numbers. Machine: ")
 
 
+def with_levers():
+    """(environment, a lever that its lane best has, one that it has not)."""
+    for name in frameworks.ENVIRONMENTS:
+        levers = modules.levers(name)
+        kept, others = (
+            [n for n, one in levers.items() if one.kept is is_kept] for is_kept in (True, False)
+        )
+        if kept and others:
+            return name, kept[0], others[0]
+
+
 def test_what_levers_gave_is_one_table(tmp_path):
     """Each as with it against without it, whichever of the two lane best has."""
     machine = tmp_path / "bench" / "machine"
     machine.mkdir(parents=True)
     found = bench_result()
-    one = found["contenders"].pop("numpy:same")
-    two = found["contenders"].pop("pytorch:best")
-    keys = ["mxnet:best", "mxnet:best+not_static", "mxnet:best+bulk"]
+    one = found["contenders"].pop(ONE + ":same")
+    two = found["contenders"].pop(TWO + ":best")
+    name, kept, other = with_levers()
+    keys = [name + ":best", name + ":best+" + kept, name + ":best+" + other]
     slower = dict(two, ratio=0.5, interval=[0.4, 0.8], verdict="slower")
     found["contenders"] = dict(zip(keys, (one, slower, two)))
     (machine / "levers.json").write_text(json.dumps(dict(found, baseline=keys[0])))
@@ -134,7 +151,7 @@ def test_what_levers_gave_is_one_table(tmp_path):
         ["2.000 (1.250–2.500)", "faster", "yes"],
         ["1.010 (0.990–1.030)", "no difference shown", "no"],
     ]
-    assert_drawn(table, *("mxnet: " + row[1] for row in table.rows))
+    assert_drawn(table, *(name + ": " + row[1] for row in table.rows))
 
 
 def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
@@ -142,17 +159,17 @@ def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
     found = bench_result()
     one, two = found["contenders"].values()
     quick = dict(two, seconds_per_step=[[0.5]])
-    found["contenders"] = {"numpy:same": one, "numpy:same@8": one, "pytorch:best": quick}
+    found["contenders"] = {ONE + ":same": one, ONE + ":same@8": one, TWO + ":best": quick}
     fit = {"batch_sizes": [8, 128], "seconds_per_step": [0.1, 1.0]}
     fit.update(peak_memory_bytes=[10**9, 2 * 10**9], overhead_per_step=0.09)
     fit.update(seconds_per_image=0.014, largest_error=0.031)
-    found["scaling"] = {"numpy:same": fit, "pytorch:best": fit}
+    found["scaling"] = {ONE + ":same": fit, TWO + ":best": fit}
     (table,) = measured_alone(tmp_path, found)
     first, second = (row[1:] for row in table.rows)
     assert first[:4] == ["90 ms", "14 s", "3%", "1.00 to 2.00 GB"]
     assert first[4:] == ["1e+03 ms (1e+03–1e+03)"] * 2
     assert second[4:] == ["-", "500 ms (500–500); 2.00 (2.00–2.00)"]
-    assert_drawn(table, "numpy, same", "pytorch, best", "8", "128")
+    assert_drawn(table, ONE + ", same", TWO + ", best", "8", "128")
 
 
 def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
@@ -161,7 +178,7 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     one, two = found["contenders"].values()
     timed = {"best": 1.0, "best/1": 1.5, "best/1@64": 0.5, "best/2x1": 0.8}
     found["contenders"] = {
-        "pytorch:" + key: dict(
+        TWO + ":" + key: dict(
             two,
             batch_size=64 if "@" in key else 128,
             seconds_per_step=[[seconds, seconds]],
@@ -174,8 +191,8 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     assert row[1:4] == ["cnn", "3.44", "128"]
     assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
     told = dict(table.answers)["Answer"]
-    assert "pytorch, cnn: with batches of 128, all that were tried. " in told  # nothing is fitted
-    assert_drawn(table, "pytorch, cnn", "one core", "all cores", "workers")
+    assert TWO + ", cnn: with batches of 128, all that were tried. " in told  # nothing is fitted
+    assert_drawn(table, TWO + ", cnn", "one core", "all cores", "workers")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +208,7 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, to
     """10 ms a step more, and so much an image; a fit that the times contradict is not said."""
     found = bench_result()
     one, two = found["contenders"].values()
-    names = ["pytorch:best", "pytorch:best/1", "pytorch:best/2x1"]
+    names = [TWO + ":best", TWO + ":best/1", TWO + ":best/2x1"]
     found["contenders"] = dict.fromkeys(names, dict(two, batch_size=128, seconds_per_step=[[1.0]]))
     timed = dict(found["contenders"][names[2]], seconds_per_step=[[seconds]])
     found["contenders"][names[2]] = timed
@@ -200,14 +217,14 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, to
     workers = dict(fit, overhead_per_step=0.02, seconds_per_image=image)
     found["scaling"] = {names[0]: fit, names[2]: workers}
     (table,) = measured_alone(tmp_path, found)
-    assert "pytorch, cnn: " + told in dict(table.answers)["Answer"]
+    assert TWO + ", cnn: " + told in dict(table.answers)["Answer"]
 
 
 def test_a_study_of_a_single_contender_has_no_answer_made_up():
     study = studies.STEP["pose"]
-    (answer, *_) = studies.answers(study, bench_tables._parted({"pytorch:best": {}}))
+    (answer, *_) = studies.answers(study, bench_tables._parted({TWO + ":best": {}}))
     assert answer == ("Answer", study.told + ".")
-    rows = [[("numpy", ""), "a loop", "-", "-", "not proven: forward", "no"]]
+    rows = [[(ONE, ""), "a loop", "-", "-", "not proven: forward", "no"]]
     assert bench_tables._gained(rows).endswith(": a loop: not proven: forward")
 
 
@@ -221,21 +238,23 @@ def measured_alone(folder, found):
     return tables.measured(used, "machine")
 
 
-def test_where_a_steps_time_goes_is_one_table(tmp_path):
+def test_where_a_steps_time_goes_is_one_table(tmp_path, monkeypatch):
     """In the registry's order; a profile that is spoilt, or of a later version, is left out."""
     machine = tmp_path / "profiles" / "machine"
     machine.mkdir(parents=True)
+    tables_of = {(FOUR, "DIRECTIONS"): {"forward": "^Conv$", "backward": "Gradient$"}}
+    monkeypatch.setattr(categories, "_table", lambda *key: tables_of.get(key, {}))
     found = profile_result()
-    fused = dict(found, framework="keras-jax", parts={"not told apart": 1.0})
+    fused = dict(found, framework=TWO, parts={"not told apart": 1.0})
     fused.update(operations={"wrapped_add.3": 1e-4, "dot": 2e-6}, seconds_per_step=2e-4)
     slow = dict(found, lane="same", operations={"Conv > CorrMM{half}": 3.0, "CorrMM{valid}": 1.0})
     one = dict(direction="forward_training", type="f32", inputs=50, outputs=50)
     one.update(src="aBcd16b", weights="ABcd16b16a", dst="aBcd16b", multiply_adds=2500)
     told = ("gemm:jit", "x64:gemm:jit", "jit:avx512_core")
     found["kernels"] = [dict(one, kernel=kernel) for kernel in told]
-    (machine / "caffe2.json").write_text(json.dumps(found))
-    (machine / "caffe2-same.json").write_text(json.dumps(slow))
-    (machine / "keras-jax.json").write_text(json.dumps(fused))
+    (machine / "four.json").write_text(json.dumps(found))
+    (machine / "four-same.json").write_text(json.dumps(slow))
+    (machine / "two.json").write_text(json.dumps(fused))
     (machine / "later.json").write_text(json.dumps(dict(found, schema=9)))
     (machine / "cut.json").write_text(json.dumps(dict(found, operations={})))
     (machine / "guess.json").write_text(json.dumps(dict(found, parts={"maybe ReLU": 1.0})))
@@ -252,13 +271,13 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
         "other ",
     ]
     assert [row[0][0][:-2] for row in table.rows] == [
-        "keras-jax, best",
-        "caffe2, same",
-        "caffe2, best",
+        TWO + ", best",
+        FOUR + ", same",
+        FOUR + ", best",
     ]
     assert table.rows[0][1:9] == ["0.20 ms", "0.10 ms"] + ["-"] * 4 + ["100%", "-"]
     assert table.rows[0][9:12] == ["-"] * 3 and table.rows[0][-1] == "wrapped_add.3 98%; dot 2%"
-    assert_drawn(table, "keras-jax, best †", "convolution backward", "other")
+    assert_drawn(table, TWO + ", best †", "convolution backward", "other")
     # 2 x 128 x 15 million operations in three quarters of the step, whatever the threads add up to.
     assert table.rows[1][1:] == ["500 ms", "4000 ms"] + ["< 1%"] * 2 + [
         "25%",
@@ -280,7 +299,7 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path):
         "97%",  # with 3 million more
         "ConvGradient 50%; Conv 25%; x 25%",
     ]
-    assert "[caffe2, best †](profiles/machine/caffe2.json)" in markdown.page(used)
+    assert "[%s, best †](profiles/machine/four.json)" % FOUR in markdown.page(used)
 
 
 def profile_result():
@@ -289,8 +308,8 @@ def profile_result():
         "schema": 1,
         "made": "2026-01-02T03:04:05Z",
         "machine": bench_result()["machine"],
-        "framework": "caffe2",
-        "title": "Caffe2",
+        "framework": FOUR,
+        "title": "Four",
         "lane": "best",
         "model": "cnn",
         "threads": 2,
@@ -311,10 +330,10 @@ def profile_result():
 def bench_result():
     """What a bench of two contenders writes."""
     facts = dict(cpu="one", cores=2, physical_cores=2, memory_bytes=1, gpus=[], system="")
-    one = dict(framework="numpy", lane="same", title="NumPy", per_second=100, ratio=1)
+    one = dict(framework=ONE, lane="same", title="One", per_second=100, ratio=1)
     one.update(interval=[1, 1], verdict="baseline", within_runs=0, between_runs=0)
     one.update(seconds_per_step=[[1.0]], others=[0.0], share_of_matmul=0.5)
-    two = dict(one, framework="pytorch", lane="best", title="PyTorch", per_second=101, ratio=1.01)
+    two = dict(one, framework=TWO, lane="best", title="Two", per_second=101, ratio=1.01)
     for found in (one, two):
         source = Path(ROOT, "frameworks", found["framework"], "cnn.py").read_bytes()
         found["processes"] = [{"source_sha256": sha256(source).hexdigest()}]
@@ -323,18 +342,18 @@ def bench_result():
         "schema": 1,
         "made": "2026-01-02T03:04:05Z",
         "machine": dict(facts, allocator={}),
-        "versions": {"numpy": "2"},
+        "versions": {ONE: "2"},
         "model": "cnn",
         "threads": 2,
         "batch_size": 128,
-        "baseline": "numpy:same",
+        "baseline": ONE + ":same",
         "runs": 1,
         "precision": 0.01,
         "precise": True,
         "matmul_flops": 1e11,
         "bandwidth": 1e10,
         "rounds": [{"matmul_flops": 1e11, "bandwidth": 1e10}],
-        "contenders": {"numpy:same": one, "pytorch:best": two},
+        "contenders": {ONE + ":same": one, TWO + ":best": two},
     }
 
 
@@ -391,24 +410,26 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
 
 def test_the_originals_training_stands_beside_its_figures(good):
     """Of its length and lane best alone, and no time that was not proven."""
+    names = [row[4] for row in tables.original([]).rows if row[4] in frameworks.ENVIRONMENTS]
+    one, two, three, four = names[:4]
     hp = dict(good["hyperparameters"], epochs=10)
-    proven = dict(good, hyperparameters=hp, framework="mxnet", lane="best")
+    proven = dict(good, hyperparameters=hp, framework=one, lane="best")
     proven["dataset"] = dict(good["dataset"], train_images=50000)
-    failed = json.loads(json.dumps(dict(proven, framework="caffe2")))
+    failed = json.loads(json.dumps(dict(proven, framework=two)))
     failed["certificate"]["rungs"][4]["passed"] = False
-    others = [dict(proven, framework="chainer", lane="same"), dict(good, framework="cntk")]
+    others = [dict(proven, framework=three, lane="same"), dict(good, framework=four)]
     for key, value in (("dropout", [0, 0, 0]), ("seed", 3)):
-        other = dict(proven, framework="chainer", hyperparameters=dict(hp, **{key: value}))
+        other = dict(proven, framework=three, hyperparameters=dict(hp, **{key: value}))
         others.append(other)
-    others.append(dict(proven, framework="chainer", weights="mine.npz"))
+    others.append(dict(proven, framework=three, weights="mine.npz"))
     table = tables.original(
         [committed.Committed("path", "machine", one) for one in [proven, failed] + others]
     )
     told = {row[4]: row[5:] for row in table.rows}
     seconds = "%.0f" % good["timings"]["train"]
-    assert [told["mxnet"][0], told["mxnet"][2]] == [(seconds, "path"), "8 of 8 rungs"]
-    assert [told["caffe2"][0], told["caffe2"][2]] == [("not proven", "path"), "7 of 8 rungs"]
-    assert told["chainer"] == told["cntk"] == told["-"] == ["-", "-", "-"]
+    assert [told[one][0], told[one][2]] == [(seconds, "path"), "8 of 8 rungs"]
+    assert [told[two][0], told[two][2]] == [("not proven", "path"), "7 of 8 rungs"]
+    assert told[three] == told[four] == told["-"] == ["-", "-", "-"]
     assert len(tables.original([]).columns) == 5
 
 
@@ -526,9 +547,9 @@ def test_a_verdict_after_a_long_training_stands_beside_that_after_a_short_one(go
 )
 def test_a_lesson_in_time_is_what_its_lever_gave(tmp_path, lever, interval, verdict):
     found = bench_result()
-    one = found["contenders"].pop("numpy:same")
-    two = dict(found["contenders"].pop("pytorch:best"), interval=interval, ratio=interval[0])
-    keys = ["mxnet:best", "mxnet:best+" + lever, "numpy:best+" + lever]
+    one = found["contenders"].pop(ONE + ":same")
+    two = dict(found["contenders"].pop(TWO + ":best"), interval=interval, ratio=interval[0])
+    keys = [THREE + ":best", THREE + ":best+" + lever, ONE + ":best+" + lever]
     # The third has another baseline than its own lane, and so says nothing.
     found["contenders"] = dict(zip(keys, (one, two, two)))
     rows, left_out = learnt(tmp_path, "bench", dict(found, baseline=keys[0]))
@@ -541,7 +562,7 @@ def test_a_lesson_in_time_is_what_its_lever_gave(tmp_path, lever, interval, verd
     }[lever]
     text, path = rows[word][2]
     assert rows[word][3] == verdict and path == "bench/machine/one.json"
-    assert text.startswith("mxnet, best: ") and "numpy" not in text
+    assert text.startswith(THREE + ", best: ") and ONE not in text
     others = {row[3] for name, row in rows.items() if name not in (word, "NCHW")}
     assert others == {"not measured yet", "cannot be seen without a GPU"}
 
@@ -562,11 +583,11 @@ def test_a_study_that_is_not_whole_or_not_proven_is_left_out(tmp_path, good, spo
 
 
 def test_the_latest_bench_of_a_lever_counts():
-    one = dict(bench_result(), baseline="mxnet:best")
+    one = dict(bench_result(), baseline=THREE + ":best")
     bench = []
     for made, ratio in (("2026-02-02T00:00:00Z", 1.1), ("2026-01-01T00:00:00Z", 0.9)):
-        two = dict(one["contenders"]["pytorch:best"], ratio=ratio, interval=[ratio, ratio])
-        found = dict(one, made=made, contenders={"mxnet:best+pool_first": two})
+        two = dict(one["contenders"][TWO + ":best"], ratio=ratio, interval=[ratio, ratio])
+        found = dict(one, made=made, contenders={THREE + ":best+pool_first": two})
         bench.append(committed.Committed(made, "machine", found))
     lesson = lessons.LESSONS[-1]
     (finding,) = lessons.in_time(lesson, bench, lambda one, key: key)
