@@ -1,8 +1,9 @@
 """The lessons of the comparison that this began with, and whether they hold here."""
 
-import tomllib
 from collections import namedtuple
 from functools import partial
+
+import tomllib
 
 from common.bench import compare
 from common.lessons import differences

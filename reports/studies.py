@@ -1,7 +1,8 @@
 """Questions that others asked, which a bench answers."""
 
-import tomllib
 from collections import namedtuple
+
+import tomllib
 
 from reports.committed import HERE
 
