@@ -223,7 +223,7 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, to
 def test_a_study_of_a_single_contender_has_no_answer_made_up():
     study = studies.STEP["pose"]
     (answer, *_) = studies.answers(study, bench_tables._parted({TWO + ":best": {}}))
-    assert answer == ("Answer", study.told + ".")
+    assert answer == ("Answer", study.known + ".")
     rows = [[(ONE, ""), "a loop", "-", "-", "not proven: forward", "no"]]
     assert bench_tables._gained(rows).endswith(": a loop: not proven: forward")
 
