@@ -356,7 +356,7 @@ def pulled(benches, machine, model):
     command = _command(model, " --levers")
     note = (
         "Each alone, in lane best, with it against without it, proven and timed in turn ({}; {} "
-        "runs of each): `{}`. They stand in frameworks/levers.py. {}"
+        "runs of each): `{}`. They are in frameworks/NAME/variants.py. {}"
     ).format(", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED)
     told = answers(study, _gained(rows)) if study else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]

@@ -20,7 +20,7 @@ Lesson.__doc__ = """A lesson.
 says: what is to be learnt.
 published: what was found there.
 switches: the key of those of ``common.lessons.switches`` that show it in the accuracy.
-levers: {name: what it does} of those of ``frameworks.levers`` that show it in the time.
+levers: {name: what it does} of those of a framework's ``variants.LEVERS`` that show it in the time.
 holds: the verdicts, on a difference or a ratio, that are as it was published or as the lesson's
     advice has it; None where it speaks of GPUs alone, and a CPU's verdict stands beside it.
 most: as published, a difference of so many percentage points at most; None if that was not said.

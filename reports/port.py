@@ -8,9 +8,10 @@ import difflib
 from collections import namedtuple
 
 from common.challenge import causes, hypotheses
-from common.mistakes import catalogue, planted
+from common.mistakes import catalogue
 from common.networks.cnn import CNN
 from common.system import modules as loader
+from common.system.patches import patched
 from reports import tables
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
@@ -151,22 +152,18 @@ def _traps(module, rung, environments):
     right = module.lines
     source = "\n".join(right) + "\n"
     found = []
-    for mistake in planted.own(module.key, CNN.name):
-        changes = getattr(mistake.make, "changes", None)
-        caught = environments.get(module.key, {}).get("own", {}).get(mistake.name, [None, None])[1]
-        if (caught or mistake.rung) != rung or not changes:
+    for trap in loader.traps(module.key, CNN.name):
+        caught = environments.get(module.key, {}).get("own", {}).get(trap.name, [None, None])[1]
+        if (caught or trap.rung) != rung:
             continue
-        wrong = source
-        for old, new in changes:
-            wrong = wrong.replace(old, new)
-        wrong = wrong.splitlines()
+        wrong = patched(source, trap.patches, trap.name).splitlines()
         hunks, first = [], None
         matcher = difflib.SequenceMatcher(None, wrong, right, autojunk=False)
         for kind, a, b, c, d in matcher.get_opcodes():
             if kind != "equal":
                 first = first or max(1, min(c + 1, len(right)))
                 hunks.append((wrong[a:b], right[c:d]))
-        found.append((module, first, mistake.name, hunks))
+        found.append((module, first, trap.name, hunks))
     return found
 
 

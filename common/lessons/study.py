@@ -36,7 +36,6 @@ RESTS_ON += ("hyperparameters", "sources_sha256")
 SOURCES = (
     "common/data/*",
     "common/networks/*",
-    "frameworks/lessons",
     "common/lessons/initializers",
 )
 SOURCES += ("common/lessons/switches", "common/lessons/training")

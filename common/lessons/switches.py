@@ -9,7 +9,6 @@ from common.data import batches
 from common.lessons import initializers
 from common.system import modules
 from common.system.files import cache_folder
-from frameworks.lessons import CHANGES
 
 Training = namedtuple("Training", "module hp initialize order")
 Training.__doc__ = """What a training is made of, besides data, seed and the number of epochs.
@@ -25,8 +24,8 @@ Switch.__doc__ = """One change.
 
 lesson: the key of the lesson that it belongs to.
 says: what it does.
-change: makes another ``Training`` of a plain one; None where it changes the module's text alone.
-mistake: what ``frameworks.lessons.CHANGES`` calls that text, if there is one.
+change: makes another ``Training`` of a plain one; None where it changes the module's source alone.
+mistake: what a framework's ``variants.LESSONS`` calls the patches, if there are any.
 predicts: whether it changes prediction alone: the plain network's weights serve.
 """
 
@@ -89,9 +88,8 @@ LESSONS = tuple(OrderedDict.fromkeys(switch.lesson for switch in SWITCHES.values
 
 
 def changes(name, switch):
-    """The (old, new) texts of the mistake in the framework's module; None where there are none."""
-    framework = modules.find(name)
-    return CHANGES.get(switch.mistake, {}).get(framework.folder + framework.variant)
+    """The patches of the framework's module; None where there are none."""
+    return modules.lessons(name).get(switch.mistake)
 
 
 def of(name, lessons):

@@ -25,7 +25,7 @@ def mistakes(model):
     networks.part(model.name, "mistakes")  # which registers them
     present = model.traits | {"", model.name, model.task.name}
     applicable = [
-        Mistake(make.__name__, rung, _ignore_folder(make), None, None, False)
+        Mistake(make.__name__, rung, _ignore_folder(make), False)
         for make, rung, trait in KNOWN
         if trait in present
     ]

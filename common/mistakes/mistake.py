@@ -4,14 +4,12 @@ from collections import namedtuple
 
 from common.system import modules
 
-Mistake = namedtuple("Mistake", "name rung make only model raises")
+Mistake = namedtuple("Mistake", "name rung make raises")
 Mistake.__doc__ = """A known mistake.
 
 name: words joined by underscores.
 rung: the one that must name it.
 make: takes a right module and a folder for files, and returns a wrong module.
-only: the environments that it is planted in, where several share a module; None: all of them.
-model: the one whose module it changes; None: any.
 raises: whether the framework itself refuses it with an error.
 """
 
@@ -32,14 +30,10 @@ def mistake(rung, *traits):
     return register
 
 
-def changed(name, rung, *changes, only=None, model="cnn", raises=False):
-    """A mistake in the module's own source: in it, each (old, new) text is replaced.
-
-    ValueError if a module does not have the old text exactly once.
-    """
+def of_trap(trap):
+    """A ``variants.Trap`` of a framework as a mistake, which changes the module's own source."""
 
     def make(module, folder):
-        return modules.changed(module, changes, folder, name)
+        return modules.changed(module, trap.patches, folder, trap.name)
 
-    make.changes = changes  # the page shows them
-    return Mistake(name, rung, make, only, model, raises)
+    return Mistake(trap.name, trap.rung, make, trap.raises)

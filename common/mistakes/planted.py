@@ -1,17 +1,15 @@
 """Plant every known mistake in one framework and see which rung catches it."""
 
-import importlib
 import tempfile
 from collections import OrderedDict
 
-import frameworks
+from common.mistakes.mistake import of_trap
+from common.system import modules
 
 
 def own(name, model):
-    """A framework's own traps in a model."""
-    framework = frameworks.ENVIRONMENTS[name]
-    known = importlib.import_module("tests.mistakes.own." + framework.folder + framework.variant)
-    return [one for one in known.MISTAKES if one.model == model and name in (one.only or [name])]
+    """A framework's traps in a model, as mistakes."""
+    return [of_trap(trap) for trap in modules.traps(name, model)]
 
 
 def caught(certifier, module, lane, mistake):

@@ -115,7 +115,7 @@ def command(arguments):
     parser.add_argument("--model", choices=list(networks.ALL), default="cnn")
     parser.add_argument("--lane", choices=contract.ALL_LANES, default="same")
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
-    parser.add_argument("--lever", default="", help="one of frameworks/levers.py")
+    parser.add_argument("--lever", default="", help="a lever of the framework's variants.py")
     parser.add_argument(
         "--workers",
         type=commands.whole_number,

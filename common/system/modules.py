@@ -12,7 +12,7 @@ from common import networks
 from common.system import machine
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
-from frameworks.levers import LEVERS
+from common.system.patches import patched
 
 MIXED = "bf16"  # the lane of products of bfloat16, and the file of what it takes
 
@@ -46,19 +46,42 @@ def models(name):
     return [model for model in networks.MODELS.values() if has(name, model.name)]
 
 
+def _optional(name, file, attribute, default=()):
+    """What ``file`` in the framework's folder calls ``attribute``, if the folder has that file."""
+    if not has(name, file):
+        return default
+    module = path(frameworks.ENVIRONMENTS[name], file)[: -len(".py")].replace("/", ".")
+    return getattr(importlib.import_module(module), attribute)
+
+
 def levers(name, model="cnn"):
-    """{name: ``levers.Lever``} of a framework's network."""
-    known = LEVERS.get(name, {})
-    return OrderedDict((lever, one) for lever, one in known.items() if one.model == model)
+    """{name: ``variants.Lever``} of a framework's network."""
+    needs_gpu = frameworks.ENVIRONMENTS[name].gpu
+    return OrderedDict(
+        (lever.name, lever)
+        for lever in _optional(name, "variants", "LEVERS")
+        if lever.model == model and (name in lever.only if lever.only else not needs_gpu)
+    )
 
 
 def find_lever(name, lever, model="cnn"):
-    """The one of this name; InputError lists the known ones."""
+    """The lever of this name; InputError lists the known ones."""
     known = levers(name, model)
     if lever not in known:
-        told = ", ".join(known) or "none"
-        raise InputError("%s has no lever %r; known: %s" % (name, lever, told))
+        listed = ", ".join(known) or "none"
+        raise InputError("%s has no lever %r; known: %s" % (name, lever, listed))
     return known[lever]
+
+
+def lessons(name):
+    """{mistake that a lesson warns of: patches of the framework's CNN}."""
+    return _optional(name, "variants", "LESSONS", {})
+
+
+def traps(name, model):
+    """[``variants.Trap``] of a framework's network."""
+    known = _optional(name, "traps", "TRAPS")
+    return [trap for trap in known if trap.model == model and name in (trap.only or [name])]
 
 
 def environ(name, lane, lever="", model="cnn"):
@@ -79,11 +102,11 @@ def load(name, model="cnn", lever=""):
     lever: one that is pulled, if any.
     """
     framework = find(name, model)
-    wanted, changes = dict(framework.environ), ()
+    wanted, patches = dict(framework.environ), ()
     if lever:
         pulled = find_lever(name, lever, model)
         wanted.update(pulled.environ)
-        changes = pulled.changes
+        patches = pulled.patches
     module = path(framework, model)[: -len(".py")].replace("/", ".")
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         # Read when the module is imported, so one imported for another framework will not do.
@@ -99,7 +122,7 @@ def load(name, model="cnn", lever=""):
             % (framework.title, error, name)
         )
     folder = os.path.join(cache_folder(), "levers", name)
-    return changed(module, changes, folder, lever) if changes else module
+    return changed(module, patches, folder, lever) if patches else module
 
 
 def in_lane(name, lane, model="cnn", lever=""):
@@ -145,19 +168,15 @@ def replaced(module, **functions):
     return types.SimpleNamespace(**dict(vars(module), **functions))
 
 
-def changed(module, changes, folder, name):
-    """A copy of a module in ``folder/NAME.py``, with each (old, new) text put in its place.
+def changed(module, patches, folder, name):
+    """A copy of a module in ``folder/NAME.py``, with the patches of this name.
 
-    ValueError where the module does not have an old text once. It has a file of its own because
-    TensorFlow's AutoGraph reads a function's source by the file's name.
+    It is a file because TensorFlow's AutoGraph reads a function's source from one.
     """
-    with open(module.__file__) as file:
+    with open(module.__file__, encoding="utf-8") as file:
         source = file.read()
-    for old, new in changes:
-        if source.count(old) != 1:
-            told = (old, source.count(old), module.__file__)
-            raise ValueError("%r stands %d times in %s, not once" % told)
-        source = source.replace(old, new)
+    what = "%s, %s" % (os.path.relpath(module.__file__, ROOT), name)
+    source = patched(source, patches, what)
     path = os.path.join(str(folder), name + ".py")
     with atomic_write(path) as file:
         file.write(source.encode())

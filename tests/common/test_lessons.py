@@ -1,6 +1,5 @@
 """The lessons' switches: paired, kept after each training, and never mixed with other sources'."""
 
-import ast
 import json
 import os
 from types import SimpleNamespace
@@ -9,7 +8,6 @@ import jsonschema
 import numpy as np
 import pytest
 
-import frameworks
 from common.data import batches
 from common.data.dataset import Dataset
 from common.lessons import differences, initializers, study, switches, training
@@ -19,8 +17,6 @@ from common.networks.initializers import xavier_uniform
 from common.proof import certificate
 from common.system import commands, modules
 from common.system.files import ROOT
-from frameworks.lessons import CHANGES
-from frameworks.levers import LEVERS
 
 SCHEMA = os.path.join(ROOT, "reports", "lessons.schema.json")
 TINY = "numpy --lane same --data synthetic --train-images 128 --epochs 1 --test-images 64".split()
@@ -91,39 +87,6 @@ def test_unit_gain_makes_the_updates_of_a_velocity_that_is_scaled():
         weight += velocity
     assert weight == pytest.approx(w, rel=1e-12)
     assert hp.learning_rate == 0.01 and other.batch_size == 64
-
-
-MODULES = sorted({frameworks.path(one) for one in frameworks.ENVIRONMENTS.values()})
-
-
-def of_path(path):
-    return next(one for one in frameworks.ENVIRONMENTS.values() if frameworks.path(one) == path)
-
-
-@pytest.mark.parametrize("path", MODULES)
-def test_a_mistake_finds_what_it_changes(path):
-    """As ``modules.changed`` puts one after the other; what comes of it is Python."""
-    framework = of_path(path)
-    found = [changes.get(framework.folder + framework.variant) for changes in CHANGES.values()]
-    for texts in (one for one in found if one):
-        assert ast.parse(put(path, texts))
-    known = {one.folder + one.variant for one in frameworks.ENVIRONMENTS.values()}
-    assert not set().union(*CHANGES.values()) - known
-
-
-@pytest.mark.parametrize("name", list(LEVERS))
-def test_what_a_lever_makes_is_python(name):
-    for lever in (one for one in LEVERS[name].values() if one.model == "cnn"):
-        assert ast.parse(put(frameworks.path(modules.find(name)), lever.changes))
-
-
-def put(path, texts):
-    with open(os.path.join(ROOT, path)) as file:
-        source = file.read()
-    for old, new in texts:
-        assert source.count(old) == 1 and old != new
-        source = source.replace(old, new)
-    return source
 
 
 def test_every_switch_can_be_thrown_in_pytorch():

@@ -12,7 +12,6 @@ from common.proof import contract
 from common.system import debian, modules
 from common.system.errors import InputError
 from common.system.files import ROOT
-from frameworks.levers import LEVERS
 
 FRAMEWORKS = list(frameworks.ENVIRONMENTS.values())
 
@@ -123,12 +122,3 @@ def test_what_an_amd_needs_is_its_own_and_lane_bests(amd, lane, monkeypatch):
     environment = next(one for one in FRAMEWORKS if one.amd_environ)
     found = set(environment.amd_environ) <= set(modules.environ(environment.name, lane))
     assert found == (amd and lane == "best")
-
-
-@pytest.mark.parametrize("name", list(LEVERS))
-def test_a_lever_finds_what_it_changes(name):
-    for lever in LEVERS[name].values():
-        with open(os.path.join(ROOT, frameworks.path(modules.find(name), lever.model))) as file:
-            source = file.read()
-        assert lever.changes or lever.environ
-        assert all(source.count(old) == 1 and old != new for old, new in lever.changes), lever.says

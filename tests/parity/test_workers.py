@@ -14,9 +14,8 @@ PLANTED = {
     "all_take_the_same_share": ("mlp", SHARE, "slice(0, None, workers)", "gradient"),
     "gradients_not_averaged": (
         "mlp",
-        "        return Parallel(network), ",
-        "        network = Parallel(network)\n        network.require_backward_grad_sync = False\n"
-        "        return network, ",
+        "return Parallel(network),",
+        "network = Parallel(network)\nnetwork.require_backward_grad_sync = False\nreturn network,",
         "gradient",
     ),
     "none_with_dropout": ("cnn", SEED, SEED, ""),

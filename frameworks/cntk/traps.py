@@ -1,36 +1,42 @@
-"""CNTK's own traps, written as changes to its module."""
+"""CNTK's traps, as patches of its modules."""
 
-from common.mistakes.mistake import changed
+from frameworks.variants import trap
 
-MISTAKES = [
-    changed("unit_gain_by_default", "momentum", ("        unit_gain=False,\n", "")),
-    changed("nesterov_learner", "momentum", ("C.momentum_sgd(", "C.nesterov(")),
-    changed(
+TRAPS = [
+    trap("unit_gain_by_default", "momentum", ("unit_gain=False,", "")),
+    trap("nesterov_learner", "momentum", ("C.momentum_sgd(", "C.nesterov(")),
+    trap(
         "momentum_for_a_batch_of_64",
         "momentum",
         ("momentum_schedule(hp.momentum)", "momentum_schedule(hp.momentum, minibatch_size=64)"),
     ),
-    changed(
+    trap(
         "learning_rate_for_a_batch_of_64",
         "gradient",
-        ("schedule(hp.learning_rate)", "schedule(hp.learning_rate, minibatch_size=64)"),
+        (
+            "learning_parameter_schedule(hp.learning_rate)",
+            "learning_parameter_schedule(hp.learning_rate, minibatch_size=64)",
+        ),
     ),
-    changed(
+    trap(
         "learning_rate_per_sample",
         "gradient",
-        ("schedule(hp.learning_rate)", "schedule(hp.learning_rate, minibatch_size=1)"),
+        (
+            "learning_parameter_schedule(hp.learning_rate)",
+            "learning_parameter_schedule(hp.learning_rate, minibatch_size=1)",
+        ),
     ),
-    changed(
+    trap(
         "l2_regularization",
         "gradient",
         ("unit_gain=False,", "unit_gain=False, l2_regularization_weight=1e-6,"),
     ),
-    changed(
+    trap(
         "gradient_clipping",
         "gradient",
         ("unit_gain=False,", "unit_gain=False, gradient_clipping_threshold_per_sample=5,"),
     ),
-    changed(
+    trap(
         "softmax_twice",
         "gradient",
         (
@@ -38,7 +44,7 @@ MISTAKES = [
             "cross_entropy_with_softmax(C.softmax(network), y)",
         ),
     ),
-    changed(
+    trap(
         "log_of_softmax",
         "gradient",
         (
@@ -46,50 +52,44 @@ MISTAKES = [
             "-C.reduce_sum(y * C.log(C.softmax(network)))",
         ),
     ),
-    changed(
+    trap(
         "relu_with_a_ceiling",
         "forward",
         ("Dense(512, activation=C.relu", "Dense(512, activation=lambda h: C.clip(h, 0.0, 6.0)"),
     ),
-    changed("transpose_forgotten", "weights", ("else weights[name].T", "else weights[name]")),
-    changed(
+    trap("transpose_forgotten", "weights", ("else weights[name].T", "else weights[name]")),
+    trap(
         "one_seed_for_all_layers",
         "dropout",
         ("seed=seed + 1", "seed=seed"),
         ("seed=seed + 2", "seed=seed"),
     ),
-    changed("seed_unsaid", "dropout", ("Dropout(drop1, seed=seed)", "Dropout(drop1)")),
+    trap("seed_unsaid", "dropout", ("Dropout(drop1, seed=seed)", "Dropout(drop1)")),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "gradient_summed_over_the_batch",
         "gradient",
-        (
-            "minibatch_size=C.learners.IGNORE,",
-            "",
-        ),
+        ("minibatch_size=C.learners.IGNORE,", ""),
         model="mlp",
     ),
-    changed(
+    trap(
         "unit_gain_switched_off", "momentum", ("unit_gain=True,", "unit_gain=False,"), model="mlp"
     ),
-    changed(
+    trap(
         "variance_momentum_by_default",
         "gradient",
-        (
-            "variance_momentum=C.momentum_schedule(hp.beta2),",
-            "",
-        ),
+        ("variance_momentum=C.momentum_schedule(hp.beta2),", ""),
         model="mlp",
     ),
-    changed(
+    trap(
         "adamax",
         "gradient",
         ("epsilon=hp.epsilon,", "epsilon=hp.epsilon, adamax=True,"),
         model="mlp",
     ),
-    changed(
+    trap(
         "tanh_for_sigmoid",
         "forward",
         ("Dense(84, activation=C.sigmoid", "Dense(84, activation=C.tanh"),
@@ -97,27 +97,28 @@ MISTAKES += [
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "gradient_not_truncated",
         "gradient",
-        ("h, c = C.stop_gradient(h), C.stop_gradient(c)", "pass"),
+        ("C.stop_gradient(h)", "h"),
+        ("C.stop_gradient(c)", "c"),
         model="lstm",
     ),
-    changed(
+    trap(
         "gates_in_the_shared_order",
         "forward",
         ("GATES = [0, 2, 1, 3]", "GATES = [0, 1, 2, 3]"),
         model="lstm",
     ),
-    changed(
+    trap(
         "squared_error_halved",
         "gradient",
         ("C.reduce_mean(C.square(ahead - y))", "C.reduce_mean(C.square(ahead - y)) / 2"),
         model="lstm",
     ),
     # Each batch goes on with the sequences of the one before.
-    changed(
+    trap(
         "state_kept_between_sequences",
         "gradient",
         (
@@ -129,22 +130,22 @@ MISTAKES += [
             'y = C.sequence.input_variable((STEPS, 1), name="y")',
         ),
         (
-            "    h = c = C.constant(0, 5)\n",
-            "    last = C.placeholder(5), C.placeholder(5)\n"
-            "    h, c = [C.sequence.past_value(part) for part in last]\n",
+            "h = c = C.constant(0, 5)",
+            "last = C.placeholder(5), C.placeholder(5)\n"
+            "h, c = [C.sequence.past_value(part) for part in last]",
         ),
         (
-            "    ahead = C.reshape(C.splice(*values, axis=0), (STEPS, 1))\n",
-            "    ahead = C.reshape(C.splice(*values, axis=0), (STEPS, 1))\n"
-            "    ahead.replace_placeholders(dict(zip(last, (h, c))))\n",
+            "ahead = C.reshape(C.splice(*values, axis=0), (STEPS, 1))",
+            "ahead = C.reshape(C.splice(*values, axis=0), (STEPS, 1))\n"
+            "ahead.replace_placeholders(dict(zip(last, (h, c))))",
         ),
         (
-            "        trainer.train_minibatch({x_variable: x, y_variable: y})",
-            "        starts = len(x) * [not trainer.total_number_of_samples_seen]\n"
-            "        both = {x_variable: list(x[:, None]), y_variable: list(y[:, None])}\n"
-            "        trainer.train_minibatch(\n"
-            "            {to: C.Value.create(to, part, starts) for to, part in both.items()}\n"
-            "        )",
+            "trainer.train_minibatch({x_variable: x, y_variable: y})",
+            "starts = len(x) * [not trainer.total_number_of_samples_seen]\n"
+            "both = {x_variable: list(x[:, None]), y_variable: list(y[:, None])}\n"
+            "trainer.train_minibatch(\n"
+            "    {to: C.Value.create(to, part, starts) for to, part in both.items()}\n"
+            ")",
         ),
         (
             "values.eval({values.arguments[0]: x})",

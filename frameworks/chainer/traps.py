@@ -1,36 +1,34 @@
-"""Chainer's own traps, written as changes to its module."""
+"""Chainer's traps, as patches of its modules."""
 
-from common.mistakes.mistake import changed
+from frameworks.variants import trap
 
-MISTAKES = [
-    changed(
-        "nesterov_optimiser", "momentum", ("optimizers.MomentumSGD(", "optimizers.NesterovAG(")
-    ),
-    changed(
+TRAPS = [
+    trap("nesterov_optimiser", "momentum", ("optimizers.MomentumSGD(", "optimizers.NesterovAG(")),
+    trap(
         "weight_decay_hook",
         "gradient",
         (
             "optimizer.setup(network)",
             "optimizer.setup(network)\n"
-            "    optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(1e-6))",
+            "optimizer.add_hook(chainer.optimizer_hooks.WeightDecay(1e-6))",
         ),
     ),
-    changed(
+    trap(
         "gradient_clipping_hook",
         "gradient",
         (
             "optimizer.setup(network)",
             "optimizer.setup(network)\n"
-            "    optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(5))",
+            "optimizer.add_hook(chainer.optimizer_hooks.GradientClipping(5))",
         ),
     ),
-    changed("cleargrads_forgotten", "gradient", ("        network.cleargrads()\n", "")),
-    changed(
+    trap("cleargrads_forgotten", "gradient", ("network.cleargrads()", "")),
+    trap(
         "softmax_twice",
         "gradient",
         ("criterion(network(x), y)", "criterion(F.softmax(network(x)), y)"),
     ),
-    changed(
+    trap(
         "loss_not_reduced",
         "gradient",
         (
@@ -38,7 +36,7 @@ MISTAKES = [
             'criterion = lambda x, y: F.sum(F.softmax_cross_entropy(x, y, reduce="no"))',
         ),
     ),
-    changed(
+    trap(
         "first_class_ignored",
         "gradient",
         (
@@ -46,7 +44,7 @@ MISTAKES = [
             "criterion = lambda x, y: F.softmax_cross_entropy(x, y, ignore_label=0)",
         ),
     ),
-    changed(
+    trap(
         "no_backprop_in_training",
         "gradient",
         (
@@ -54,17 +52,15 @@ MISTAKES = [
             'using_config("train", True), chainer.no_backprop_mode():',
         ),
     ),
-    changed(
+    trap(
         "weights_are_views",
         "gradient",
         ("np.array(cuda.to_cpu(layer.W.array))", "cuda.to_cpu(layer.W.array)"),
     ),
-    changed(
-        "clipped_relu",
-        "forward",
-        ("F.relu(self.dense1(x))", "F.clipped_relu(self.dense1(x), 6.0)"),
+    trap(
+        "clipped_relu", "forward", ("F.relu(self.dense1(x))", "F.clipped_relu(self.dense1(x), 6.0)")
     ),
-    changed(
+    trap(
         "pool_by_average",
         "forward",
         (
@@ -72,23 +68,20 @@ MISTAKES = [
             "F.average_pooling_2d(F.relu(self.conv2(x)), 2)",
         ),
     ),
-    changed("train_mode_off_in_training", "dropout", ('"train", True', '"train", False')),
-    changed("train_mode_left_on_in_prediction", "dropout", ('"train", False', '"train", True')),
-    changed(
+    trap("train_mode_off_in_training", "dropout", ('"train", True', '"train", False')),
+    trap("train_mode_left_on_in_prediction", "dropout", ('"train", False', '"train", True')),
+    trap(
         "masks_reseeded_in_each_pass",
         "dropout",
-        (
-            "network, criterion, optimizer = model\n",
-            "network, criterion, optimizer = model\n    network.xp.random.seed(0)\n",
-        ),
+        ("for x, y in batches:", "network.xp.random.seed(0)\nfor x, y in batches:"),
     ),
-    changed(
+    trap(
         "ideeps_dropout",
         "dropout",
-        ("ideep = best and not gpu and", "ideep = not gpu and"),
+        ("best and", ""),
         ("F.dropout(x, rate, mask=mask)", "F.dropout(x, rate)"),
     ),
-    changed(
+    trap(
         "float64_in_disguise",
         "trajectory",
         ('".weight"].copy())', '".weight"].astype(np.float64))'),
@@ -101,22 +94,22 @@ MISTAKES = [
     ),
 ]
 
-MISTAKES += [
-    changed("epsilon_by_default", "gradient", (", eps=hp.epsilon", ""), model="mlp"),
-    changed(
+TRAPS += [
+    trap("epsilon_by_default", "gradient", (", eps=hp.epsilon", ""), model="mlp"),
+    trap(
         "weight_decay_in_the_optimiser",
         "gradient",
         ("eps=hp.epsilon", "eps=hp.epsilon, weight_decay_rate=1e-6"),
         model="mlp",
     ),
-    changed("amsgrad", "momentum", ("eps=hp.epsilon", "eps=hp.epsilon, amsgrad=True"), model="mlp"),
-    changed(
+    trap("amsgrad", "momentum", ("eps=hp.epsilon", "eps=hp.epsilon, amsgrad=True"), model="mlp"),
+    trap(
         "hard_sigmoid",
         "forward",
         ("F.sigmoid(self.dense1", "F.hard_sigmoid(self.dense1"),
         model="lenet5",
     ),
-    changed(
+    trap(
         "pool_by_average",
         "forward",
         (
@@ -127,26 +120,21 @@ MISTAKES += [
     ),
 ]
 
-MISTAKES += [
-    changed(
-        "gradient_not_truncated",
-        "gradient",
-        ("            part_loss.unchain_backward()  # the gradient stops here\n", ""),
-        model="lstm",
-    ),
-    changed(
+TRAPS += [
+    trap("gradient_not_truncated", "gradient", ("part_loss.unchain_backward()", ""), model="lstm"),
+    trap(
         "state_kept_between_sequences",
         "gradient",
-        ("        network.lstm.reset_state()\n        step_loss", "        step_loss"),
+        ("network.lstm.reset_state()\nstep_loss", "step_loss"),
         model="lstm",
     ),
-    changed(
+    trap(
         "state_kept_in_prediction",
         "forward",
-        ("    network.lstm.reset_state()\n    with chainer", "    with chainer"),
+        ("network.lstm.reset_state()\nwith", "with"),
         model="lstm",
     ),
-    changed(
+    trap(
         "gates_not_interleaved",
         "forward",
         ("[GATES].swapaxes(0, 1).reshape(w.shape)", "[GATES].reshape(w.shape)"),
@@ -154,74 +142,68 @@ MISTAKES += [
     ),
 ]
 
-MISTAKES += [
-    changed("epsilon_by_default", "gradient", (", eps=1e-5", ""), model="resnet"),
-    changed("new_part_given_as_decay", "gradient", ("decay=0.9", "decay=0.1"), model="resnet"),
-    changed(
-        "hook_on_the_optimiser",
-        "momentum",
-        ("        if parameter.ndim > 1:\n", "        if True:\n"),
-        model="resnet",
+TRAPS += [
+    trap("epsilon_by_default", "gradient", (", eps=1e-5", ""), model="resnet"),
+    trap("new_part_given_as_decay", "gradient", ("decay=0.9", "decay=0.1"), model="resnet"),
+    trap(
+        "hook_on_the_optimiser", "momentum", ("if parameter.ndim > 1:", "if True:"), model="resnet"
     ),
-    changed(
+    trap(
         "running_state_of_a_new_network",
         "forward",
-        ("            setattr(link, attribute, array)\n", "            pass\n"),
+        ("setattr(link, attribute, array)", "pass"),
         model="resnet",
     ),
-    changed(
+    trap(
         "variance_divided_by_n_minus_1",
         "gradient",
         ("L.BatchNormalization(outputs", "Unbiased(outputs"),
         (
-            "\n\nclass Convolution(",
-            "\n\nclass Unbiased(L.BatchNormalization):\n"
+            "class Convolution(",
+            "class Unbiased(L.BatchNormalization):\n"
             "    def forward(self, x):\n"
             "        y, beta = super().forward(x), self.beta[:, None, None]\n"
             "        share = (1 - x.shape[1] / x.size) ** 0.5 if chainer.config.train else 1\n"
-            "        return (y - beta) * share + beta\n"
-            "\n\nclass Convolution(",
+            "        return (y - beta) * share + beta\n\n\n"
+            "class Convolution(",
         ),
         model="resnet",
     ),
-    changed(
+    trap(
         "predicts_with_batch_statistics",
         "forward",
         (
-            "\n\ndef weights(",
-            "\n\ndef predict(model, x):\n"
+            "def weights(",
+            "def predict(model, x):\n"
             "    network = model[0]\n"
             "    with chainer.no_backprop_mode():\n"
             "        parts = [x[first : first + 64] for first in range(0, len(x), 64)]\n"
             "        scores = [network(network.device.send(part)).array for part in parts]\n"
-            "    return np.concatenate([cuda.to_cpu(part) for part in scores])\n"
-            "\n\ndef weights(",
+            "    return np.concatenate([cuda.to_cpu(part) for part in scores])\n\n\n"
+            "def weights(",
         ),
         model="resnet",
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "border_covered",
         "forward",
-        (
-            "3, stride=2, cover_all=False)  # (N, 64, 12, 12)",
-            "3, stride=2)  # (N, 64, 12, 12)",
-        ),
+        ("cover_all=False)\nx = F.relu(self.conv3(x))", ")\nx = F.relu(self.conv3(x))"),
         model="pose",
         raises=True,
     ),
-    changed(
+    trap(
         "alpha_divided_by_the_size",
         "forward",
         (
-            "(x)\n        x = F.max_pooling_2d(x, 3, stride=2, cover_all=False)  # (N, 24",
-            "(x, alpha=2e-5)\n        x = F.max_pooling_2d(x, 3, 2, cover_all=False)  # (N, 24",
+            "self.conv1(x))\nx = F.local_response_normalization(x)",
+            "self.conv1(x))\nx = F.local_response_normalization(x, alpha=2e-5)",
         ),
         model="pose",
     ),
-    changed(
+    trap(
         "padded_on_the_wrong_side",
         "forward",
         (
@@ -231,8 +213,6 @@ MISTAKES += [
         ("two, 5, pad=2)", "two, 5)"),
         model="pose",
     ),
-    changed("hidden_joints_counted", "gradient", (" ** 2 * visible)", " ** 2)"), model="pose"),
-    changed(
-        "divided_by_all_joints", "gradient", ("/ visible.sum()", "/ visible.size"), model="pose"
-    ),
+    trap("hidden_joints_counted", "gradient", ("** 2 * visible)", "** 2)"), model="pose"),
+    trap("divided_by_all_joints", "gradient", ("/ visible.sum()", "/ visible.size"), model="pose"),
 ]

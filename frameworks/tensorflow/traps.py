@@ -1,43 +1,40 @@
-"""TensorFlow's own traps, written as changes to its module."""
+"""TensorFlow's traps, as patches of its modules."""
 
-from common.mistakes.mistake import changed
+from frameworks.variants import trap
 
-MISTAKES = [
-    changed(
+TRAPS = [
+    trap(
         "softmax_in_the_network",
         "forward",
-        (
-            "return tf.matmul(x, weight) + bias  # (N, 10)",
-            "return tf.nn.softmax(tf.matmul(x, weight) + bias)  # (N, 10)",
-        ),
+        ("return tf.matmul(x, weight) + bias", "return tf.nn.softmax(tf.matmul(x, weight) + bias)"),
     ),
-    changed("relu6", "forward", ("x = tf.nn.relu(tf.matmul(", "x = tf.nn.relu6(tf.matmul(")),
-    changed("pool_by_average", "forward", ("tf.nn.max_pool2d(x", "tf.nn.avg_pool2d(x")),
-    changed(
+    trap("relu6", "forward", ("x = tf.nn.relu(tf.matmul(", "x = tf.nn.relu6(tf.matmul(")),
+    trap("pool_by_average", "forward", ("tf.nn.max_pool2d(x", "tf.nn.avg_pool2d(x")),
+    trap(
         "channels_last_flattened_as_it_is",
         "forward",
-        ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NHWC"'),
-        ("            x = tf.transpose(x, (0, 3, 1, 2))", "            pass"),
+        ('"NCHW" if', '"NHWC" if'),
+        ("x = tf.transpose(x, (0, 3, 1, 2))", "pass"),
     ),
-    changed(
+    trap(
         "loss_summed_in_the_tape", "gradient", ("tf.reduce_mean(losses)", "tf.reduce_sum(losses)")
     ),
-    changed(
+    trap(
         "logarithm_of_a_softmax",
         "gradient",
         (
             "losses = tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores)",
             "losses = -tf.math.log(\n"
-            "                tf.gather(tf.nn.softmax(scores), y, axis=1, batch_dims=1) + 1e-8\n"
-            "            )",
+            "    tf.gather(tf.nn.softmax(scores), y, axis=1, batch_dims=1) + 1e-8\n"
+            ")",
         ),
     ),
-    changed(
+    trap(
         "weight_decay_in_the_update",
         "gradient",
         ("v.assign(hp.momentum * v + g)", "v.assign(hp.momentum * v + g + 1e-6 * w)"),
     ),
-    changed(
+    trap(
         "gradients_clipped_by_global_norm",
         "gradient",
         (
@@ -45,7 +42,7 @@ MISTAKES = [
             "gradients, _ = tf.clip_by_global_norm(tape.gradient(step_loss, variables), 5.0)",
         ),
     ),
-    changed(
+    trap(
         "update_ahead_of_the_step",
         "momentum",
         (
@@ -53,44 +50,44 @@ MISTAKES = [
             "w.assign_sub(hp.learning_rate * (hp.momentum * v + g))",
         ),
     ),
-    changed(
+    trap(
         "unit_gain",
         "momentum",
         ("v.assign(hp.momentum * v + g)", "v.assign(hp.momentum * v + (1 - hp.momentum) * g)"),
     ),
-    changed(
+    trap(
         "velocity_bound_anew_instead_of_assigned",
         "momentum",
         ("v.assign(hp.momentum * v + g)", "v = hp.momentum * v + g"),
     ),
-    changed(
+    trap(
         "float64_in_disguise",
         "trajectory",
-        ('"NCHW" if gpus or onednn and not best else "NHWC"', '"NHWC"'),  # no other in float64
+        ('"NCHW" if', '"NHWC" if'),  # no other in float64
         (
-            "    variables = network.trainable_variables",
-            '    for name in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2"):\n'
-            "        pair = getattr(network, name)\n"
-            "        pair = [tf.Variable(tf.cast(v, tf.float64), name=v.name[:-2]) for v in pair]\n"
-            "        setattr(network, name, tuple(pair))\n"
-            "    variables = network.trainable_variables",
+            "variables = network.trainable_variables",
+            'for name in ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2"):\n'
+            "    pair = getattr(network, name)\n"
+            "    pair = [tf.Variable(tf.cast(v, tf.float64), name=v.name[:-2]) for v in pair]\n"
+            "    setattr(network, name, tuple(pair))\n"
+            "variables = network.trainable_variables",
         ),
         ("self.convolution(x, self.conv1)", "self.convolution(tf.cast(x, tf.float64), self.conv1)"),
         ("forward(x[first : first + 256]).numpy()", "np.float32(forward(x[first : first + 256]))"),
         ("variable.numpy()", "np.float32(variable)"),
     ),
-    changed(
+    trap(
         "rate_taken_for_keep_in_one_layer",
         "dropout",
         ("self.drop(x, drop2)", "self.drop(x, 1 - drop2 if drop2 else 0)"),
     ),
-    changed("dropout_in_prediction", "dropout", ("training=False)", "training=True)")),
-    changed(
+    trap("dropout_in_prediction", "dropout", ("training=False)", "training=True)")),
+    trap(
         "training_flag_forgotten",
         "dropout",
         ("network(x, training=True)", "network(x, training=False)"),
     ),
-    changed(
+    trap(
         "one_seed_for_all_layers",
         "dropout",
         (
@@ -103,14 +100,14 @@ MISTAKES = [
         ("self.drop(x, drop2)", "self.drop(x, drop2, 1)"),
         ("self.drop(x, drop3)", "self.drop(x, drop3, 2)"),
     ),
-    changed(
+    trap(
         "seed_that_compiled_code_forgets",
         "dropout",
-        ("    tf.get_logger()", "    tf.random.set_seed(seed)\n    tf.get_logger()"),
+        ("tf.get_logger()", "tf.random.set_seed(seed)\ntf.get_logger()"),
         ("self.random.uniform)", "tf.random.uniform)"),
         ('"jit": bool(best and gpus)', '"jit": True'),
     ),
-    changed(
+    trap(
         "mask_drawn_while_the_graph_is_recorded",
         "dropout",
         (
@@ -118,47 +115,44 @@ MISTAKES = [
             "x = x * (np.random.uniform(size=x.shape[1:]) >= drop1) / (1 - drop1)",
         ),
     ),
-    changed(
+    trap(
         "stateless_dropout_with_one_seed",
         "dropout",
         ("self.drop(x, drop3)", "tf.nn.experimental.stateless_dropout(x, drop3, (0, 3))"),
     ),
-    changed(
+    trap(
         "mask_redrawn_on_the_way_back",
         "dropout",
         (
             "x = self.drop(x, drop3)",
             "x = tf.custom_gradient(\n"
-            "            lambda h: (self.drop(h, drop3), lambda g: self.drop(g, drop3))\n"
-            "        )(x)",
+            "    lambda h: (self.drop(h, drop3), lambda g: self.drop(g, drop3))\n"
+            ")(x)",
         ),
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "step_counted_in_python",
         "momentum",
-        (
-            "    steps = tf.Variable(0.0, dtype=tf.float64)",
-            "    steps = tf.constant(1.0, tf.float64)",
-        ),
-        ("        steps.assign_add(1)\n", ""),
+        ("steps = tf.Variable(0.0, dtype=tf.float64)", "steps = tf.constant(1.0, tf.float64)"),
+        ("steps.assign_add(1)", ""),
         model="mlp",
     ),
-    changed(
+    trap(
         "epsilon_inside_the_root_in_source",
         "gradient",
         ("(tf.sqrt(v / correction2) + hp.epsilon)", "tf.sqrt(v / correction2 + hp.epsilon)"),
         model="mlp",
     ),
-    changed(
+    trap(
         "bias_not_corrected_in_source",
         "gradient",
         ("(tf.sqrt(v / correction2) + hp.epsilon)", "(tf.sqrt(v) + hp.epsilon)"),
         model="mlp",
     ),
-    changed(
+    trap(
         "tanh_for_sigmoid",
         "forward",
         ("x = tf.sigmoid(tf.matmul(", "x = tf.tanh(tf.matmul("),
@@ -166,93 +160,100 @@ MISTAKES += [
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "gradient_not_truncated",
         "gradient",
-        ("            state = [tf.stop_gradient(part) for part in state]\n", ""),
+        ("state = [tf.stop_gradient(part) for part in state]", ""),
         model="lstm",
     ),
-    changed(
+    trap(
         "cell_gate_second",
         "forward",
         ("i, f, g, o = tf.split", "i, g, f, o = tf.split"),
         model="lstm",
     ),
-    changed(
+    trap(
         "state_not_carried",
         "forward",
         ("x[:, first : first + CHUNK], state)", "x[:, first : first + CHUNK], (zeros, zeros))"),
         model="lstm",
     ),
-    changed(
+    trap(
         "loss_summed_over_the_steps",
         "gradient",
-        (
-            "tf.reduce_mean((values - y) ** 2)  #",
-            "tf.reduce_sum((values - y) ** 2) / len(x)  #",
-        ),
+        ("tf.reduce_mean((values - y) ** 2)", "tf.reduce_sum((values - y) ** 2) / len(x)"),
         model="lstm",
     ),
-    changed(
+    trap(
         "state_kept_between_sequences",
         "gradient",
         ("return Network()", "return Network(hp.batch_size)"),
         (
-            "    def __init__(self):\n        super().__init__()\n",
-            "    def __init__(self, size):\n"
-            "        super().__init__()\n"
-            "        zeros = tf.zeros((size, 5))\n"
-            "        self.kept = [tf.Variable(zeros, trainable=False) for _ in range(2)]\n",
+            "def __init__(self):\n    super().__init__()",
+            "def __init__(self, size):\n"
+            "    super().__init__()\n"
+            "    zeros = tf.zeros((size, 5))\n"
+            "    self.kept = [tf.Variable(zeros, trainable=False) for _ in range(2)]",
         ),
+        ("(zeros, zeros), []", "self.kept if training else (zeros, zeros), []"),
         (
-            "state, values = (zeros, zeros), []",
-            "state, values = self.kept if training else (zeros, zeros), []",
-        ),
-        (
-            "        for _ in range(0 if training",
-            "        for kept, part in zip(self.kept, state if training else ()):\n"
-            "            kept.assign(part)\n"
-            "        for _ in range(0 if training",
+            "for _ in range(0 if training",
+            "for kept, part in zip(self.kept, state if training else ()):\n"
+            "    kept.assign(part)\n"
+            "for _ in range(0 if training",
         ),
         model="lstm",
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "padded_behind_only",
         "forward",
-        ("            x = tf.pad(x, around)\n", ""),
+        ("x = tf.pad(x, around)", ""),
         ('self.stride, "VALID"', 'self.stride, "SAME"'),
         model="resnet",
     ),
-    changed(
+    trap(
         "variance_divided_by_n_minus_1",
         "gradient",
-        (
-            "            self.mean.assign_add(",
-            "            variance *= n / (n - 1)\n            self.mean.assign_add(",
-        ),
+        ("self.mean.assign_add(", "variance *= n / (n - 1)\nself.mean.assign_add("),
         ("(variance * n / (n - 1) - self.variance)", "(variance - self.variance)"),
         model="resnet",
     ),
-    changed(
+    trap(
         "predicts_with_batch_statistics",
         "forward",
         (
-            "        if training:\n            mean, variance = tf.nn.moments(x, self.axes)\n",
-            "        mean, variance = tf.nn.moments(x, self.axes)\n        if training:\n",
+            "if training:\n    mean, variance = tf.nn.moments(x, self.axes)",
+            "mean, variance = tf.nn.moments(x, self.axes)\nif training:",
         ),
         model="resnet",
     ),
-    changed(
+    trap(
         "decay_beside_the_velocity",
         "momentum",
-        (
-            "                g += hp.weight_decay * w\n",
-            "                w.assign_sub(hp.learning_rate * hp.weight_decay * w)\n",
-        ),
+        ("g += hp.weight_decay * w", "w.assign_sub(hp.learning_rate * hp.weight_decay * w)"),
         model="resnet",
+    ),
+]
+
+TRAPS += [
+    trap("not_in_force", "weights", ("{REWRITE: True}", "{REWRITE: False}"), model="bf16"),
+    trap(
+        "denied",
+        "forward",
+        (
+            "on = tf.config.optimizer.get_experimental_options()[REWRITE]",
+            "on = not tf.config.optimizer.set_experimental_options({REWRITE: False})",
+        ),
+        model="bf16",
+    ),
+    trap(
+        "velocity_too",
+        "gradient",
+        ('[NOT_REWRITTEN] = "AddV2"', '[NOT_REWRITTEN] = ""'),
+        model="bf16",
     ),
 ]

@@ -1,6 +1,6 @@
-"""Keras's own traps, written as changes to its module, which serves three backends."""
+"""Keras's traps, as patches of its modules."""
 
-from common.mistakes.mistake import changed
+from frameworks.variants import trap
 
 TRACED = ("keras", "keras-cuda", "keras-jax", "keras-jax-cuda")
 
@@ -9,67 +9,67 @@ SGD = "keras.optimizers.SGD(hp.learning_rate, hp.momentum)"
 
 def with_optimiser(name, rung, argument):
     """A mistake that is an argument of the optimiser."""
-    return changed(name, rung, (SGD, SGD[:-1] + ", %s)" % argument))
+    return trap(name, rung, (SGD, SGD[:-1] + ", %s)" % argument))
 
 
-MISTAKES = [
-    changed(
+TRAPS = [
+    trap(
         "softmax_on_the_last_layer",
         "forward",
         ('name="dense2"),', 'name="dense2", activation="softmax"),'),
     ),
-    changed(
+    trap(
         "flatten_taken_for_channels_first",
         "forward",
         ("[:, flatten_order(network)]", ""),
         ("[:, np.argsort(flatten_order(model))]", ""),
     ),
-    changed(
+    trap(
         "relu_with_a_ceiling",
         "forward",
         ('activation="relu", name="conv2"', 'activation="relu6", name="conv2"'),
     ),
-    changed(
+    trap(
         "pool_by_average",
         "forward",
-        (" MaxPooling2D(2),  # (N, 50, 16, 16)", "layers.AveragePooling2D(2),"),
+        (
+            "MaxPooling2D(2), layers.Dropout(drop1)",
+            "layers.AveragePooling2D(2), layers.Dropout(drop1)",
+        ),
     ),
-    changed(
+    trap(
         "one_layer_in_mixed_bfloat16",
         "forward",
         ('name="dense1"),', 'name="dense1", dtype="mixed_bfloat16"),'),
     ),
-    changed("from_logits_forgotten", "gradient", ("from_logits=True", "from_logits=False")),
-    changed(
+    trap("from_logits_forgotten", "gradient", ("from_logits=True", "from_logits=False")),
+    trap(
         "loss_reduced_by_sum", "gradient", ("from_logits=True", 'from_logits=True, reduction="sum"')
     ),
     with_optimiser("weight_decay_in_the_optimiser", "gradient", "weight_decay=1e-6"),
     with_optimiser("clipnorm", "gradient", "clipnorm=1.0"),
     with_optimiser("global_clipnorm", "gradient", "global_clipnorm=5.0"),
     with_optimiser("clipvalue", "gradient", "clipvalue=1.0"),
-    changed(
+    trap(
         "kernel_regularised",
         "gradient",
-        (
-            'name="dense1"),',
-            'name="dense1", kernel_regularizer=keras.regularizers.L2(1e-6)),',
-        ),
+        ('name="dense1"),', 'name="dense1", kernel_regularizer=keras.regularizers.L2(1e-6)),'),
     ),
     with_optimiser("nesterov_asked_for", "momentum", "nesterov=True"),
     with_optimiser("gradients_accumulated", "gradient", "gradient_accumulation_steps=2"),
-    changed(
+    trap(
         "compiled_anew_in_each_pass",
         "momentum",
         (
-            "    for x, y in batches:\n",
-            "    hp = model.optimizer.get_config()\n"
-            "    model.compile(\n"
-            '        keras.optimizers.SGD(hp["learning_rate"], hp["momentum"]), model.loss\n'
-            "    )\n"
-            "    for x, y in batches:\n",
+            "for x, y in batches:",
+            "hp = model.optimizer.get_config()\n"
+            "model.compile(\n"
+            '    keras.optimizers.SGD(hp["learning_rate"], hp["momentum"]), model.loss\n'
+            ")\n"
+            "for x, y in batches:",
         ),
     ),
-    changed(
+    trap(
         "dropout_in_prediction",
         "dropout",
         (
@@ -77,21 +77,21 @@ MISTAKES = [
             "return keras.ops.convert_to_numpy(model(x, training=True))",
         ),
     ),
-    changed(
+    trap(
         "seeds_written_in",
         "dropout",
         ("layers.Dropout(drop1)", "layers.Dropout(drop1, seed=1)"),
         ("layers.Dropout(drop2)", "layers.Dropout(drop2, seed=2)"),
         ("layers.Dropout(drop3)", "layers.Dropout(drop3, seed=3)"),
     ),
-    changed(
+    trap(
         "one_seed_for_all_layers",
         "dropout",
         ("layers.Dropout(drop1)", 'layers.Dropout(drop1, seed=settings["seed"])'),
         ("layers.Dropout(drop2)", 'layers.Dropout(drop2, seed=settings["seed"])'),
         ("layers.Dropout(drop3)", 'layers.Dropout(drop3, seed=settings["seed"])'),
     ),
-    changed(
+    trap(
         "mask_drawn_while_the_step_is_traced",
         "dropout",
         (
@@ -110,12 +110,8 @@ MISTAKES = [
         ("layers.Dropout(drop3)", "Dropout(drop3)"),
         only=TRACED,  # PyTorch traces no step
     ),
-    changed(
-        "gaussian_dropout",
-        "dropout",
-        ("layers.Dropout(drop3)", "layers.GaussianDropout(drop3)"),
-    ),
-    changed(
+    trap("gaussian_dropout", "dropout", ("layers.Dropout(drop3)", "layers.GaussianDropout(drop3)")),
+    trap(
         "among_the_five_highest",
         "accuracy",
         ("sparse_categorical_accuracy(", "sparse_top_k_categorical_accuracy("),
@@ -124,38 +120,33 @@ MISTAKES = [
 
 ADAM = "beta_2=hp.beta2, epsilon=hp.epsilon"
 
-MISTAKES += [
-    changed("epsilon_by_default", "gradient", (ADAM, "beta_2=hp.beta2"), model="mlp"),
-    changed("nadam", "gradient", ("optimizers.Adam(", "optimizers.Nadam("), model="mlp"),
-    changed("amsgrad", "momentum", (ADAM, ADAM + ", amsgrad=True"), model="mlp"),
-    changed(
-        "adamw_by_default",
-        "gradient",
-        ("optimizers.Adam(", "optimizers.AdamW("),
-        model="mlp",
-    ),
-    changed(
+TRAPS += [
+    trap("epsilon_by_default", "gradient", (ADAM, "beta_2=hp.beta2"), model="mlp"),
+    trap("nadam", "gradient", ("optimizers.Adam(", "optimizers.Nadam("), model="mlp"),
+    trap("amsgrad", "momentum", (ADAM, ADAM + ", amsgrad=True"), model="mlp"),
+    trap("adamw_by_default", "gradient", ("optimizers.Adam(", "optimizers.AdamW("), model="mlp"),
+    trap(
         "hard_sigmoid",
         "forward",
         ('layers.Dense(84, activation="sigmoid"', 'layers.Dense(84, activation="hard_sigmoid"'),
         model="lenet5",
     ),
-    changed(
+    trap(
         "pool_by_average",
         "forward",
-        ("layers.MaxPooling2D(2),  # (N, 6, 14, 14)", "layers.AveragePooling2D(2),"),
+        ('name="conv1"), layers.MaxPooling2D(2)', 'name="conv1"), layers.AveragePooling2D(2)'),
         model="lenet5",
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "gradient_not_truncated",
         "gradient",
-        ("        state = [ops.stop_gradient(part) for part in state]\n", ""),
+        ("state = [ops.stop_gradient(part) for part in state]", ""),
         model="lstm",
     ),
-    changed(
+    trap(
         "state_not_carried",
         "gradient",
         (
@@ -164,7 +155,7 @@ MISTAKES += [
         ),
         model="lstm",
     ),
-    changed(
+    trap(
         "hard_sigmoid",
         "forward",
         (
@@ -173,18 +164,18 @@ MISTAKES += [
         ),
         model="lstm",
     ),
-    changed(
+    trap(
         "h_and_c_exchanged",
         "forward",
         ("[value[:, -1:], *state]", "[value[:, -1:], *state[::-1]]"),
         model="lstm",
     ),
-    changed(
+    trap(
         "state_kept_between_sequences",
         "gradient",
         (
-            "\n\ndef symbol(",
-            "\n\nclass Kept(layers.Layer):\n"
+            "def symbol(",
+            "class Kept(layers.Layer):\n"
             "    def __init__(self, size):\n"
             "        super().__init__()\n"
             '        part = {"shape": (size, 5), "initializer": "zeros", "trainable": False}\n'
@@ -194,87 +185,82 @@ MISTAKES += [
             "            return [ops.copy(part) for part in self.parts]\n"
             "        for part, new in zip(self.parts, state):\n"
             "            part.assign(new)\n"
-            "        return x\n"
-            "\n\ndef symbol(",
+            "        return x\n\n\n"
+            "def symbol(",
         ),
-        (
-            "    values, state = [], None\n",
-            "    kept = Kept(hp.batch_size)\n    values, state = [], kept(x)\n",
-        ),
+        ("values, state =", "kept = Kept(hp.batch_size)\nvalues, state ="),
+        ("[], None", "[], kept(x)"),
         ("keras.Input((STEPS, 1))", "keras.Input((STEPS, 1), batch_size=hp.batch_size)"),
-        (
-            "    whole = keras.Model(",
-            "    values[-1] = kept(values[-1], state)\n    whole = keras.Model(",
-        ),
+        ("whole = keras.Model(", "values[-1] = kept(values[-1], state)\nwhole = keras.Model("),
         model="lstm",
     ),
-    changed(
+    trap(
         "stateful_asked_for",
         "gradient",
         ('return_state=True, name="lstm")', 'return_state=True, stateful=True, name="lstm")'),
         ("keras.Input((STEPS, 1))", "keras.Input((STEPS, 1), batch_size=hp.batch_size)"),
         (  # Keras allows a stateful layer only the batch size that it was made for
-            "    h, *state = lstm(dense1(x), initial_state=start)",
-            "    ahead = layers.RNN(lstm.cell, return_sequences=True, return_state=True)\n"
-            "    h, *state = ahead(dense1(x), initial_state=start)",
+            "h, *state = lstm(dense1(x), initial_state=start)",
+            "ahead = layers.RNN(lstm.cell, return_sequences=True, return_state=True)\n"
+            "h, *state = ahead(dense1(x), initial_state=start)",
         ),
         only=("keras", "keras-cuda"),  # lost between steps on JAX, and on PyTorch an error
         model="lstm",
     ),
 ]
 
-MISTAKES += [
-    changed(
+TRAPS += [
+    trap(
         "epsilon_by_default",
         "forward",
         (", epsilon=1e-5, name=norm", ", name=norm"),
         model="resnet",
     ),
-    changed(
+    trap(
         "new_part_given_as_momentum", "gradient", ("momentum=0.9", "momentum=0.1"), model="resnet"
     ),
-    changed(
+    trap(
         "variance_divided_by_n_minus_1",
         "momentum",  # whose batches are small; in large ones PyTorch's lost digits hide it
-        ("return layers.BatchNormalization(", "return Unbiased("),
+        ("layers.BatchNormalization(", "Unbiased("),
         (
-            "\n\ndef symbol(",
-            "\n\nclass Unbiased(layers.BatchNormalization):\n"
+            "def symbol(",
+            "class Unbiased(layers.BatchNormalization):\n"
             "    def call(self, x, training=None):\n"
             "        y = super().call(x, training=training)\n"
             "        if not training:\n"
             "            return y\n"
             '        n = keras.ops.cast(keras.ops.size(x), "float32") / x.shape[self.axis]\n'
             "        beta = self.beta[:, None, None] if self.axis == 1 else self.beta\n"
-            "        return (y - beta) * (1 - 1 / n) ** 0.5 + beta\n"
-            "\n\ndef symbol(",
+            "        return (y - beta) * (1 - 1 / n) ** 0.5 + beta\n\n\n"
+            "def symbol(",
         ),
         model="resnet",
     ),
-    changed(
+    trap(
         "predicts_with_batch_statistics",
         "forward",
         (  # training=True in the layer's call would give way to the False of predict()
-            "\n\ndef variables(",
-            "\n\ndef predict(model, x):\n"
+            "def variables(",
+            "def predict(model, x):\n"
             "    parts = [x[first : first + 64] for first in range(0, len(x), 64)]\n"
             "    scores = [model(part, training=True) for part in parts]\n"
-            "    return np.concatenate([keras.ops.convert_to_numpy(part) for part in scores])\n"
-            "\n\ndef variables(",
+            "    return np.concatenate([keras.ops.convert_to_numpy(part) for part in scores])\n\n\n"
+            "def variables(",
         ),
         model="resnet",
     ),
-    changed(
+    trap(
         "same_with_a_stride",
         "forward",
-        ("            x = layers.ZeroPadding2D(1)(x)\n", "            pass\n"),
+        ("x = layers.ZeroPadding2D(1)(x)", "pass"),
         (
             "filters, size, stride, use_bias=False",
             'filters, size, stride, padding="same", use_bias=False',
         ),
         model="resnet",
     ),
-    changed(
+    trap(
         "decay_in_the_optimiser",
         "momentum",
         ("keras.regularizers.L2(hp.weight_decay / 2)", "None"),
@@ -284,19 +270,28 @@ MISTAKES += [
         ),
         model="resnet",
     ),
-    changed(
+    trap(
         "regulariser_of_the_whole_strength",
         "momentum",
         ("hp.weight_decay / 2", "hp.weight_decay"),
         model="resnet",
     ),
-    changed(
+    trap(
         "loss_with_the_penalty",
         "trajectory",
-        (
-            "_, cross_entropy = model.train_on_batch(x, y)",
-            "cross_entropy, _ = model.train_on_batch(x, y)",
-        ),
+        ("_, cross_entropy =", "cross_entropy, _ ="),
         model="resnet",
     ),
+]
+
+TRAPS += [
+    trap("weights_too", "weights", ('"mixed_bfloat16"', '"bfloat16"'), model="bf16"),
+    trap(
+        "not_in_force",
+        "forward",
+        ('keras.config.set_dtype_policy("mixed_bfloat16")', ""),
+        ("keras.config.dtype_policy().compute_dtype", '"bfloat16"'),
+        model="bf16",
+    ),
+    trap("dropout_too", "dropout", ('layer.dtype_policy = "float32"', "pass"), model="bf16"),
 ]

@@ -1,23 +1,21 @@
-"""TensorFlow 1's own traps, written as changes to its module."""
+"""TensorFlow 1's traps, as patches of its modules."""
 
-from common.mistakes.mistake import changed
+from frameworks.variants import trap
 
-MISTAKES = [
-    changed(
+TRAPS = [
+    trap(
         "weights_put_in_before_the_initialiser",
         "weights",
-        ("        session.run(tf.global_variables_initializer())\n", ""),
+        ("session.run(tf.global_variables_initializer())", ""),
         (
             "AXES[w.ndim]), session)",
-            "AXES[w.ndim]), session)\n        session.run(tf.global_variables_initializer())",
+            "AXES[w.ndim]), session)\nsession.run(tf.global_variables_initializer())",
         ),
     ),
-    changed(
-        "a_variable_not_put_in",
-        "weights",
-        ("weights.values()):", "list(weights.values())[:-1]):"),
+    trap(
+        "a_variable_not_put_in", "weights", ("weights.values()):", "list(weights.values())[:-1]):")
     ),
-    changed(
+    trap(
         "prediction_has_its_own_variables",
         "forward",
         (
@@ -25,57 +23,55 @@ MISTAKES = [
             "tf.variable_scope(None, default_name=name)",
         ),
     ),
-    changed(
+    trap(
         "channels_last_flattened_as_it_is",
         "forward",
-        ('"NCHW" if gpus or mkl_dnn and not best else "NHWC"', '"NHWC"'),
-        ("            x = tf.transpose(x, (0, 3, 1, 2))", "            pass"),
+        ('"NCHW" if', '"NHWC" if'),
+        ("x = tf.transpose(x, (0, 3, 1, 2))", "pass"),
     ),
-    changed("relu6", "forward", ("x = tf.nn.relu(tf.matmul(", "x = tf.nn.relu6(tf.matmul(")),
-    changed(
-        "loss_summed_by_reduction",
-        "gradient",
-        ("tf.reduce_mean(losses)", "tf.reduce_sum(losses)"),
+    trap("relu6", "forward", ("x = tf.nn.relu(tf.matmul(", "x = tf.nn.relu6(tf.matmul(")),
+    trap(
+        "loss_summed_by_reduction", "gradient", ("tf.reduce_mean(losses)", "tf.reduce_sum(losses)")
     ),
-    changed(
+    trap(
         "labels_smoothed",
         "gradient",
         (
             "step_loss = tf.reduce_mean(losses)",
             "step_loss = tf.losses.softmax_cross_entropy(\n"
-            "            tf.one_hot(y, 10), scores, label_smoothing=1e-3\n"
-            "        )",
+            "    tf.one_hot(y, 10), scores, label_smoothing=1e-3\n"
+            ")",
         ),
     ),
-    changed(
+    trap(
         "probability_clipped_below_its_logarithm",
         "gradient",
         (
             "losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=scores)",
             "likely = tf.clip_by_value(tf.nn.softmax(scores), 1e-10, 1.0)\n"
-            "        losses = -tf.reduce_sum(tf.one_hot(y, 10) * tf.log(likely), 1)",
+            "losses = -tf.reduce_sum(tf.one_hot(y, 10) * tf.log(likely), 1)",
         ),
     ),
-    changed(
+    trap(
         "penalty_on_the_weights",
         "gradient",
         (
             "step_loss = tf.reduce_mean(losses)",
             "penalty = tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables()])\n"
-            "        step_loss = tf.reduce_mean(losses) + 1e-6 * penalty",
+            "step_loss = tf.reduce_mean(losses) + 1e-6 * penalty",
         ),
     ),
-    changed(
+    trap(
         "gradients_clipped_by_global_norm",
         "gradient",
         (
             "update = optimizer.minimize(step_loss)",
             "gradients, variables = zip(*optimizer.compute_gradients(step_loss))\n"
-            "        gradients, _ = tf.clip_by_global_norm(gradients, 5.0)\n"
-            "        update = optimizer.apply_gradients(zip(gradients, variables))",
+            "gradients, _ = tf.clip_by_global_norm(gradients, 5.0)\n"
+            "update = optimizer.apply_gradients(zip(gradients, variables))",
         ),
     ),
-    changed(
+    trap(
         "nesterov_asked_for",
         "momentum",
         (
@@ -83,7 +79,7 @@ MISTAKES = [
             "tf.train.MomentumOptimizer(hp.learning_rate, hp.momentum, use_nesterov=True)",
         ),
     ),
-    changed(
+    trap(
         "optimiser_without_momentum",
         "momentum",
         (
@@ -91,49 +87,49 @@ MISTAKES = [
             "tf.train.GradientDescentOptimizer(hp.learning_rate)",
         ),
     ),
-    changed(
+    trap(
         "loss_read_after_the_update",
         "trajectory",
         (
             "yield session.run([step_loss, update], {x: images, y: labels})[0]",
             "session.run(update, {x: images, y: labels})\n"
-            "        yield session.run(step_loss, {x: images, y: labels})",
+            "yield session.run(step_loss, {x: images, y: labels})",
         ),
     ),
-    changed(
+    trap(
         "fraction_dropped_given_as_fraction_kept",
         "dropout",
         ("tf.nn.dropout(x, rate=drop1)", "tf.nn.dropout(x, drop1 or 1)"),
         ("tf.nn.dropout(x, rate=drop2)", "tf.nn.dropout(x, drop2 or 1)"),
         ("tf.nn.dropout(x, rate=drop3)", "tf.nn.dropout(x, drop3 or 1)"),
     ),
-    changed(
+    trap(
         "dropout_in_prediction",
         "dropout",
         ("network(rows, training=False)", "network(rows, training=True)"),
     ),
-    changed(
+    trap(
         "layers_dropout_without_training",
         "dropout",
         ("tf.nn.dropout(x, rate=drop2)", "tf.layers.dropout(x, drop2)"),
     ),
-    changed(
+    trap(
         "seed_set_behind_the_graph",
         "dropout",
-        ('        tf.set_random_seed(settings["seed"])  # of this graph\n', ""),
+        ('tf.set_random_seed(settings["seed"])', ""),
         (
-            "    graph.finalize()",
-            '        tf.set_random_seed(settings["seed"])\n    graph.finalize()',
+            "session.run(tf.global_variables_initializer())",
+            'session.run(tf.global_variables_initializer())\ntf.set_random_seed(settings["seed"])',
         ),
     ),
-    changed(
+    trap(
         "one_seed_for_all_layers",
         "dropout",
         ("tf.nn.dropout(x, rate=drop1)", "tf.nn.dropout(x, rate=drop1, seed=1)"),
         ("tf.nn.dropout(x, rate=drop2)", "tf.nn.dropout(x, rate=drop2, seed=1)"),
         ("tf.nn.dropout(x, rate=drop3)", "tf.nn.dropout(x, rate=drop3, seed=1)"),
     ),
-    changed(
+    trap(
         "mask_drawn_while_the_graph_is_built",
         "dropout",
         (

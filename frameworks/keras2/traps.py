@@ -1,16 +1,19 @@
-"""Keras 2's own traps, on CNTK and on Theano, written as changes to its module."""
+"""Traps of Keras 2, on CNTK and on Theano, as patches of its module."""
 
-from common.mistakes.mistake import changed
+from frameworks.variants import trap
 
+TURN = """if w.ndim == 4 and K.backend() == "theano":
+    w = w[:, :, ::-1, ::-1]
+"""
 CNTK, THEANO = ("keras-cntk",), ("keras-theano",)
 
-MISTAKES = [
-    changed("nesterov_asked_for", "momentum", ("nesterov=False)", "nesterov=True)")),
-    changed("decay_of_the_learning_rate", "gradient", ("nesterov=False)", "decay=1e-4)")),
-    changed("decay_of_the_examples", "momentum", ("nesterov=False)", "decay=1e-6)")),
-    changed("clipnorm", "gradient", ("nesterov=False)", "clipnorm=5)")),
-    changed("clipvalue", "gradient", ("nesterov=False)", "clipvalue=0.5)")),
-    changed(
+TRAPS = [
+    trap("nesterov_asked_for", "momentum", ("nesterov=False)", "nesterov=True)")),
+    trap("decay_of_the_learning_rate", "gradient", ("nesterov=False)", "decay=1e-4)")),
+    trap("decay_of_the_examples", "momentum", ("nesterov=False)", "decay=1e-6)")),
+    trap("clipnorm", "gradient", ("nesterov=False)", "clipnorm=5)")),
+    trap("clipvalue", "gradient", ("nesterov=False)", "clipvalue=0.5)")),
+    trap(
         "kernel_regularizer",
         "gradient",
         (
@@ -22,7 +25,7 @@ MISTAKES = [
             "Dense(512, activation=relu, kernel_regularizer=regularizers.l2(1e-6))",
         ),
     ),
-    changed(
+    trap(
         "kernel_constraint",
         "gradient",
         (
@@ -34,15 +37,13 @@ MISTAKES = [
             "Dense(512, activation=relu, kernel_constraint=constraints.max_norm(4))",
         ),
     ),
-    changed(
+    trap(
         "flatten_moves_channels_last",
         "forward",
         ('Flatten(data_format="channels_last")', "Flatten()"),
     ),
-    changed(
-        "softmax_in_the_network", "forward", ("Dense(10),", 'Dense(10, activation="softmax"),')
-    ),
-    changed(
+    trap("softmax_in_the_network", "forward", ("Dense(10),", 'Dense(10, activation="softmax"),')),
+    trap(
         "relu_with_a_ceiling",
         "forward",
         (
@@ -50,23 +51,23 @@ MISTAKES = [
             "Dense(512, activation=lambda h: K.relu(h, max_value=6.0))",
         ),
     ),
-    changed(
+    trap(
         "kernels_not_turned",
         "forward",
-        ("w = w[:, :, ::-1, ::-1]  # Theano", "pass  # Theano"),
-        ("w = w[:, :, ::-1, ::-1]\n", "pass\n"),
+        (TURN + "return", "return"),
+        (TURN + "found", "found"),
         only=THEANO,
     ),
-    changed(
+    trap(
         "relu_with_half_a_gradient_at_0",
         "gradient",
         ('return K.maximum(0, h) if K.backend() == "theano" else K.relu(h)', "return K.relu(h)"),
         only=THEANO,
     ),
-    changed(
+    trap(
         "ties_shared_unsaid", "gradient", ('if K.backend() != "theano":', "if True:"), only=THEANO
     ),
-    changed(
+    trap(
         "keras_own_loss_clips",
         "gradient",
         (
@@ -75,29 +76,29 @@ MISTAKES = [
         ),
         only=THEANO,
     ),
-    changed(
+    trap(
         "from_probabilities",
         "gradient",
         ("y, scores, from_logits=True", "y, K.softmax(scores)"),
         only=CNTK,
     ),
-    changed("from_logits_forgotten", "gradient", (", from_logits=True", ""), only=CNTK),
-    changed(
+    trap("from_logits_forgotten", "gradient", (", from_logits=True", ""), only=CNTK),
+    trap(
         "one_seed_for_all_layers",
         "dropout",
         ("randint(1, 2**30, 3).tolist()", "randint(1, 2**30, 1).tolist() * 3"),
         only=THEANO,
     ),
-    changed(
+    trap(
         "seeds_unsaid", "dropout", ("Dropout(drop3, seed=seeds[2])", "Dropout(drop3)"), only=THEANO
     ),
-    changed(
+    trap(
         "layers_seeds_relied_upon",
         "dropout",
         ("cntk.cntk_py.reset_random_seed(seeds[0])", "pass"),
         only=CNTK,
     ),
-    changed(
+    trap(
         "learning_phase_in_prediction",
         "dropout",
         (
@@ -106,7 +107,7 @@ MISTAKES = [
         ),
         only=THEANO,
     ),
-    changed(
+    trap(
         "initial_weights_left_in_place",
         "weights",
         ("network.set_weights([to_keras(weights[name]) for name in NAMES])", "pass"),

@@ -1,0 +1,95 @@
+"""Patches of Python source by its tokens: comments, docstrings and layout do not matter.
+
+The old code of a patch may begin and end anywhere, even within a call. ``tokenize`` refuses such
+fragments, and what it makes of an f-string depends on Python's version; so tokens are read here.
+"""
+
+import ast
+import re
+from collections import Counter, namedtuple
+
+_TOKEN = re.compile(
+    r"""
+    (?P<skipped> \#[^\n]* | \\?\s+ )
+  | (?P<string> [rRbBuUfF]{0,2}
+        (?: \"{3} (?: \\. | [^\\] )*? \"{3} | " (?: \\. | [^"\\\n] )* "
+          | '{3} (?: \\. | [^\\] )*? '{3} | ' (?: \\. | [^'\\\n] )* ' ) )
+  | (?P<number> \.?\d (?: [eE][+-]?(?=\d) | [\w.] )* )
+  | (?P<name> \w+ )
+  | (?P<operator> \*\*=? | //=? | <<=? | >>=? | -> | [-+*/%&|^@=!<>:]= | \.\.\. | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_OPENING = ("(", "[", "{")
+_CLOSING = (")", "]", "}")
+
+_Token = namedtuple("_Token", "key start end statement indent")
+_Token.__doc__ = """A token of a text.
+
+key: the token, the same for all ways to write a string or a number.
+start, end: where it is in the text.
+statement: the number of its statement.
+indent: how that is indented.
+"""
+
+
+class PatchError(ValueError):
+    """A patch does not fit its module."""
+
+
+def patched(source, changes, what):
+    """``source`` after each of ``changes`` in turn.
+
+    changes: pairs of old and new code. The old code must be in one place. Further lines of the new
+        code are indented like the statement in which the old code begins.
+    what: names the module and the patch, for the ``PatchError`` if it does not fit.
+    """
+    for old, new in changes:
+        tokens, fragment = _code(source), [token.key for token in _tokens(old)]
+        keys, n = [token.key for token in tokens], len(fragment)
+        places = [i for i in range(len(keys) - n + 1) if n and keys[i : i + n] == fragment]
+        if len(places) != 1:
+            raise PatchError("%s: %r is in %d places, not in one" % (what, old, len(places)))
+        first, last = tokens[places[0]], tokens[places[0] + n - 1]
+        new = re.sub(r"\n(?=[^\n])", "\n" + first.indent, new)
+        source = source[: first.start] + new + source[last.end :]
+    return source
+
+
+def _code(source):
+    """The tokens of a module, without docstrings."""
+    tokens = _tokens(source)
+    sizes = Counter(token.statement for token in tokens)
+    return [t for t in tokens if sizes[t.statement] > 1 or t.key[-1] not in "'\""]
+
+
+def _tokens(text):
+    """The tokens of a module or of a fragment, without comments.
+
+    All closing brackets have a comma before them: where there is none, an empty token.
+    """
+    tokens, depth, statement, indent, new_line = [], 0, 0, "", True
+    for match in _TOKEN.finditer(text):
+        found = match.group()
+        if match.lastgroup == "skipped":
+            new_line = new_line or "\n" in found and found[0] != "\\"
+            continue
+        if new_line and not depth:
+            statement += 1
+            indent = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        new_line = False
+        if found in _CLOSING and tokens and tokens[-1].key not in (",",) + _OPENING:
+            end = tokens[-1].end
+            tokens.append(_Token(",", end, end, statement, indent))
+        depth = max(0, depth + (found in _OPENING) - (found in _CLOSING))
+        key = _value(found) if match.lastgroup in ("string", "number") else found
+        tokens.append(_Token(key, match.start(), match.end(), statement, indent))
+    return tokens
+
+
+def _value(literal):
+    """A string or a number in its shortest form; an f-string as it is written."""
+    try:
+        return repr(ast.literal_eval(literal))
+    except (SyntaxError, ValueError):
+        return literal

@@ -1,0 +1,33 @@
+"""Chainer's levers, and the mistakes of the lessons."""
+
+from frameworks.variants import input_gradient, kept, mkl_paths, pool_first, tried
+
+LEVERS = [
+    kept("ideep", "iDeep", ("best and", "False and")),
+    kept("type_check", "type checks left out", ("type_check = not best", "type_check = True")),
+    *mkl_paths(),
+    tried(
+        "by_hand",
+        "the loss's backward pass written by hand",
+        (
+            "def joint_error(",
+            "from frameworks.chainer.by_hand import joint_error\n\n\ndef by_autograd(",
+        ),
+        model="pose",
+    ),
+    pool_first(
+        *(
+            (
+                "F.max_pooling_2d(F.relu(self.%s(x)), 2, cover_all=False)" % layer,
+                "F.relu(F.max_pooling_2d(self.%s(x), 2, cover_all=False))" % layer,
+            )
+            for layer in ("conv2", "conv4")
+        )
+    ),
+    input_gradient(("network.device.send(x)", "chainer.Variable(network.device.send(x))")),
+]
+
+LESSONS = {
+    "softmax_twice": (("criterion(network(x), y)", "criterion(F.softmax(network(x)), y)"),),
+    "dropout_in_prediction": (('"train", False', '"train", True'),),
+}

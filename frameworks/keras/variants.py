@@ -1,0 +1,54 @@
+"""Keras 3's levers, of which each backend has its own, and the mistake of a lesson."""
+
+from frameworks.variants import kept, pool_first
+
+TENSORFLOW, JAX, TORCH = ("keras",), ("keras-jax",), ("keras-torch",)
+NHWC = 'best and backend != "torch"', "False"
+
+LEVERS = [
+    kept("nchw", "NHWC", NHWC, only=TENSORFLOW),
+    kept(
+        "between",
+        "as many operations at once as cores",
+        ("set_inter_op_parallelism_threads(at_once)", "set_inter_op_parallelism_threads(1)"),
+        only=TENSORFLOW,
+    ),
+    kept(
+        "nchw",
+        "NHWC",
+        NHWC,
+        # Rows and columns are the last axes then.
+        ("x[:, :, 0::2], x[:, :, 1::2]", "x[..., 0::2], x[..., 1::2]"),
+        ("x[:, 0::2], x[:, 1::2]", "x[:, :, 0::2], x[:, :, 1::2]"),
+        only=JAX,
+    ),
+    kept("ynn", "XLA's older convolutions", ("flag if best else", "flag if False else"), only=JAX),
+    kept(
+        "windows",
+        "the pool as comparisons of pixels",
+        ('"comparisons" if', '"windows" if'),
+        only=JAX,
+    ),
+    kept(
+        "contiguous",
+        "channels-last images",
+        ('"channels_last" if best else "contiguous"', '"contiguous"'),
+        only=TORCH,
+    ),
+    pool_first(
+        ('activation="relu", name="conv2"', 'name="conv2"'),
+        ("layers.Dropout(drop1)", "layers.ReLU(), layers.Dropout(drop1)"),
+        ('activation="relu", name="conv4"', 'name="conv4"'),
+        ("layers.Dropout(drop2)", "layers.ReLU(), layers.Dropout(drop2)"),
+    ),
+]
+
+LESSONS = {
+    "dropout_in_prediction": (
+        (
+            "return model.predict(x, batch_size=256, verbose=0)",
+            "parts = [model(x[i : i + 256], training=True) for i in range(0, len(x), 256)]\n"
+            "return np.concatenate([keras.ops.convert_to_numpy(part) for part in parts])",
+        ),
+    ),
+}

@@ -1,0 +1,151 @@
+"""Gluon's traps, as patches of its modules."""
+
+from frameworks.variants import trap
+
+LOSS = "criterion(nd.log_softmax(network(x), temperature=1), y)"
+
+
+def with_option(name, rung, option):
+    """A mistake that is an option of the optimiser."""
+    return trap(name, rung, ('"momentum": hp.momentum}', '"momentum": hp.momentum, %s}' % option))
+
+
+TRAPS = [
+    trap(
+        "relu_with_a_ceiling",
+        "forward",
+        ("nn.Dropout(drop1)", "nn.HybridLambda(lambda F, x: F.clip(x, 0, 6)), nn.Dropout(drop1)"),
+    ),
+    trap(
+        "pool_by_average",
+        "forward",
+        ("nn.MaxPool2D(2), nn.Dropout(drop1)", "nn.AvgPool2D(2), nn.Dropout(drop1)"),
+    ),
+    trap("from_logits_in_the_sense_of_keras", "gradient", (LOSS, "criterion(network(x), y)")),
+    trap("rescaling_forgotten", "gradient", ("trainer.step(len(y))", "trainer.step(1)")),
+    trap("divided_by_the_batch_size_twice", "gradient", (LOSS, LOSS + ".mean()")),
+    trap(
+        "gradients_added_up",
+        "momentum",
+        (
+            "trainer = gluon.Trainer(",
+            'network.collect_params().setattr("grad_req", "add")\ntrainer = gluon.Trainer(',
+        ),
+    ),
+    trap(
+        "probability_clipped_in_the_loss",
+        "gradient",
+        (LOSS, "nd.softmax_cross_entropy(network(x), y)"),
+        ("yield losses.mean()", "yield (losses.mean() / len(y))"),
+    ),
+    with_option("weight_decay_in_the_optimiser", "gradient", '"wd": 1e-6'),
+    with_option("gradients_clipped", "gradient", '"clip_gradient": 1.0'),
+    trap("nesterov_asked_for", "momentum", ('parameters, "sgd"', 'parameters, "nag"')),
+    trap(
+        "trainer_made_in_each_pass",
+        "momentum",
+        (
+            "for x, y in batches:",
+            'options = {k: getattr(trainer.optimizer, k) for k in ("lr", "momentum")}\n'
+            'options["learning_rate"] = options.pop("lr")\n'
+            'trainer = gluon.Trainer(network.collect_params(), "sgd", options)\n'
+            "for x, y in batches:",
+        ),
+    ),
+    trap(
+        "training_mode_forgotten",
+        "dropout",
+        ("autograd.record()", "autograd.record(train_mode=False)"),
+    ),
+    trap(
+        "dropout_in_prediction",
+        "dropout",
+        (
+            "return np.concatenate([network(part)",
+            "with autograd.train_mode():\n    return np.concatenate([network(part)",
+        ),
+    ),
+    trap(
+        "one_mask_for_all_channels",
+        "dropout",
+        ("nn.Dropout(drop2)", "nn.Dropout(drop2, axes=(1,))"),
+    ),
+    trap(
+        "reseeded_in_each_pass",
+        "dropout",
+        (
+            "network, criterion, trainer = model",
+            "network, criterion, trainer = model\nmx.random.seed(0)",
+        ),
+    ),
+    trap(
+        "among_the_five_highest", "accuracy", ("mx.metric.Accuracy()", "mx.metric.TopKAccuracy(5)")
+    ),
+]
+
+TRAPS += [
+    trap("epsilon_by_default", "gradient", (', "epsilon": hp.epsilon', ""), model="mlp"),
+    trap(
+        "weight_decay_in_the_optimiser",
+        "gradient",
+        ('"epsilon": hp.epsilon', '"epsilon": hp.epsilon, "wd": 1e-4'),
+        model="mlp",
+    ),
+    trap(
+        "adamax", "gradient", (', "epsilon": hp.epsilon', ""), ('"adam"', '"adamax"'), model="mlp"
+    ),
+    trap(
+        "softsign_for_sigmoid",
+        "forward",
+        ('in_units=480, activation="sigmoid"', 'in_units=480, activation="softsign"'),
+        model="lenet5",
+    ),
+    trap(
+        "pool_by_average",
+        "forward",
+        ('"conv2_"), nn.MaxPool2D', '"conv2_"), nn.AvgPool2D'),
+        model="lenet5",
+    ),
+]
+
+TRAPS += [
+    trap(
+        "gradient_not_truncated", "gradient", ("h.detach()", "h"), ("c.detach()", "c"), model="lstm"
+    ),
+    trap("half_of_the_squared_error", "gradient", ("L2Loss(weight=2)", "L2Loss()"), model="lstm"),
+    trap(
+        "second_bias_trained",
+        "gradient",
+        ('network.lstm.l0_h2h_bias.grad_req = "null"', ""),
+        (
+            'del parameters["lstm_l0_h2h_bias"]\nreturn {',
+            'second = parameters.pop("lstm_l0_h2h_bias").data().asnumpy()\nfound = {',
+        ),
+        (
+            "for name, parameter in parameters.items()\n}",
+            "for name, parameter in parameters.items()\n"
+            "}\n"
+            'return dict(found, **{"lstm.bias": found["lstm.bias"] + second})',
+        ),
+        model="lstm",
+    ),
+    trap(
+        "time_first",
+        "forward",
+        ('layout="NTC", input_size', "input_size"),
+        model="lstm",
+        raises=True,
+    ),
+    trap(
+        "state_kept_between_sequences",
+        "momentum",
+        ("for x, y in batches:", "h = c = None\nfor x, y in batches:"),
+        (
+            "h, c = network.lstm.begin_state(len(x), ctx=device)\nlosses",
+            "if h is None:\n    h, c = network.lstm.begin_state(len(x), ctx=device)\nlosses",
+        ),
+        model="lstm",
+    ),
+]
+
+TRAPS += [trap("not_in_force", "forward", ('amp.init("bfloat16")', ""), model="bf16")]
