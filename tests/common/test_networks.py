@@ -12,11 +12,8 @@ from common import networks
 from common.mistakes import catalogue
 from common.system.files import ROOT
 
-# Shared files that name a network, and why. The CNN may be named anywhere: every command takes it
-# by default, and lessons, the bfloat16 lane and the page's pairs of modules are about it.
-EXCEPTIONS = {
-    "reports/studies.py": "figures that were published of a network",
-}
+# The network that may be named anywhere: every command takes it by default, and lessons, the bfloat16
+# lane and the page's pairs of modules are about it.
 ANYWHERE = "cnn"
 
 
@@ -37,9 +34,10 @@ def test_no_shared_file_names_a_network():
     found = {}
     for path in shared_sources():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-            found[path] = sorted(set(named.findall(file.read())))
-    found = {path: names for path, names in found.items() if names}
-    assert found.keys() == EXCEPTIONS.keys(), found
+            names = set(named.findall(file.read()))
+        if names:
+            found[path] = names
+    assert not found
 
 
 @pytest.mark.parametrize("model", networks.ALL.values(), ids=list(networks.ALL))
