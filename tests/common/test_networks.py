@@ -12,7 +12,7 @@ from common import networks
 from common.mistakes import catalogue
 from common.system.files import ROOT
 
-# The network that may be named anywhere: every command takes it by default, and lessons, the bfloat16
+# The network that any file may name: every command takes it by default, and lessons, the bfloat16
 # lane and the page's pairs of modules are about it.
 ANYWHERE = "cnn"
 
