@@ -7,6 +7,7 @@ and those that the diagnosis of a challenge replays in the reference.
 import difflib
 from collections import namedtuple
 
+import frameworks
 from common.challenge import causes, hypotheses
 from common.mistakes import catalogue
 from common.networks.cnn import CNN
@@ -169,7 +170,7 @@ def _traps(module, rung, environments):
 
 def known():
     """The sentences of every cause that the diagnosis replays in the reference, in two groups."""
-    module = causes.plain(CNN, loader.load("numpy"))
+    module = causes.plain(CNN, loader.load(frameworks.REFERENCE))
     return {
         "scores": [cause.says for cause in hypotheses.scores(CNN, module)],
         "steps": [cause.says for cause in hypotheses.steps(CNN, None, CNN.hp)],

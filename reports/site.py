@@ -7,6 +7,7 @@ import zipfile
 import jinja2
 from markupsafe import Markup, escape
 
+import frameworks
 from common.networks import ALL, MODELS
 from common.system.machine import described
 from reports import aligned, comparison, concepts, figures, phrases, port, reading, sources, tables
@@ -44,6 +45,13 @@ WORDS = {
 def first(modules):
     """The modules that are shown before any is chosen: two after the reference."""
     return modules[1:3]
+
+
+def carried():
+    """Two environments with weight files of their own: of a dead framework, and of a living one."""
+    known = [one for one in frameworks.ENVIRONMENTS.values() if one.endings and not one.gpu]
+    dead = [one for one in known if not frameworks.FRAMEWORKS[one.folder].maintained]
+    return dead[0], next(one for one in known if one not in dead)
 
 
 def machine(used, name):
@@ -130,6 +138,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             whole={one.key: aligned.whole(one, read[one.key]) for one in modules},
             titles={concept.key: concept.title for concept in concepts.CONCEPTS},
             symptoms=port.symptoms(modules),
+            carried=carried(),
             known=port.known(),
             first_losses=port.losses(used),
             challenge=offered,

@@ -384,7 +384,10 @@ def diagnosed(model):
                 "%s (%s)" % (" and ".join(one["made"]), one["verdict"])
                 for one in found[kind_of]["not_named"]
             ]
-            rows.append(_verdicts("numpy, " + says, found[kind_of]) + ["-", _told(off)])
+            rows.append(
+                _verdicts("%s, %s" % (frameworks.REFERENCE, says), found[kind_of])
+                + ["-", _told(off)]
+            )
     if not rows:
         return None
     note = (

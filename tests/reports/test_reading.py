@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import frameworks
 from common.challenge import causes, hypotheses, mending
 from common.networks import MODELS
 from common.system import modules as loader
@@ -159,7 +160,7 @@ def test_every_cause_that_a_diagnosis_knows_has_its_line_in_the_book(name):
     description = MODELS[name]
     if description.task.name == "joints":  # too large for a challenge
         return
-    module = causes.plain(description, loader.load("numpy", name))
+    module = causes.plain(description, loader.load(frameworks.REFERENCE, name))
     known = hypotheses.scores(description, module)
     known += hypotheses.steps(description, None, description.hp)
     book = {phrase.name for phrase in PHRASES}
