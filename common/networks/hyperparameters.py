@@ -1,4 +1,4 @@
-"""What a model is trained with, besides data, weights and the number of epochs."""
+"""The hyperparameters of a training, by optimiser; all but the number of epochs."""
 
 from collections import namedtuple
 
@@ -14,15 +14,15 @@ dropout: the fraction *dropped* by each dropout layer, in order.
 Decay = namedtuple("Decay", Momentum._fields + ("weight_decay", "depth"))
 Decay.__doc__ = """As ``Momentum``, with weight decay, for a network that comes in several depths.
 
-weight_decay: of matrices and kernels, not of biases and not in batch normalisation; it is added to
-    the gradient, g + weight_decay w, before the velocity is updated.
-depth: the number of layers with weights, but for those of shortcuts.
+weight_decay: of matrices and kernels, not of biases or batch normalisation; it is added to the
+    gradient, g + weight_decay w, before the velocity is updated.
+depth: the number of layers with weights, not counting shortcuts.
 """
 
 Divided = namedtuple("Divided", Momentum._fields + ("divisor",))
 Divided.__doc__ = """As ``Momentum``, for a network that comes in several widths.
 
-divisor: what the published numbers of channels and of hidden units are divided by.
+divisor: of the published numbers of channels and hidden units.
 """
 
 Adam = namedtuple("Adam", "batch_size learning_rate beta1 beta2 epsilon dropout")
@@ -30,19 +30,19 @@ Adam.__doc__ = """Adam (Kingma & Ba, 2015), both moments corrected for their bia
 
 batch_size: observations per step.
 learning_rate: the step size; the update is w <- w - learning_rate m / (sqrt(v) + epsilon).
-beta1, beta2: how much of the mean m and of the mean square v is kept in each step.
-epsilon: added to the root of the corrected v, not below the root.
+beta1, beta2: the fractions of the mean m and of the mean square v that each step keeps.
+epsilon: added to the square root of the corrected v, not inside it.
 dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
 
 def without_dropout(hp):
-    """``hp`` with the same layers, none of which drops anything."""
+    """``hp`` with the same dropout layers, all at rate 0."""
     return hp._replace(dropout=(0.0,) * len(hp.dropout))
 
 
 def plain(hp, batch_size):
-    """The optimiser of ``hp`` set so that one step shows the gradient, and no state is left."""
+    """``hp`` with an optimiser whose one step shows the gradient and leaves no state."""
     hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=1.0)
     if isinstance(hp, Adam):
         return hp._replace(beta1=0.0, beta2=0.5, epsilon=1.0)
@@ -52,7 +52,7 @@ def plain(hp, batch_size):
 
 
 def other(hp, batch_size):
-    """Values that differ from those of ``hp`` in every place: a constant in a module shows."""
+    """``hp`` with every value changed, so that one that is hard-coded in a module shows."""
     factor = 0.25 if isinstance(hp, Decay) else 4
     hp = without_dropout(hp)._replace(
         batch_size=batch_size, learning_rate=hp.learning_rate * factor

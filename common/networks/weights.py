@@ -11,7 +11,7 @@ from common.system.errors import InputError
 def check(model, weights, source="the weights"):
     """Return ``weights`` as contiguous float32 arrays in the order of ``model.shapes``.
 
-    Raises InputError, naming ``source`` and the tensor, where one is missing, not known, misshapen,
+    Raises InputError, naming ``source`` and the tensor, if one is missing, unknown, misshapen,
     not float32 or not finite.
     """
     for name in weights:
