@@ -356,3 +356,24 @@ TRAPS += [
         model="bf16",
     ),
 ]
+
+TRAPS += [
+    trap(
+        "all_take_the_same_share",
+        "gradient",
+        ("slice(rank, None, workers)", "slice(0, None, workers)"),
+        model="workers",
+    ),
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        (
+            "return Parallel(network),",
+            "network = Parallel(network)\n"
+            "network.require_backward_grad_sync = False\n"
+            "return network,",
+        ),
+        model="workers",
+    ),
+    trap("all_draw_the_same_masks", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+]

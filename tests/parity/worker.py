@@ -11,11 +11,12 @@ from common.system import machine, modules
 WORKERS = 2
 
 
-def main(name, model, folder, old, new, *rungs):
+def main(name, model, folder, mistake, *rungs):
     machine.limit_threads(1)
     model, plain = networks.find(model), modules.load(name, "workers")
     rank = plain.rank()
-    made = modules.changed(plain, [(old, new)], folder, "rank%d" % rank)
+    known = {trap.name: trap.patches for trap in modules.traps(name, "workers")}
+    made = modules.changed(plain, known.get(mistake, ()), folder, "rank%d" % rank)
     module = modules.load(name, model.name)
     module = modules.replaced(module, **made.parallel(module, WORKERS, rank))
     certifier = Certifier(model, 1, ReferenceCache(model, 1))
