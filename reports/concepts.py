@@ -12,7 +12,7 @@ Concept.__doc__ = """A row of the page.
 
 key: its name in tables and addresses.
 title: for people.
-step: the part of a module that is searched (see ``sources.parts``).
+step: the part of a module that is searched (see ``sources.steps``).
 says: a short explanation; may be empty.
 words: further words that find it.
 defaults: fragments of code that are looked for in every framework.

@@ -10,13 +10,14 @@ the six steps, which the page folds. If a unit shows several concepts, as in
 
 import ast
 import importlib
-import io
-import tokenize
+import re
+from bisect import bisect_right
 from collections import defaultdict, namedtuple
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.proof import contract
+from common.system import patches
 from common.system.files import ROOT
 from reports.concepts import CONCEPTS, FIELDS, KINDS, PHRASES, REST, STEPS
 
@@ -59,23 +60,19 @@ class Unit:
 
 
 def tokens(text):
-    """The tokens of some code, without comments and layout; brackets may be left open."""
-    layout = {getattr(tokenize, name) for name in ("COMMENT", "NL", "NEWLINE", "INDENT", "DEDENT")}
-    made = []
-    try:
-        for kind, word, start, end, _ in tokenize.generate_tokens(io.StringIO(text).readline):
-            if kind == tokenize.STRING and word[0] in "'\"":  # compared without their quotes
-                word = repr(ast.literal_eval(word))
-            if kind not in layout and word:
-                made.append(Token(word, start, end))
-    except tokenize.TokenError:  # the end, with open brackets
-        pass
-    return made
+    """The tokens of some code, without comments and layout."""
+    starts = [0] + [match.end() for match in re.finditer("\n", text)]
+
+    def place(offset):
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1]
+
+    return [Token(one.key, place(one.start), place(one.end)) for one in patches.tokens(text)]
 
 
 def fragment(text):
     """The texts of a fragment's tokens."""
-    return [token.text for token in tokens(text)]
+    return [token.key for token in patches.tokens(text)]
 
 
 def matches(code, wanted):
@@ -239,7 +236,7 @@ class Source:
     def rows(self):
         """This source, with the rows found."""
         for step in STEPS:
-            first, last = self.module.parts.get(step, (0, 0))
+            first, last = self.module.steps.get(step, (0, 0))
             units = [unit for unit in self.units if first <= unit.lines[0] <= last]
             if step == "head":
                 units = self._fields() + units
@@ -358,7 +355,7 @@ class Source:
 
         Imports do not count, and heads of functions only if there is nothing else.
         """
-        spans = [self.module.parts.get(step, (0, 0)) for step in steps]
+        spans = [self.module.steps.get(step, (0, 0)) for step in steps]
 
         def rank(unit):
             return unit.head, not any(first <= unit.lines[0] <= last for first, last in spans)

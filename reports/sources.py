@@ -13,54 +13,57 @@ import frameworks
 from common.proof import contract
 from common.system.files import ROOT
 
-# Files in a framework's folder that are not of one model.
+# Files of a framework's folder that belong to no single model.
 BESIDE = ("native", "export", "record", "profile", "workers")
 FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record", "profile"}
 
-Module = namedtuple("Module", "key title path lines parts")
+Module = namedtuple("Module", "key title path lines steps")
 Module.__doc__ = """A module of the Rosetta Stone, as text.
 
-key: what names it in an address.
+key: its name in an address.
 title: for people.
-path: its file, from the project's root on.
+path: its file, relative to the project's root.
 lines: its lines.
-parts: {name: (first, last)}, numbered from 1: ``head`` and every one of ``FUNCTIONS``.
+steps: {name: (first, last)}, line numbers from 1 of its ``head`` and each of ``FUNCTIONS``.
 """
 
 
 def modules(model="cnn"):
-    """Every module of a model, or of ``BESIDE``, in the registry's order, under its first name."""
-    found = {}
-    for framework in frameworks.ENVIRONMENTS.values():
-        path = frameworks.path(framework, model)
-        if path in found or not Path(ROOT, path).is_file():
+    """The modules of a model, or files of ``BESIDE``, in the registry's order.
+
+    If several environments share a file, the first one names it.
+    """
+    by_path = {}
+    for environment in frameworks.ENVIRONMENTS.values():
+        path = frameworks.path(environment, model)
+        if path in by_path or not Path(ROOT, path).is_file():
             continue
         text = Path(ROOT, path).read_text(encoding="utf-8")
-        title = framework.title.split(" on ")[0]  # its backends share the file
+        title = environment.title.split(" on ")[0]  # its backends share the file
         lines = text.splitlines()
-        found[path] = Module(framework.name, title, path, lines, parts(text, lines))
-    return list(found.values())
+        by_path[path] = Module(environment.name, title, path, lines, steps(text, lines))
+    return list(by_path.values())
 
 
-def parts(text, lines):
-    """Where the head and each function of the contract stand.
+def steps(text, lines):
+    """{name: (first, last)} of a module's head and functions.
 
-    A function's helpers, which stand between it and the one before, belong to it: a reader needs
-    them there.
+    Helpers belong to the function that follows them: a reader needs them there.
     """
-    found, first = {}, 1
+    spans, first = {}, 1
     for node in ast.parse(text).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not found:
-            found["head"] = (1, node.lineno - 1)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not spans:
+            spans["head"] = (1, node.lineno - 1)
             first = node.lineno
         if isinstance(node, ast.FunctionDef) and node.name in FUNCTIONS:
-            found[node.name] = (first, node.end_lineno)
+            spans[node.name] = (first, node.end_lineno)
             first = node.end_lineno + 1
-    found.setdefault("head", (1, len(lines)))
-    return {name: _trimmed(lines, *span) for name, span in found.items()}
+    spans.setdefault("head", (1, len(lines)))
+    return {name: _trimmed(lines, *span) for name, span in spans.items()}
 
 
 def _trimmed(lines, first, last):
+    """A span without blank lines at its ends."""
     while first < last and not lines[first - 1].strip():
         first += 1
     while last > first and not lines[last - 1].strip():
@@ -68,7 +71,7 @@ def _trimmed(lines, first, last):
     return first, last
 
 
-# What is coloured: little, so that the words are read. Classes of spans, by Pygments' tokens.
+# Pygments' tokens and the classes of their spans. Few have a colour, so that the words are read.
 CLASSES = (
     (Comment, "c"),
     (String.Doc, "d"),
@@ -83,26 +86,26 @@ CLASSES = (
 
 
 def coloured(module):
-    """For each line of a module [(start, end, class)], of what has a colour."""
+    """For each line of a module its coloured spans, [(start, end, class)]."""
     return _coloured("\n".join(module.lines) + "\n", len(module.lines))
 
 
 @lru_cache(maxsize=None)
 def _coloured(text, lines):
-    found, line, column = [[] for _ in range(lines)], 0, 0
+    spans, line, column = [[] for _ in range(lines)], 0, 0
     for token, value in PythonLexer(stripnl=False).get_tokens(text):
         kind = next((name for above, name in CLASSES if token in above), "")
-        for number, part in enumerate(value.split("\n")):
+        for number, text_part in enumerate(value.split("\n")):
             if number:
                 line, column = line + 1, 0
-            if kind and part.strip():
-                runs, end = found[line], column + len(part)
+            if kind and text_part.strip():
+                runs, end = spans[line], column + len(text_part)
                 if runs and runs[-1][1:] == (column, kind):
                     runs[-1] = (runs[-1][0], end, kind)
                 else:
                     runs.append((column, end, kind))
-            column += len(part)
-    return found
+            column += len(text_part)
+    return spans
 
 
 def html(text, spans, first=0, last=None):
@@ -119,6 +122,6 @@ def html(text, spans, first=0, last=None):
 
 
 def highlighted(module):
-    """The module's lines as HTML, each whole in itself."""
+    """The module's lines as HTML; tags do not span lines."""
     colours = coloured(module)
     return [html(line, spans) for line, spans in zip(module.lines, colours)]

@@ -23,8 +23,8 @@ _TOKEN = re.compile(
 _OPENING = ("(", "[", "{")
 _CLOSING = (")", "]", "}")
 
-_Token = namedtuple("_Token", "key start end statement indent")
-_Token.__doc__ = """A token of a text.
+Token = namedtuple("Token", "key start end statement indent")
+Token.__doc__ = """A token of a text.
 
 key: the token, the same for all ways to write a string or a number.
 start, end: where it is in the text.
@@ -45,12 +45,12 @@ def patched(source, changes, what):
     what: names the module and the patch, for the ``PatchError`` if it does not fit.
     """
     for old, new in changes:
-        tokens, fragment = _code(source), [token.key for token in _tokens(old)]
-        keys, n = [token.key for token in tokens], len(fragment)
+        code, fragment = _code(source), [token.key for token in tokens(old)]
+        keys, n = [token.key for token in code], len(fragment)
         places = [i for i in range(len(keys) - n + 1) if n and keys[i : i + n] == fragment]
         if len(places) != 1:
             raise PatchError("%s: %r is in %d places, not in one" % (what, old, len(places)))
-        first, last = tokens[places[0]], tokens[places[0] + n - 1]
+        first, last = code[places[0]], code[places[0] + n - 1]
         new = re.sub(r"\n(?=[^\n])", "\n" + first.indent, new)
         source = source[: first.start] + new + source[last.end :]
     return source
@@ -58,17 +58,17 @@ def patched(source, changes, what):
 
 def _code(source):
     """The tokens of a module, without docstrings."""
-    tokens = _tokens(source)
-    sizes = Counter(token.statement for token in tokens)
-    return [t for t in tokens if sizes[t.statement] > 1 or t.key[-1] not in "'\""]
+    all_tokens = tokens(source)
+    sizes = Counter(token.statement for token in all_tokens)
+    return [t for t in all_tokens if sizes[t.statement] > 1 or t.key[-1] not in "'\""]
 
 
-def _tokens(text):
+def tokens(text):
     """The tokens of a module or of a fragment, without comments.
 
     All closing brackets have a comma before them: where there is none, an empty token.
     """
-    tokens, depth, statement, indent, new_line = [], 0, 0, "", True
+    read, depth, statement, indent, new_line = [], 0, 0, "", True
     for match in _TOKEN.finditer(text):
         found = match.group()
         if match.lastgroup == "skipped":
@@ -78,13 +78,13 @@ def _tokens(text):
             statement += 1
             indent = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         new_line = False
-        if found in _CLOSING and tokens and tokens[-1].key not in (",",) + _OPENING:
-            end = tokens[-1].end
-            tokens.append(_Token(",", end, end, statement, indent))
+        if found in _CLOSING and read and read[-1].key not in (",",) + _OPENING:
+            end = read[-1].end
+            read.append(Token(",", end, end, statement, indent))
         depth = max(0, depth + (found in _OPENING) - (found in _CLOSING))
         key = _value(found) if match.lastgroup in ("string", "number") else found
-        tokens.append(_Token(key, match.start(), match.end(), statement, indent))
-    return tokens
+        read.append(Token(key, match.start(), match.end(), statement, indent))
+    return read
 
 
 def _value(literal):

@@ -11,7 +11,7 @@ import pytest
 import frameworks
 from common.system import modules, source
 from common.system.files import ROOT
-from common.system.patches import PatchError, _tokens, patched
+from common.system.patches import PatchError, patched, tokens
 
 LAYOUT = NEWLINE, INDENT, DEDENT = "<newline>", "<indent>", "<dedent>"  # of source.code
 MODULE = '''"""Docstring."""
@@ -88,7 +88,7 @@ def files(pattern):
 @pytest.mark.parametrize("path", files("*.py"))
 def test_tokens_are_pythons(path):
     text = source.read(path)
-    found = [text[token.start : token.end] for token in _tokens(text)]
+    found = [text[token.start : token.end] for token in tokens(text)]
     expected = [token for token in source.code(text) if token not in LAYOUT]
     # Not strings: docstrings are among those found.
     found, expected = [[t for t in tokens if t[-1:] not in "'\""] for tokens in (found, expected)]

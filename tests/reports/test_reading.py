@@ -52,7 +52,7 @@ ROWS = {"pool": "library.pool", "conv1": "library.conv(50)", "conv2": "library .
 def read(text=TEXT, rows=ROWS, said=None, unsaid=""):
     lines = text.splitlines()
     module = sources.Module(
-        "new", "New", "frameworks/new/cnn.py", lines, sources.parts(text, lines)
+        "new", "New", "frameworks/new/cnn.py", lines, sources.steps(text, lines)
     )
     return reading.Source(module, reading.Table("page.py", rows, said or {}, unsaid)).rows()
 

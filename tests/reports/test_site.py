@@ -212,7 +212,7 @@ def test_a_step_of_a_whole_file_is_copied_as_it_stands(opened):
     page = opened("#view=files")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy train of " + A.title).click()
-    first, last = A.parts["train"]
+    first, last = A.steps["train"]
     expect(page.locator("#step-train .columns button").first).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied.splitlines() == A.lines[first - 1 : last]
@@ -235,7 +235,7 @@ def test_a_step_is_folded_with_the_keyboard(opened):
     [
         ("step-train", [C, D]),
         ("dropout3", [C, D]),
-        ("%s-%d" % (E.key, E.parts["train"][0]), [E, D]),  # a line of a hidden column shows it
+        ("%s-%d" % (E.key, E.steps["train"][0]), [E, D]),  # a line of a hidden column shows it
         ("figure-divergence", [C, D]),
         ("off-momentum", [C, D]),
         ("proof-cnn", [C, D]),
@@ -273,7 +273,7 @@ def test_a_whole_file_and_the_way_back_keep_the_choice(opened):
     page = opened(beside(C, D) + "&view=files&at=step-loss")
     page.locator('#step-loss a[href^="files/"]').first.click()
     page.wait_for_url("**/files/%s.html#*" % C.path)
-    first, chosen = C.parts["loss"][0], beside(C, D)[1:]
+    first, chosen = C.steps["loss"][0], beside(C, D)[1:]
     assert page.url.endswith("#L%d&%s" % (first, chosen))
     assert page.locator(".l.here .n").inner_text() == str(first)
     page.locator("#L%d .n" % (first + 1)).click()
@@ -662,7 +662,7 @@ def test_print_shows_the_chosen_frameworks_only_and_nothing_is_clipped(opened, t
     assert not missing, "clipped: %s" % missing[:5]
     for module in MODULES:
         if module not in (A, D):
-            first, last = module.parts["loss"]
+            first, last = module.steps["loss"]
             own = [re.sub(r"\s", "", line) for line in module.lines[first - 1 : last]]
             for line in own:
                 others = "".join(A.lines + D.lines)
