@@ -59,6 +59,6 @@ def _pins(path):
 
 def mistakes(name, model):
     """A hash of the mistakes that are planted in an environment's module of a network."""
-    own = _files("frameworks/%s/traps.py" % frameworks.ENVIRONMENTS[name].folder)
+    own = _files(frameworks.path(frameworks.ENVIRONMENTS[name], "traps"))
     own += _files("common/networks/%s/mistakes.py" % networks.file(model))
     return source.code_sha256(_files("common/mistakes/*.py") + own)
