@@ -178,5 +178,5 @@ def test_names_are_unique_and_environments_known():
 
 def test_a_folder_without_these_files_has_none(monkeypatch):
     monkeypatch.setattr(modules, "has", lambda name, model: False)
-    assert not modules.levers("pytorch") and not modules.traps("pytorch", "cnn")
-    assert modules.lessons("pytorch") == {}
+    assert not modules.levers("numpy") and not modules.traps("numpy", "cnn")
+    assert modules.lessons("numpy") == {}

@@ -13,6 +13,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+import frameworks
 from common.data import synthetic
 from common.data.dataset import Dataset
 from common.networks import weights as canonical
@@ -23,11 +24,21 @@ from common.run import clocks, console, results, runner
 from common.system import commands, cuda, machine, modules
 from common.system.errors import InputError
 from common.system.files import ROOT
+from tests import some
 
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
 SMALL = "--data synthetic --epochs 2 --test-images 70 --threads 1".split()
 TINY = SMALL + ["--train-images", "192"]  # three batches of the CNN
+WITHOUT_GPU = some.environment(lambda one: not frameworks.for_gpu(one.name), gpu=False)
 QUICK = SMALL + ["--train-images", "300", "--model", "mlp"]  # three of the MLP, in no time
+
+
+def has_mixed(environment):
+    """Whether its folder has what lane bf16 takes, on a CPU at least."""
+    return modules.has(environment.name, "bf16")
+
+
+MIXED_ON_CPU = some.environment(has_mixed, gpu=True, mixed_on_gpu=False)
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +242,7 @@ def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):
     "name, words",
     [
         ("numpy", "NVIDIA H100 is not used: this environment is for CPUs; for the GPU: tox run -e"),
-        ("cntk", "NVIDIA H100 is not used: CNTK finds none here that it can use"),
+        (WITHOUT_GPU, " finds none here that it can use"),
     ],
 )
 def test_a_gpu_that_the_environment_does_not_use_is_named(name, words, capsys):
@@ -348,8 +359,11 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--train-images", "-5"], "--train-images"),
         (["numpy", "--seed", "-1"], "--seed: -1"),
         (["numpy", "--lane", "fast"], "--lane: invalid choice"),
-        (["caffe2", "--lane", "bf16"], "caffe2 has no lane bf16; it is in numpy, cupy"),
-        (["keras-cuda", "--lane", "bf16"], "keras-cuda has no lane bf16; it is in numpy, cupy"),
+        ([some.without("bf16"), "--lane", "bf16"], " has no lane bf16; it is in numpy, "),
+        (
+            [some.environment(has_mixed, gpu=True, mixed_on_gpu=False), "--lane", "bf16"],
+            " has no lane bf16; it is in numpy, ",
+        ),
         (["numpy", "--lane", "bf16", "--model", "mlp"], "lane bf16 is the CNN's alone, not 'mlp'"),
         (["numpy", "--threads", "1000000"], "--threads: 1000000 is more than the"),
         (["numpy", "--data", "/no/such/folder"], "/no/such/folder"),
@@ -405,8 +419,10 @@ def test_lane_bf16_is_where_the_machine_multiplies_bfloat16(flags, gpus, monkeyp
     monkeypatch.setattr("builtins.open", told)
     monkeypatch.setattr(machine, "_gpus", lambda: gpus)
     modules.check_lane("numpy", "bf16")  # rounds by hand
-    for name, needs in (("pytorch", "a GPU, or a CPU"), ("tensorflow", "a CPU")):
-        if "avx512bw" in flags or (gpus and name == "pytorch"):
+    for on_gpu in (False, True):
+        name = some.environment(has_mixed, gpu=False, mixed_on_gpu=on_gpu)
+        needs = "a GPU, or a CPU" if on_gpu else "a CPU"
+        if "avx512bw" in flags or (gpus and on_gpu):
             modules.check_lane(name, "bf16")
         else:
             with pytest.raises(InputError, match="it needs %s with AVX-512" % needs):
