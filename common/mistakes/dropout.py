@@ -7,7 +7,7 @@ from common.system.modules import replaced
 
 @mistake("dropout", "dropout")
 def rate_taken_for_keep(module):
-    """TensorFlow 1 expects the fraction to keep, TensorFlow 2 the fraction to drop."""
+    """Some frameworks expect the fraction to keep, others the fraction to drop."""
 
     def symbol(settings, hp):
         rates = tuple(1 - rate if rate else rate for rate in hp.dropout)

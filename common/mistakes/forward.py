@@ -9,7 +9,7 @@ from common.system.modules import replaced
 
 @mistake("forward", "convolution")
 def kernel_flipped(module):
-    """True convolution instead of cross-correlation, Theano's default."""
+    """True convolution instead of cross-correlation, some framework's default."""
 
     def flip(weights):
         return {

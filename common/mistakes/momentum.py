@@ -37,7 +37,7 @@ def nesterov(module):
 
 @mistake("momentum", "momentum")
 def scaled_gradient(module):
-    """Unit gain: v = momentum v + (1 - momentum) g, CNTK's default."""
+    """Unit gain: v = momentum v + (1 - momentum) g, some framework's default."""
     return with_hp(
         module, lambda hp: hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
     )

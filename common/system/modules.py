@@ -171,7 +171,7 @@ def replaced(module, **functions):
 def changed(module, patches, folder, name):
     """A copy of a module in ``folder/NAME.py``, with the patches of this name.
 
-    It is a file because TensorFlow's AutoGraph reads a function's source from one.
+    It is a file because some frameworks read a function's source from one.
     """
     with open(module.__file__, encoding="utf-8") as file:
         source = file.read()

@@ -19,7 +19,7 @@ def gates(weights, change):
 
 @mistake("forward", "lstm")
 def gates_in_another_order(module):
-    """Input, forget, output, cell: nearly the order of TensorFlow's BlockLSTM."""
+    """Input, forget, output, cell: an order that some frameworks have."""
 
     def swap(weights):
         return gates(weights, lambda name, quarters: quarters[[0, 1, 3, 2]])
