@@ -367,11 +367,13 @@ TRAPS += [
     trap(
         "gradients_not_averaged",
         "gradient",
+        ("Parallel(network), criterion", "alone(Parallel(network)), criterion"),
         (
-            "return Parallel(network),",
-            "network = Parallel(network)\n"
-            "network.require_backward_grad_sync = False\n"
-            "return network,",
+            "def parallel(",
+            "def alone(network):\n"
+            "    network.require_backward_grad_sync = False\n"
+            "    return network\n\n\n"
+            "def parallel(",
         ),
         model="workers",
     ),
