@@ -74,81 +74,57 @@ def as_in_the_paper(hp, step, g, state):
     return corrected(hp, step, *moments(hp, step, g, state))
 
 
-@mistake("momentum", "adam")
-def epsilon_inside_the_root(module):
+@mistake("momentum", "adam", by=with_adam)
+def epsilon_inside_the_root(hp, step, g, state):
     """sqrt(v + epsilon), as in RMSProp in some frameworks."""
-
-    def rule(hp, step, g, state):
-        m, v = moments(hp, step, g, state)
-        m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
-        return -hp.learning_rate * m / np.sqrt(v + hp.epsilon)
-
-    return with_adam(module, rule)
+    m, v = moments(hp, step, g, state)
+    m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
+    return -hp.learning_rate * m / np.sqrt(v + hp.epsilon)
 
 
-@mistake("momentum", "adam")
-def bias_not_corrected(module):
+@mistake("momentum", "adam", by=with_adam)
+def bias_not_corrected(hp, step, g, state):
     """The moments, which begin at 0, are not corrected."""
-
-    def rule(hp, step, g, state):
-        m, v = moments(hp, step, g, state)
-        return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
-
-    return with_adam(module, rule)
+    m, v = moments(hp, step, g, state)
+    return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
 
-@mistake("momentum", "adam")
-def bias_corrected_one_step_behind(module):
+@mistake("momentum", "adam", by=with_adam)
+def bias_corrected_one_step_behind(hp, step, g, state):
     """The step counter is incremented after the update."""
-
-    def rule(hp, step, g, state):
-        return corrected(hp, max(step - 1, 1), *moments(hp, step, g, state))
-
-    return with_adam(module, rule)
+    return corrected(hp, max(step - 1, 1), *moments(hp, step, g, state))
 
 
-@mistake("momentum", "adam")
-def largest_square_kept(module):
+@mistake("momentum", "adam", by=with_adam)
+def largest_square_kept(hp, step, g, state):
     """AMSGrad: the largest mean square so far, instead of the current one."""
-
-    def rule(hp, step, g, state):
-        m, v = moments(hp, step, g, state)
-        state["largest"] = np.maximum(state.get("largest", 0), v)
-        return corrected(hp, step, m, state["largest"])
-
-    return with_adam(module, rule)
+    m, v = moments(hp, step, g, state)
+    state["largest"] = np.maximum(state.get("largest", 0), v)
+    return corrected(hp, step, m, state["largest"])
 
 
-@mistake("gradient", "adam")
-def correction_stops_counting(module):
+@mistake("gradient", "adam", by=with_adam)
+def correction_stops_counting(hp, step, g, state):
     """The correction's step counter stops at 32."""
-
-    def rule(hp, step, g, state):
-        return corrected(hp, min(step, 32), *moments(hp, step, g, state))
-
-    return with_adam(module, rule)
+    return corrected(hp, min(step, 32), *moments(hp, step, g, state))
 
 
-@mistake("gradient", "adam")
-def betas_exchanged(module):
+@mistake("gradient", "adam", by=with_hp)
+def betas_exchanged(hp):
     """beta2 is used for the mean, beta1 for the mean square."""
-    return with_hp(module, lambda hp: hp._replace(beta1=hp.beta2, beta2=hp.beta1))
+    return hp._replace(beta1=hp.beta2, beta2=hp.beta1)
 
 
-@mistake("momentum", "adam")
-def betas_written_in(module):
+@mistake("momentum", "adam", by=with_hp)
+def betas_written_in(hp):
     """0.9 and 0.999 are hard-coded, unless beta1 is 0."""
-
-    def change(hp):
-        return hp._replace(beta1=0.9, beta2=0.999) if hp.beta1 else hp
-
-    return with_hp(module, change)
+    return hp._replace(beta1=0.9, beta2=0.999) if hp.beta1 else hp
 
 
-@mistake("gradient", "adam")
-def epsilon_written_in(module):
+@mistake("gradient", "adam", by=with_hp)
+def epsilon_written_in(hp):
     """Keras's default is hard-coded."""
-    return with_hp(module, lambda hp: hp._replace(epsilon=1e-7))
+    return hp._replace(epsilon=1e-7)
 
 
 @mistake("gradient", "adam")

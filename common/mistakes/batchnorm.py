@@ -7,16 +7,12 @@ from common.proof.reference import conventions_of
 from common.system.modules import replaced
 
 
-@mistake("gradient", "batchnorm")
-def bias_inside_a_block_lost(module):
+@mistake("gradient", "batchnorm", by=with_updates)
+def bias_inside_a_block_lost(steps, before, update, hp):
     """One normalisation's bias gets no gradient; the next one hides most of the effect."""
-
-    def change(steps, before, update, hp):
-        inside = [name for name in update if name.endswith(".norm2.bias")]
-        lost = inside[len(inside) // 2]
-        return dict(update, **{lost: 0 * update[lost]})
-
-    return with_updates(module, change)
+    inside = [name for name in update if name.endswith(".norm2.bias")]
+    lost = inside[len(inside) // 2]
+    return dict(update, **{lost: 0 * update[lost]})
 
 
 @mistake("gradient", "batchnorm")
@@ -25,24 +21,16 @@ def convolution_backward_in_bfloat16(module):
     return with_rounded_kernels(module, 2.0**-8)
 
 
-@mistake("gradient", "batchnorm")
-def kept_part_taken_for_the_new_one(module):
+@mistake("gradient", "batchnorm", by=with_updates)
+def kept_part_taken_for_the_new_one(steps, before, update, hp):
     """Momentum 0.9, passed to a framework that expects the new part, 0.1."""
-
-    def change(steps, before, update, hp):
-        return {n: u * (9 if is_state(n) else 1) for n, u in update.items()}
-
-    return with_updates(module, change)
+    return {n: u * (9 if is_state(n) else 1) for n, u in update.items()}
 
 
-@mistake("gradient", "batchnorm")
-def running_variance_not_kept(module):
+@mistake("gradient", "batchnorm", by=with_updates)
+def running_variance_not_kept(steps, before, update, hp):
     """Only the running mean is updated."""
-
-    def change(steps, before, update, hp):
-        return {n: u * (not n.endswith(".variance")) for n, u in update.items()}
-
-    return with_updates(module, change)
+    return {n: u * (not n.endswith(".variance")) for n, u in update.items()}
 
 
 @mistake("gradient", "batchnorm")
@@ -65,27 +53,23 @@ def running_variance_named_wrongly(module):
     )
 
 
-@mistake("momentum", "batchnorm")
-def weight_decay_on_all(module):
+@mistake("momentum", "batchnorm", by=with_updates)
+def weight_decay_on_all(steps, before, update, hp):
     """Biases and batch normalisation decay too."""
-
-    def change(steps, before, update, hp):
-        decay = hp.learning_rate * hp.weight_decay
-        return {
-            n: u - decay * before[n] if u.ndim == 1 and not is_state(n) else u
-            for n, u in update.items()
-        }
-
-    return with_updates(module, change)
+    decay = hp.learning_rate * hp.weight_decay
+    return {
+        n: u - decay * before[n] if u.ndim == 1 and not is_state(n) else u
+        for n, u in update.items()
+    }
 
 
-@mistake("momentum", "batchnorm")
-def weight_decay_left_out(module):
+@mistake("momentum", "batchnorm", by=with_hp)
+def weight_decay_left_out(hp):
     """The optimiser's default: no weight decay."""
-    return with_hp(module, lambda hp: hp._replace(weight_decay=0.0))
+    return hp._replace(weight_decay=0.0)
 
 
-@mistake("gradient", "batchnorm")
-def weight_decay_written_in(module):
+@mistake("gradient", "batchnorm", by=with_hp)
+def weight_decay_written_in(hp):
     """The recipe's value is hard-coded."""
-    return with_hp(module, lambda hp: hp._replace(weight_decay=1e-4))
+    return hp._replace(weight_decay=1e-4)

@@ -7,54 +7,38 @@ from common.mistakes.wrapping import with_hp, with_rounded_kernels, with_updates
 from common.system.modules import replaced
 
 
-@mistake("gradient")
-def learning_rate_written_in(module):
+@mistake("gradient", by=with_hp)
+def learning_rate_written_in(hp):
     """A common value, 0.01, is hard-coded."""
-    return with_hp(module, lambda hp: hp._replace(learning_rate=0.01))
+    return hp._replace(learning_rate=0.01)
 
 
-@mistake("gradient", "convolution")
-def weight_decay_on_kernels(module):
+@mistake("gradient", "convolution", by=with_updates)
+def weight_decay_on_kernels(steps, before, update, hp):
     """Every convolution's kernel decays by 1e-5."""
-
-    def change(steps, before, update, hp):
-        decay = 1e-5 * hp.learning_rate
-        return {n: u - decay * before[n] if u.ndim == 4 else u for n, u in update.items()}
-
-    return with_updates(module, change)
+    decay = 1e-5 * hp.learning_rate
+    return {n: u - decay * before[n] if u.ndim == 4 else u for n, u in update.items()}
 
 
-@mistake("gradient")
-def bias_decay(module):
+@mistake("gradient", by=with_updates)
+def bias_decay(steps, before, update, hp):
     """Every bias decays by 1e-6."""
-
-    def change(steps, before, update, hp):
-        decay = 1e-6 * hp.learning_rate
-        return {n: u - decay * before[n] if u.ndim == 1 else u for n, u in update.items()}
-
-    return with_updates(module, change)
+    decay = 1e-6 * hp.learning_rate
+    return {n: u - decay * before[n] if u.ndim == 1 else u for n, u in update.items()}
 
 
-@mistake("gradient")
-def bias_lost_on_the_way_back(module):
+@mistake("gradient", by=with_updates)
+def bias_lost_on_the_way_back(steps, before, update, hp):
     """The last layer but one's bias gets no gradient."""
-
-    def change(steps, before, update, hp):
-        lost = [name for name in update if name.endswith(".bias")][-2]
-        return dict(update, **{lost: 0 * update[lost]})
-
-    return with_updates(module, change)
+    lost = [name for name in update if name.endswith(".bias")][-2]
+    return dict(update, **{lost: 0 * update[lost]})
 
 
-@mistake("gradient")
-def gradient_clipped(module):
+@mistake("gradient", by=with_updates)
+def gradient_clipped(steps, before, update, hp):
     """Clipped at a norm of 5, which only large gradients reach."""
-
-    def change(steps, before, update, hp):
-        norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
-        return {n: u * min(1, 5 / norm) if norm else u for n, u in update.items()}
-
-    return with_updates(module, change)
+    norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
+    return {n: u * min(1, 5 / norm) if norm else u for n, u in update.items()}
 
 
 @mistake("gradient", "pool")

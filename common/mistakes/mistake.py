@@ -1,5 +1,6 @@
 """What a planted mistake is, and the two ways to make it: wrap a module, or change its source."""
 
+import functools
 from collections import namedtuple
 
 from common.system import modules
@@ -16,14 +17,19 @@ raises: whether the framework itself refuses it with an error.
 KNOWN = []  # (function, rung, trait) of each function that ``mistake`` decorates
 
 
-def mistake(rung, *traits):
+def mistake(rung, *traits, by=None):
     """Decorator of ``make(module)``, which returns a wrapped module that makes a known mistake.
 
     rung: the one that must name it.
     traits: it applies to models with one of these traits, tasks or names; none: to all models.
+    by: decorates ``change`` instead, and ``by(module, change)`` makes the mistake.
     """
 
-    def register(make):
+    def register(function):
+        @functools.wraps(function)
+        def make(module):
+            return by(module, function) if by else function(module)
+
         KNOWN.extend((make, rung, trait) for trait in traits or ("",))
         return make
 
