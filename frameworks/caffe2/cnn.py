@@ -4,7 +4,7 @@ Idiom: ``brew`` adds operators to the nets of a ``ModelHelper``; they work on na
     workspace. One net trains, one predicts, over the same weights.
 Layout: NCHW.
 Momentum: ``v = momentum * v + lr * g; w = w - v``, the learning rate in the velocity.
-Surprise: ``build_sgd`` uses Nesterov momentum unless told ``nesterov=False``.
+Surprise: ``build_sgd`` uses Nesterov momentum unless given ``nesterov=False``.
 """
 
 import weakref
@@ -12,6 +12,8 @@ import weakref
 import numpy as np
 from caffe2.proto import caffe2_pb2
 from caffe2.python import brew, core, model_helper, optimizer, workspace
+
+from frameworks.caffe2.ideep import on_ideep
 
 LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 
@@ -44,56 +46,6 @@ def load(images, labels, settings):
     return images, labels.astype(np.int32)
 
 
-IDEEP = core.DeviceOption(caffe2_pb2.IDEEP)  # a CPU's second device: oneDNN and its own tensors
-
-
-def copy(name, blob_in, blob_out):
-    """The operator that copies a blob to or from IDEEP."""
-    return core.CreateOperator(name, [blob_in], [blob_out], device_option=IDEEP)
-
-
-@core.GradientRegistry.RegisterGradient("CopyCPUToIDEEP")
-@core.GradientRegistry.RegisterGradient("CopyIDEEPToCPU")
-def copy_back(op, gradients):
-    """The gradient of a copy, which Caffe2 lacks: the opposite copy."""
-    name = "CopyIDEEPToCPU" if op.type == "CopyCPUToIDEEP" else "CopyCPUToIDEEP"
-    blob = op.input[0] + "_grad"
-    return copy(name, gradients[0], blob), [blob]
-
-
-def on_ideep(net, types):
-    """Move a net's operators of these types to IDEEP, with copies where the others meet them.
-
-    Weights stay on the CPU: an update on IDEEP would mix up its own order of their numbers.
-    """
-    operators = []
-    there, gone = set(), set()  # blobs that IDEEP has, and those of them that the CPU has not
-
-    def fetch(names):
-        for name in gone.intersection(names):
-            operators.append(copy("CopyIDEEPToCPU", name + "_ideep", name))
-            gone.remove(name)
-
-    for op in net.Proto().op:
-        if op.type not in types:
-            fetch(op.input)
-            there.difference_update(op.output)
-            gone.difference_update(op.output)
-        else:
-            for name in set(op.input) - there:
-                operators.append(copy("CopyCPUToIDEEP", name, name + "_ideep"))
-            there.update(op.input, op.output)
-            gone.update(op.output)
-            op.device_option.CopyFrom(IDEEP)
-            for names in (op.input, op.output):
-                names[:] = [name + "_ideep" for name in names]
-            if op.type == "Conv":  # or it keeps the first weights that it sees
-                op.arg.add(name="training_mode", i=1)
-        operators.append(op)
-    del net.Proto().op[:]
-    net.Proto().op.extend(operators)
-
-
 def symbol(settings, hp):
     """The network, without an activation on its last layer.
 
@@ -115,7 +67,7 @@ def symbol(settings, hp):
     for name in ("train", "predict"):
         model = model_helper.ModelHelper(name, arg_scope=cudnn, init_params=name == "train")
         with core.DeviceScope(core.DeviceOption(kind)):
-            # Caffe2 would compute the gradient of the images too.
+            # Caffe2 would also compute the gradient of the images.
             brew.conv(model, "x", "conv1", 3, 50, 3, pad=1, no_gradient_to_input=1)
             brew.relu(model, "conv1", "conv1")  # in place  (N, 50, 32, 32)
             brew.conv(model, "conv1", "conv2", 50, 50, 3, pad=1)

@@ -1,8 +1,8 @@
 """Caffe2's own file of weights, an ``init_net``.
 
 Idiom: weights are saved as a net whose operators fill blobs; ``mobile_exporter`` makes it.
-Surprise: to load weights is to run a net, and a net can do anything. Here its operators are read,
-    and none but fills are taken.
+Surprise: loading weights means running a net, and a net can do anything. Here only its fill
+    operators are read.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from caffe2.python.predictor import mobile_exporter
 
 
 def parameters(predict_net):
-    """The names of the blobs that hold weights: what the net takes, but for the images."""
+    """The names of the blobs that hold weights: the net's inputs except the images."""
     return [name for name in predict_net.Proto().external_input if name != "x"]
 
 

@@ -13,10 +13,6 @@ ROWS = {
     "flatten": 'brew.fc(model, "drop2"',
     "dense": "brew.fc",
     "device-network": (
-        "def copy",
-        "def copy_back",
-        "def on_ideep",
-        "IDEEP =",
         "on_ideep",
         "kind =",
         "with core.DeviceScope",

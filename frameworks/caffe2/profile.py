@@ -1,8 +1,8 @@
 """Profiling Caffe2: what each operator takes.
 
 Idiom: ``workspace.BenchmarkNet`` runs a net again and again, and times each operator on its own.
-Surprise: it runs the training net, so it trains, always on the batch that was fed last. Its first
-    number is that of the whole net.
+Surprise: it runs the training net, so it trains, always on the last batch that was fed. The first
+    number is for the whole net.
 """
 
 from collections import OrderedDict
@@ -17,6 +17,6 @@ def profile(build, train, batches):
     net = model[0]
     _, *milliseconds = workspace.BenchmarkNet(net.Name(), 1, len(batches), True)
     times = {}
-    for operator, one in zip(net.Proto().op, milliseconds):
-        times[operator.type] = times.get(operator.type, 0) + len(batches) * one / 1e3
+    for operator, took in zip(net.Proto().op, milliseconds):
+        times[operator.type] = times.get(operator.type, 0) + len(batches) * took / 1e3
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))

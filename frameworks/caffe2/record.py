@@ -1,8 +1,8 @@
 """Recording a pass through a Caffe2 network.
 
-Idiom: operators are run one by one, and ``FetchBlob`` copies what each has written.
-Surprise: after a whole net has run, a blob that a ReLU changed in place no longer holds what
-    the convolution wrote.
+Idiom: operators are run one by one, and ``FetchBlob`` copies each result.
+Surprise: after a whole net has run, a blob that a ReLU changed in place no longer holds the
+    convolution's result.
 """
 
 from collections import OrderedDict

@@ -1,8 +1,8 @@
 """The pose loss in Chainer, with its backward pass written by hand.
 
 Idiom: a ``FunctionNode``: ``forward`` gets arrays, ``backward`` variables.
-Surprise: ``backward`` is itself differentiated where somebody asks for a second derivative; here it
-    is made of arrays, and a second derivative would be wrong without a word.
+Surprise: ``backward`` is itself differentiated for a second derivative. Here it computes on
+    arrays, so a second derivative would be wrong without a warning.
 """
 
 import chainer
@@ -15,7 +15,7 @@ class JointError(chainer.FunctionNode):
         """A number; ``visible`` is 0 or 1, so that it need not be squared."""
         joints, targets = inputs
         points, visible = targets[..., :2], targets[..., 2:]
-        # Chainer's variables divide by a number so; other roundings part the losses in a few steps.
+        # As Chainer's variables divide by a number; other rounding soon separates the losses.
         self.share = joints.dtype.type(1 / visible.sum())
         self.apart = (joints - points) * visible
         return (chainer.utils.force_array((self.apart**2).sum() * self.share),)

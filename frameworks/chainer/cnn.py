@@ -59,7 +59,7 @@ def load(images, labels, settings):
 
 
 def dropout(x, rate):
-    """``F.dropout``, handed a mask where it would take iDeep's, which no seed reaches."""
+    """``F.dropout``, given a mask if it would draw iDeep's, which no seed controls."""
     mask = None
     if chainer.config.train and chainer.config.use_ideep == "auto":
         kept = np.random.random_sample(x.shape) >= rate
@@ -68,7 +68,7 @@ def dropout(x, rate):
 
 
 class CNN(chainer.Chain):
-    """The links hold the weights; ``forward`` applies them, and what has no weights, in order."""
+    """The links hold the weights; ``forward`` applies them and the functions without weights."""
 
     def __init__(self, dropout):
         super().__init__()

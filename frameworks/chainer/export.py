@@ -1,7 +1,7 @@
 """Chainer's network as ONNX.
 
 Idiom: ``onnx_chainer``, a part of Chainer, follows one pass through the network.
-Surprise: the file takes batches of the example's size alone.
+Surprise: the file takes only batches of the example's size.
 """
 
 import chainer

@@ -6,7 +6,7 @@ Layout: NCHW.
 Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
     1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
 Surprise: ``cover_all``, on by default, adds a partial window to a pool whose input has an odd size.
-    Both pools here have even inputs, so the default would not show.
+    Both pools here have even inputs, so the default would make no difference.
 """
 
 import chainer
@@ -26,7 +26,7 @@ def configure(lane, threads, seed):
 
 
 class LeNet5(chainer.Chain):
-    """The links hold the weights; ``forward`` applies them, and what has no weights, in order."""
+    """The links hold the weights; ``forward`` applies them and the functions without weights."""
 
     def __init__(self):
         super().__init__()

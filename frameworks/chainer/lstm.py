@@ -22,7 +22,7 @@ from frameworks.chainer.cnn import wait
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
 CHUNK = 10  # steps that the gradient goes back through
-GATES = [2, 0, 1, 3]  # which of input, forget, cell, output stands where in Chainer
+GATES = [2, 0, 1, 3]  # Chainer's order of input, forget, cell, output
 
 
 def configure(lane, threads, seed):

@@ -20,19 +20,19 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; what only convolutions read is not in force."""
+    """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     convolutions = {"autotune", "cudnn_workspace", "tensor_core"}
     return dict(settings, not_in_force=sorted(convolutions | set(settings["not_in_force"])))
 
 
 def with_adam(settings):
-    """The CNN's settings, and in what Chainer's Adam differs by nature."""
+    """The CNN's settings, and how Chainer's Adam differs by convention."""
     return dict(settings, adam_epsilon="uncorrected")
 
 
 class MLP(chainer.Chain):
-    """The links hold the weights; ``forward`` applies them, and what has no weights, in order."""
+    """The links hold the weights; ``forward`` applies them and the functions without weights."""
 
     def __init__(self):
         super().__init__()

@@ -1,7 +1,7 @@
 """Chainer's own files of weights: ``.npz``, and ``.h5`` where h5py is installed.
 
 Idiom: ``serializers``; a parameter's name in the file is its path in the chain, ``conv1/W``.
-Surprise: ``load_npz`` unpickles what the file holds as an object, and so runs whatever a stranger
+Surprise: ``load_npz`` unpickles objects from the file, and so runs any code that a stranger
     put there. ``NpzDeserializer`` takes a file that was opened without pickles.
 """
 

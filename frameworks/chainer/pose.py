@@ -5,8 +5,8 @@ Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and 
 Layout: NCHW.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
 Local response normalisation: the defaults are the paper's; ``alpha`` is for each square.
-Surprise: ``max_pooling_2d`` covers the border with a partial window by default. Of 26 pixels it
-    then makes 13, where others make 12.
+Surprise: ``max_pooling_2d`` covers the border with a partial window by default. From 26
+    pixels it then makes 13; others make 12.
 """
 
 import chainer
@@ -21,7 +21,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but without iDeep, which ends the process where images are so large."""
+    """As for the CNN, but without iDeep, which crashes on images this large."""
     settings = cnn.configure(lane, threads, seed)
     if settings["ideep"] == "auto":
         chainer.global_config.use_ideep = settings["ideep"] = "never"
@@ -36,19 +36,19 @@ def load(images, targets, settings):
 
 
 class AlexNet(chainer.Chain):
-    """The links hold the weights; ``forward`` applies them, and what has no weights, in order."""
+    """The links hold the weights; ``forward`` applies them and the functions without weights."""
 
     def __init__(self, divisor, dropout):
         super().__init__()
         self.dropout = dropout
-        one, two, three, units = (size // divisor for size in (96, 256, 384, 4096))
+        small, middle, large, units = (size // divisor for size in (96, 256, 384, 4096))
         with self.init_scope():
-            self.conv1 = L.Convolution2D(3, one, 11, stride=4)
-            self.conv2 = L.Convolution2D(one, two, 5, pad=2)
-            self.conv3 = L.Convolution2D(two, three, 3, pad=1)
-            self.conv4 = L.Convolution2D(three, three, 3, pad=1)
-            self.conv5 = L.Convolution2D(three, two, 3, pad=1)
-            self.dense1 = L.Linear(two * 25, units)
+            self.conv1 = L.Convolution2D(3, small, 11, stride=4)
+            self.conv2 = L.Convolution2D(small, middle, 5, pad=2)
+            self.conv3 = L.Convolution2D(middle, large, 3, pad=1)
+            self.conv4 = L.Convolution2D(large, large, 3, pad=1)
+            self.conv5 = L.Convolution2D(large, middle, 3, pad=1)
+            self.dense1 = L.Linear(middle * 25, units)
             self.dense2 = L.Linear(units, units)
             self.dense3 = L.Linear(units, 28)
 
@@ -69,7 +69,7 @@ class AlexNet(chainer.Chain):
         x = dropout(x, drop1)
         x = F.relu(self.dense2(x))  # (N, 1024)
         x = dropout(x, drop2)
-        return F.reshape(self.dense3(x), (-1, 14, 2))
+        return F.reshape(self.dense3(x), (-1, 14, 2))  # (N, 14, 2)
 
 
 def symbol(settings, hp):

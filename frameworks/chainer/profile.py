@@ -1,8 +1,8 @@
 """Profiling Chainer: what each function takes.
 
 Idiom: the function hook ``TimerHook`` around the steps.
-Surprise: it keeps forward and backward under one name, and a function that another calls on its way
-    back twice, so it is told here. It sees functions alone, and the optimiser is none.
+Surprise: it keeps forward and backward under one name, and a function called in another's backward
+    pass twice, so this hook separates them. It sees functions only, not the optimiser.
 """
 
 from collections import OrderedDict
@@ -11,23 +11,23 @@ from chainer import function_hooks
 
 
 class DirectionTimerHook(function_hooks.TimerHook):
-    """A TimerHook that tells forward from backward; what a function calls is in its own time."""
+    """A TimerHook for each direction; a function's time includes the functions that it calls."""
 
-    def tell(self, direction):
-        """Keep the last call with its direction, if no other is going on."""
+    def name_last(self, direction):
+        """Add the direction to the last call's name; drop the call if it is part of another."""
         name, seconds = self.call_history.pop()
         if self._depth == 0:
             self.call_history.append(("%s, %s" % (name, direction), seconds))
 
     def forward_postprocess(self, function, in_data):
-        """Called after a function's way there."""
+        """Called after a function's forward pass."""
         super().forward_postprocess(function, in_data)
-        self.tell("forward")
+        self.name_last("forward")
 
     def backward_postprocess(self, function, in_data, out_grad):
-        """Called after its way back."""
+        """Called after its backward pass."""
         super().backward_postprocess(function, in_data, out_grad)
-        self.tell("backward")
+        self.name_last("backward")
 
 
 def profile(build, train, batches):
@@ -36,5 +36,5 @@ def profile(build, train, batches):
     list(train(model, batches[:1]))  # the first step allocates
     with DirectionTimerHook() as hook:
         list(train(model, batches))
-    times = {name: found["elapsed_time"] for name, found in hook.summary().items()}
+    times = {name: entry["elapsed_time"] for name, entry in hook.summary().items()}
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))

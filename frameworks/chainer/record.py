@@ -2,8 +2,8 @@
 
 Idiom: a ``FunctionHook``, which is called around every function while it is in force. A
     ``LinkHook`` would see the links only, and no pool or ReLU.
-Surprise: a function hook is shown what a function takes, not what it gives; that is what the next
-    one takes.
+Surprise: a function hook sees a function's inputs, not its results; a result is the next
+    function's input.
 """
 
 from collections import OrderedDict
@@ -21,13 +21,13 @@ class Recorder(chainer.FunctionHook):
         self.found = OrderedDict()
 
     def forward_preprocess(self, function, in_data):
-        """Called before a function computes."""
+        """Called before a function runs."""
         name = "before %s %d" % (function.label, len(self.found))
         self.found[name] = cuda.to_cpu(in_data[0]).copy()
 
 
 def record(network, x):
-    """{name: array} of what each function takes, in the order of computation, and of the scores."""
+    """{name: array} of each function's input, in the order of computation, and of the scores."""
     with chainer.using_config("train", False), chainer.no_backprop_mode():  # dropout off
         with Recorder() as recorder:
             scores = network(network.device.send(x))

@@ -1,7 +1,7 @@
 """The residual network in Chainer.
 
 Idiom: a ``Chain`` for a block, a ``ChainList`` of blocks in the network, run eagerly; an optimiser
-    that owns the momentum, and a hook on those parameters that decay.
+    that owns the momentum, and a hook on the parameters that decay.
 Layout: NCHW.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the learning rate in the velocity.
 Batch normalisation: ``decay`` is the part that is kept, and epsilon 2e-5 by default. The running
@@ -26,12 +26,12 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and which running variance is kept."""
+    """As for the CNN, and which running variance is kept."""
     return dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
 
 
 class Convolution(chainer.Chain):
-    """A convolution without bias, which batch normalisation would take away again, and that."""
+    """A convolution and batch normalisation, which would remove a bias again."""
 
     def __init__(self, inputs, outputs, size=1, stride=1):
         super().__init__()
@@ -65,7 +65,7 @@ class Block(chainer.Chain):
 
 
 class ResNet(chainer.Chain):
-    """The links hold the weights; ``forward`` applies them, and what has no weights, in order."""
+    """The links hold the weights; ``forward`` applies them and the functions without weights."""
 
     def __init__(self, depth):
         super().__init__()

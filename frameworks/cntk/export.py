@@ -1,7 +1,7 @@
 """CNTK's network as ONNX.
 
-Idiom: ``save``, told the format.
-Surprise: the batch is no axis of a function, and so the file has one of size 1.
+Idiom: ``save`` with the format.
+Surprise: a function has no batch axis, so the file has one of size 1.
 """
 
 import cntk as C

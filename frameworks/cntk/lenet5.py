@@ -4,8 +4,8 @@ Idiom: ``cntk.layers`` in a ``Sequential``, a learner and a ``Trainer``.
 Layout: NCHW; the batch axis is not written, so an image is (3, 32, 32).
 Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
     1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
-Surprise: ``Convolution2D`` pads nothing by default, and ``MaxPooling`` has a stride of 1 unless
-    told otherwise.
+Surprise: ``Convolution2D`` pads nothing by default, and ``MaxPooling`` has a stride of 1 by
+    default.
 """
 
 import cntk as C

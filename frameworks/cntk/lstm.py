@@ -1,11 +1,11 @@
 """The LSTM in CNTK.
 
 Idiom: ``cntk.layers``, whose ``LSTM`` is one step of a recurrence; a learner and a ``Trainer``. The
-    steps are written out along a static axis: ``Recurrence`` itself has no truncation; that is an
+    steps are written out along a static axis: ``Recurrence`` cannot truncate; that is an
     option of the reader (``MinibatchSource(truncation_length=...)``).
 Layout: the batch axis is not written, so a sequence is (T, 1).
 Gates: input, cell, forget, output, side by side; one bias.
-State: zeros at the start of every sequence, handed on from step to step; ``stop_gradient`` after
+State: zeros at the start of every sequence, passed from step to step; ``stop_gradient`` after
     each chunk cuts the gradient.
 Surprise: a step returns (h, c) and takes (h, c, x), the new input last.
 """
@@ -21,7 +21,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 STEPS = 40  # of a sequence
 CHUNK = 10  # steps that the gradient goes back through
-GATES = [0, 2, 1, 3]  # which of input, forget, cell, output stands where in CNTK; its own inverse
+GATES = [0, 2, 1, 3]  # CNTK's order of input, forget, cell, output; its own inverse
 
 
 def configure(lane, threads, seed):

@@ -19,13 +19,13 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; what only convolutions read is not in force."""
+    """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     return dict(settings, not_in_force=["autotune"])
 
 
 def with_adam(settings):
-    """The CNN's settings, and in what CNTK's Adam differs by nature."""
+    """The CNN's settings, and how CNTK's Adam differs by convention."""
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 shares")
 
 

@@ -1,18 +1,18 @@
 """CNTK's own file: the whole function, graph and weights, ``.model``.
 
 Idiom: ``save``; ``restore`` copies weights into a function whose graph is the same.
-Surprise: a user function in the file is imported by the name that the file gives it, whatever that
-    may be. Here one is refused.
+Surprise: a user function in the file is imported by whatever name the file gives it. Here it is
+    refused.
 """
 
 import cntk as C
 
 
 class UserFunctions(C.cntk_py.UDFDeserializeCallbackWrapper):
-    """Called for a user function in a file in place of CNTK's own, which would import it."""
+    """Called for a user function in a file; CNTK's own would import it."""
 
     def __call__(self, inputs, name, dictionary):
-        self.found.append(name)  # C++ would print what is raised here
+        self.found.append(name)  # C++ would print an exception raised here
         return C.alias(inputs[0])
 
 

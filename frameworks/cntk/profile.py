@@ -16,27 +16,27 @@ from cntk.debugging import debug, profiler
 
 # Convolution12  forward avg 0.001s, backward avg 0.002s (fwd# 3|bwd# 3)
 NODE = re.compile(r"(\w+?)\d+ +forward avg (\S+)s, backward avg (\S+)s \(fwd# (\d+)\|bwd# (\d+)\)")
-LINE = re.compile(r"_*(\w.*?) *:.* ([\d.]+) (ms|us|s)$")  # what it is, ..., the sum of all
+LINE = re.compile(r"_*(\w.*?) *:.* ([\d.]+) (ms|us|s)$")  # a name, ..., the sum of all
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def node_times(trainer):
     """{operation, direction: seconds}, of all steps since node timing was turned on."""
-    with tempfile.TemporaryFile("w+") as told:
+    with tempfile.TemporaryFile("w+") as printed:
         stderr = os.dup(2)
-        os.dup2(told.fileno(), 2)
+        os.dup2(printed.fileno(), 2)
         try:
             trainer.print_node_timing()
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
-        told.seek(0)
-        lines = told.read()
-    found = NODE.findall(lines)
-    if not found or len(found) != lines.count("forward avg"):
-        raise ValueError("CNTK's node times read otherwise than expected: %r" % lines[:200])
+        printed.seek(0)
+        lines = printed.read()
+    nodes = NODE.findall(lines)
+    if not nodes or len(nodes) != lines.count("forward avg"):
+        raise ValueError("CNTK's node times have an unknown form: %r" % lines[:200])
     times = OrderedDict()
-    for operation, *averages, forwards, backwards in found:
+    for operation, *averages, forwards, backwards in nodes:
         for way, average, count in zip(("forward", "backward"), averages, (forwards, backwards)):
             key = "%s, %s" % (operation, way)
             times[key] = times.get(key, 0) + float(average) * int(count)
@@ -44,11 +44,11 @@ def node_times(trainer):
 
 
 def part_times(folder):
-    """{part of a step: seconds of all steps}; an iteration's hold those of its parts."""
+    """{part of a step: seconds of all steps}; an iteration includes its parts."""
     (path,) = glob.glob(os.path.join(folder, "*summary*"))
     with open(path) as file:
-        found = [LINE.match(line.strip()) for line in file]
-    return {one.group(1): float(one.group(2)) * SECONDS[one.group(3)] for one in found if one}
+        matches = [LINE.match(line.strip()) for line in file]
+    return {m.group(1): float(m.group(2)) * SECONDS[m.group(3)] for m in matches if m}
 
 
 def profile(build, train, batches, trainer=lambda model: model[-1]):

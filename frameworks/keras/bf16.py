@@ -1,11 +1,11 @@
 """Mixed precision in Keras 3: products of bfloat16, weights and updates of float32.
 
-Idiom: a dtype policy, set before the layers are made. Each keeps its weights in float32, and casts
-    them and its input for what it computes.
-Surprise: all layers compute in bfloat16 then. Dropout needs a policy of its own: on TensorFlow its
+Idiom: a dtype policy, set before the layers are made. Each keeps its weights in float32 and casts
+    them and its input for its computation.
+Surprise: all layers then compute in bfloat16. Dropout needs a policy of its own: on TensorFlow its
     random numbers are multiples of 1/128 in bfloat16, and a rate of 0.15 becomes 0.156. So do the
     scores, if ``predict`` is to give float32; losses cast them themselves.
-    XLA, on JAX, leaves out a cast to bfloat16 and back, unless it is told not to.
+    On JAX, XLA drops a cast to bfloat16 and back unless a flag forbids it.
 """
 
 import os
@@ -13,8 +13,9 @@ import os
 import keras
 from keras import layers
 
+from frameworks.keras.backends import OLDER_CONVOLUTIONS
+
 CASTS = "--xla_allow_excess_precision=false"
-BEST = "--xla_cpu_experimental_ynn_fusion_type=-individual_convolution"  # lane best's
 
 
 def functions(module):
@@ -23,7 +24,7 @@ def functions(module):
     def configure(lane, threads, seed):
         """As in lane best; layers compute in bfloat16."""
         if keras.config.backend() == "jax":
-            flags = os.environ.get("XLA_FLAGS", BEST)
+            flags = os.environ.get("XLA_FLAGS", OLDER_CONVOLUTIONS)  # lane best's
             if CASTS not in flags:
                 os.environ["XLA_FLAGS"] = "%s %s" % (flags, CASTS)
         if keras.config.backend() == "torch":

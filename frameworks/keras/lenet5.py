@@ -2,7 +2,7 @@
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches.
 Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch;
-    NHWC on a CPU, too, where TensorFlow lacks oneDNN.
+    NHWC on a CPU also if TensorFlow lacks oneDNN.
 Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
     1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
 Surprise: ``padding="valid"``, the default, means none.

@@ -4,7 +4,7 @@ Idiom: the functional interface: the same layers make two models, one that is tr
     sequences and one that goes on from a state.
 Layout: sequences (N, T, 1).
 Gates: input, forget, cell, output, side by side; one bias.
-State: zeros at the start of every sequence, handed on with ``initial_state``; ``stop_gradient``
+State: zeros at the start of every sequence, passed with ``initial_state``; ``stop_gradient``
     between chunks cuts the gradient.
 Surprise: a layer made with ``stateful=True`` keeps its state from batch to batch, so that the next
     sequences begin where others ended, until ``reset_state`` is called.

@@ -18,14 +18,14 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; what only convolutions read is not in force."""
+    """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     convolutions = settings.keys() & {"autotune", "ynn_convolution", "memory_format"}
     return dict(settings, not_in_force=sorted(convolutions | set(settings["not_in_force"])))
 
 
 def with_adam(settings):
-    """The CNN's settings, and in what Keras's Adam differs by nature."""
+    """The CNN's settings, and how Keras's Adam differs by convention."""
     settings.pop("pool", None)  # a choice of the CNN's alone
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 corrections")
 

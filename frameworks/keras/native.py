@@ -1,8 +1,8 @@
 """Keras 3's own files: the whole model, ``.keras``, or its weights, ``.weights.h5``.
 
-Idiom: ``save`` and ``save_weights``; any backend reads what another has written.
-Surprise: ``load_weights`` takes them out of a ``.keras``, too. ``load_model`` would build the
-    model anew, from layers that the file names.
+Idiom: ``save`` and ``save_weights``; any backend reads the files of another.
+Surprise: ``load_weights`` also reads them from a ``.keras``. ``load_model`` would rebuild the model
+    from layers that the file names.
 """
 
 
@@ -20,5 +20,5 @@ def save(model, path):
 
 
 def restore(model, path):
-    """Read weights into the model; of a whole model's file they alone are read."""
+    """Read weights into the model, and nothing else, from a whole model's file too."""
     network(model).load_weights(path)

@@ -1,44 +1,16 @@
 """The code that shows each row and phrase of the page: see reports/reading.py."""
 
 ROWS = {
-    "device": (
-        "list_physical_devices",
-        "set_memory_growth",
-        "for device in gpus",
-        "gpu =",
-        "is_available",
-    ),
-    "threads": (
-        "at_once =",
-        "set_intra_op_parallelism_threads",
-        "set_inter_op_parallelism_threads",
-        '"threads_between_operations"',
-        '"NPROC"',
-        "set_num_threads",
-    ),
+    "threads": "switches = switch",
     "seed": "set_random_seed",
-    "precision": (
-        "enable_tensor_float_32_execution",
-        '"jax_default_matmul_precision"',
-        "fp32_precision",
-        "precisions",
-    ),
-    "autotune": ('"TF_CUDNN_USE_AUTOTUNE"', "benchmark", '"XLA_FLAGS"'),
-    "switches": (
-        "channels_last",
-        "set_image_data_format",
-        "IsMklEnabled",
-        '"XLA_FLAGS"',
-        '"backend"',
-        '"backend_version"',
-        "flag =",
-        '"ynn_convolution"',
-    ),
-    "images": ('settings["layout"]', "images ="),
+    "precision": "floatx",
+    "switches": ("switches = switch", "image_data_format =", "set_image_data_format", "**switches"),
+    "images": ('settings["layout"]', "images =", "stored"),
     "input": "keras.Input",
     "conv": "layers.Conv2D",
-    "relu": ('activation="relu"', "layers.ReLU"),
+    "relu": 'activation="relu"',
     "pool": "MaxPooling2D(2)",
+    "pool1": "MaxPooling2D =",
     "dropout": "layers.Dropout",
     "flatten": "layers.Flatten",
     "dense": "layers.Dense",
@@ -50,7 +22,10 @@ ROWS = {
     "train-off": "model.predict",
     "batches": "batch_size=256",
 }
-UNSAID = "drop-seed declared device-network gradient batch reset no-gradient"
+UNSAID = (
+    "device autotune not-in-force drop-seed declared device-network gradient batch reset "
+    "no-gradient"
+)
 
 PHRASES = {
     "initial weights put in": "layer.set_weights",

@@ -2,8 +2,8 @@
 
 Idiom: Keras has no profiler of its own; the backend's goes around ``train_on_batch``, or around the
     steps of ``fit`` that ``keras.callbacks.TensorBoard(profile_batch=...)`` names.
-Surprise: compiled by XLA, a step is a few fused operations that bear no layer's name. The
-    events of its older convolutions hold a part of their time alone, so the sum is too small.
+Surprise: compiled by XLA, a step is a few fused operations without the layers' names. The
+    events of its older convolutions cover only part of their time, so the sum is too small.
 """
 
 import os
@@ -35,7 +35,7 @@ else:
         times = {}
         for line in (line for plane in planes for line in plane.lines):
             for event in line.events if line.name.startswith("tf_XLA") else ():
-                if OPERATION.match(event.name):  # and not what waits for them
+                if OPERATION.match(event.name):  # and not the threads that wait for them
                     times[event.name] = times.get(event.name, 0) + event.duration_ns / 1e9
         return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))
 

@@ -3,7 +3,7 @@
 Idiom: the functional interface, whose layers are called on symbolic images; ``compile``, and
     ``train_on_batch`` over the shared batches.
 Layout: NCHW; the best lane takes NHWC, Keras's default, but not on PyTorch;
-    NHWC on a CPU, too, where TensorFlow lacks oneDNN.
+    NHWC on a CPU also if TensorFlow lacks oneDNN.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``. The decay is a regulariser of
     half the strength, on the kernels: the optimiser's own ``weight_decay`` shrinks the weights
     directly, not through the velocity.

@@ -1,13 +1,13 @@
 """The CNN in Keras 2, from when Keras ran on other libraries: here on CNTK or on Theano.
 
-Idiom: ``Sequential``, ``compile``, ``train_on_batch``; KERAS_BACKEND chooses the library.
+Idiom: ``Sequential``, ``compile``, ``train_on_batch``; KERAS_BACKEND chooses the library, whose
+    switches and differences are in ``backends.py``.
 Layout: NCHW, Keras's channels_first.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
-Surprise: with channels_first, ``Flatten`` moves the channels last unless told that they are there.
-    And Theano rotates the kernels by 180 degrees: the same weights are another network.
+Surprise: with channels_first, ``Flatten`` moves the channels last, unless its ``data_format`` says
+    that they are last. And Theano rotates kernels by 180 degrees: the same weights are another
+    network.
 """
-
-import os
 
 import numpy as np
 from keras import backend as K
@@ -15,42 +15,32 @@ from keras.layers import Conv2D, Dense, Dropout, Flatten, Lambda
 from keras.models import Sequential
 from keras.optimizers import SGD
 
-if K.backend() == "theano":
-    import theano
-else:
-    import cntk
+from frameworks.keras2.backends import (
+    compile_options,
+    crossentropy,
+    max_pool,
+    oriented,
+    relu,
+    set_dropout_seed,
+    switch,
+)
 
 LAYERS = ("conv1", "conv2", "conv3", "conv4", "dense1", "dense2")
 NAMES = [layer + kind for layer in LAYERS for kind in (".weight", ".bias")]
 
 
 def configure(lane, threads, seed):
-    """Set layout and precision, and the backend's own switches; return those in force."""
+    """Set layout, precision and the backend's switches; return the settings in force."""
     K.set_image_data_format("channels_first")  # the backends' own; else each layer transposes
     K.set_floatx("float32")
-    settings = {
+    return {
         "device": "cpu",
         "layout": "NCHW",
         "precision": K.floatx(),
-        "threads": threads,
         "seed": seed,
-        "backend": K.backend(),
         "not_in_force": [],
+        **switch(lane, threads),
     }
-    if K.backend() == "theano":
-        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ[name] = str(threads)  # read when the first compiled function is loaded
-        settings["backend_version"] = theano.__version__
-        settings["optimizer"] = "fast_run"
-        # "nogc" keeps a step's buffers for the next one.
-        settings["linker"] = "cvm_nogc" if lane == "best" else "cvm"
-        settings["openmp"] = theano.config.openmp
-        settings["blas.ldflags"] = theano.config.blas.ldflags
-    else:
-        settings["backend_version"] = cntk.__version__
-        cntk.cntk_py.set_max_num_cputhreads(threads)
-        settings["threads"] = cntk.cntk_py.get_max_num_cputhreads()
-    return settings
 
 
 def load(images, labels, settings):
@@ -58,28 +48,15 @@ def load(images, labels, settings):
     return images, np.eye(10, dtype=np.float32)[labels]
 
 
-def relu(h):
-    """ReLU without a gradient at 0, where Theano's own has half of one."""
-    return K.maximum(0, h) if K.backend() == "theano" else K.relu(h)
-
-
-def max_pool(h):
-    """Max-pool whose gradient goes to one maximum; Theano's own gives it to every tied one."""
-    if K.backend() != "theano":
-        return K.pool2d(h, (2, 2), strides=(2, 2))
-    a, b, c, d = [h[:, :, row::2, column::2] for row in (0, 1) for column in (0, 1)]
-    return K.maximum(K.maximum(a, b), K.maximum(c, d))
-
-
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
     seeds = np.random.RandomState(settings["seed"]).randint(1, 2**30, 3).tolist()
-    if K.backend() == "cntk":  # Keras does not pass it the layers' seeds
-        cntk.cntk_py.reset_random_seed(seeds[0])  # each layer takes the next number
+    set_dropout_seed(seeds[0])
     return Sequential(
         [
             Conv2D(50, 3, padding="same", activation=relu, input_shape=(3, 32, 32)),
+            # (N, 50, 32, 32)
             Conv2D(50, 3, padding="same", activation=relu),
             Lambda(max_pool, (50, 16, 16)),  # (N, 50, 16, 16)
             Dropout(drop1, seed=seeds[0]),
@@ -97,25 +74,15 @@ def symbol(settings, hp):
 
 def to_keras(w):
     """Keras's layout of a canonical tensor: (height, width, in, out) and (in, out)."""
-    if w.ndim == 4 and K.backend() == "theano":
-        w = w[:, :, ::-1, ::-1]  # Theano convolves, and turns the kernel back
+    w = oriented(w)
     return np.ascontiguousarray(w.transpose(2, 3, 1, 0) if w.ndim == 4 else w.T)
 
 
 def loss(network, settings, hp, weights):
     """The model: network, loss and optimiser, with the initial weights put in place."""
     network.set_weights([to_keras(weights[name]) for name in NAMES])
-
-    def crossentropy(y, scores):
-        if K.backend() == "theano":  # Keras's own clips probabilities there, and stops gradients
-            return K.logsumexp(scores, axis=-1) - K.sum(y * scores, axis=-1)  # (N,)
-        return K.categorical_crossentropy(y, scores, from_logits=True)
-
-    options = {}
-    if K.backend() == "theano":  # Keras hands them on to its functions
-        options["mode"] = theano.Mode(settings["linker"], settings["optimizer"])
     optimizer = SGD(lr=hp.learning_rate, momentum=hp.momentum, nesterov=False)
-    network.compile(loss=crossentropy, optimizer=optimizer, **options)
+    network.compile(loss=crossentropy, optimizer=optimizer, **compile_options(settings))
     return network
 
 
@@ -140,9 +107,7 @@ def weights(model):
     found = {}
     for name, w in zip(NAMES, model.get_weights()):
         w = w.transpose(3, 2, 0, 1) if w.ndim == 4 else w.T  # (out, in, height, width)
-        if w.ndim == 4 and K.backend() == "theano":
-            w = w[:, :, ::-1, ::-1]
-        found[name] = np.array(w, order="C")
+        found[name] = np.array(oriented(w), order="C")
     return found
 
 

@@ -1,8 +1,8 @@
 """Keras 2's own file of weights, ``.h5``.
 
 Idiom: ``save_weights`` and ``load_weights``, layer by layer in the network's order.
-Surprise: the file names the backend that wrote it, and kernels are flipped where Theano reads what
-    another backend wrote, or another what Theano wrote. ``load_model`` would run the code of
+Surprise: the file names the backend that wrote it, and kernels are flipped if Theano reads another
+    backend's file, or another backend reads Theano's. ``load_model`` would run the code of
     ``Lambda`` layers out of the file.
 """
 
@@ -13,5 +13,5 @@ def save(model, path):
 
 
 def restore(model, path):
-    """Read weights into the model; of a whole model's file they alone are read."""
+    """Read weights into the model, and nothing else, from a whole model's file too."""
     model.load_weights(path)

@@ -1,8 +1,8 @@
 """Profiling Keras 2: what each operation of its backend takes.
 
 Idiom: Keras has no profiler of its own; the backend's goes around ``train_on_batch``.
-Surprise: Keras compiles when the first batch comes, and not in ``compile``, so Theano must be told
-    before that.
+Surprise: Keras compiles at the first batch, not in ``compile``, so Theano's profiler must be
+    switched on before that.
 """
 
 from collections import OrderedDict

@@ -1,9 +1,9 @@
 """Mixed precision in MXNet: products of bfloat16, weights and updates of float32.
 
 Idiom: ``amp.init`` before the network is made. It wraps MXNet's operators: convolutions and dense
-    layers cast what they are given to bfloat16, and those that must not have it cast it back.
-Surprise: it is for the whole process and cannot be undone. And NumPy has no bfloat16, so that
-    scores are cast before they leave MXNet.
+    layers cast their inputs to bfloat16, and operators that need float32 cast them back.
+Surprise: it acts on the whole process and cannot be undone. NumPy has no bfloat16, so scores are
+    cast before they leave MXNet.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ def functions(module):
     """The functions of a network's ``module`` that differ in this lane: {name: function}."""
 
     def configure(lane, threads, seed):
-        """As in lane best; what multiplies takes bfloat16."""
+        """As in lane best; products take bfloat16."""
         settings = module.configure("best", threads, seed)
         amp.init("bfloat16")
         return dict(settings, products="bfloat16")

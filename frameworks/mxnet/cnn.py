@@ -35,7 +35,7 @@ def configure(lane, threads, seed):
         "layout": "NCHW",
         "precision": "float32",
         "threads": threads,
-        # Intel's, if it was preloaded, comes before that which MXNet brings.
+        # Intel's, if it was preloaded, replaces the one that MXNet brings.
         "openmp": "Intel" if hasattr(ctypes.CDLL(None), "kmp_get_blocktime") else "GNU",
         "seed": seed,
         "tf32_override": mx.util.getenv("NVIDIA_TF32_OVERRIDE"),
@@ -61,10 +61,12 @@ def symbol(settings, hp):
     network = nn.HybridSequential()
     network.add(
         nn.Conv2D(50, 3, padding=1, in_channels=3, activation="relu", prefix="conv1_"),
+        # (N, 50, 32, 32)
         nn.Conv2D(50, 3, padding=1, in_channels=50, activation="relu", prefix="conv2_"),
         nn.MaxPool2D(2),  # (N, 50, 16, 16)
         nn.Dropout(drop1),
         nn.Conv2D(100, 3, padding=1, in_channels=50, activation="relu", prefix="conv3_"),
+        # (N, 100, 16, 16)
         nn.Conv2D(100, 3, padding=1, in_channels=100, activation="relu", prefix="conv4_"),
         nn.MaxPool2D(2),  # (N, 100, 8, 8)
         nn.Dropout(drop2),
@@ -99,7 +101,7 @@ def train(model, batches):
         x = nd.array(x, device)  # (N, 3, 32, 32)
         y = nd.array(y, device)  # (N,)
         with autograd.record():  # dropout on
-            # Told a temperature, it is MXNet's own: on a CPU oneDNN's is ten times less exact.
+            # With a temperature it is MXNet's own; on a CPU, oneDNN's is ten times less exact.
             losses = criterion(nd.log_softmax(network(x), temperature=1), y)  # (N,)
         losses.backward()  # not for x, which has no attach_grad()
         trainer.step(len(y))
@@ -129,5 +131,5 @@ def weights(model):
 
 
 def wait(model):
-    """Return when all has been computed; MXNet is asynchronous on a CPU too."""
+    """Return when everything has been computed; MXNet is asynchronous on a CPU too."""
     nd.waitall()

@@ -35,7 +35,7 @@ def configure(lane, threads, seed):
         "layout": "NCHW",
         "precision": "float32",
         "threads": threads,
-        # Intel's, if it was preloaded, comes before that which MXNet brings.
+        # Intel's, if it was preloaded, replaces the one that MXNet brings.
         "openmp": "Intel" if hasattr(ctypes.CDLL(None), "kmp_get_blocktime") else "GNU",
         "seed": seed,
         "tf32_override": mx.util.getenv("NVIDIA_TF32_OVERRIDE"),
@@ -84,7 +84,7 @@ def loss(network, settings, hp, weights):
     images = [("data", (hp.batch_size, 3, 32, 32))]
     label = sym.Variable("softmax_label")
     softmax = sym.SoftmaxOutput(network, label, name="softmax")  # its gradient: a sum, not a mean
-    # Told a temperature, log_softmax is MXNet's own: on a CPU oneDNN's is ten times less exact.
+    # With a temperature, log_softmax is MXNet's own; on a CPU, oneDNN's is ten times less exact.
     step_loss = sym.mean(-sym.pick(sym.log_softmax(network, temperature=1), label))
     outputs = sym.Group([softmax, sym.BlockGrad(step_loss)])  # the loss is only looked at
     trainer = mx.mod.Module(outputs, context=device)
@@ -143,5 +143,5 @@ def weights(model):
 
 
 def wait(model):
-    """Return when all has been computed; MXNet is asynchronous on a CPU too."""
+    """Return when everything has been computed; MXNet is asynchronous on a CPU too."""
     nd.waitall()

@@ -8,7 +8,7 @@ State: zeros at the start of every sequence, carried from chunk to chunk; ``deta
     its gradient.
 Surprise: ``rnn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
     would move twice as far; so the second stays at 0. And ``L2Loss`` is half the squared error,
-    unless told a weight of 2.
+    unless its weight is 2.
 """
 
 import mxnet as mx

@@ -20,13 +20,13 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; what only convolutions read is not in force."""
+    """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     return dict(settings, not_in_force=sorted({"autotune"} | set(settings["not_in_force"])))
 
 
 def with_adam(settings):
-    """The CNN's settings; but MXNet's Adam updates one tensor at a time, and differs by nature."""
+    """The CNN's settings, but MXNet's Adam updates single tensors and differs by convention."""
     settings["optimizer_aggregation"] = mx.optimizer.Adam().aggregate_num
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 shares")
 

@@ -1,7 +1,7 @@
 """Module's own file of weights, ``.params``.
 
 Idiom: ``save_params``; a parameter's name in the file is ``arg:`` and its name in the symbol.
-Surprise: ``load_params`` sets what the file holds, and leaves what it lacks as it was.
+Surprise: ``load_params`` leaves parameters that the file lacks as they were.
 """
 
 

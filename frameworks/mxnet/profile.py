@@ -1,9 +1,9 @@
 """Profiling MXNet: what each operator takes.
 
-Idiom: ``mx.profiler.set_state`` around the steps; ``dumps`` gives the sums of what was recorded.
-Surprise: operators run in bulks of up to 15, each of which the profiler takes for one; here are
-    none. Steps run in the background, so each loss is read before the profiler stops; and reading
-    it, which waits for the step, is what a profile of the calls shows as the slowest of all.
+Idiom: ``mx.profiler.set_state`` around the steps; ``dumps`` sums what was recorded.
+Surprise: operators run in bulks of up to 15, which the profiler takes for one operator; here bulks
+    are off. Steps run in the background, so each loss is read before the profiler stops. A profile
+    of the calls shows that reading as the slowest of all, because it waits for the step.
 """
 
 import json
@@ -22,13 +22,13 @@ def profile(build, train, batches):
         list(train(model, batches[:1]))  # the first step compiles
     finally:
         del os.environ["MXNET_EXEC_BULK_EXEC_TRAIN"]
-    with tempfile.TemporaryDirectory() as folder:  # for a list of events, which it writes anyway
+    with tempfile.TemporaryDirectory() as folder:  # for a list of events, which it always writes
         file = os.path.join(folder, "profile.json")
         profiler.set_config(profile_all=True, aggregate_stats=True, filename=file)
         profiler.set_state("run")
         for loss in train(model, batches):
             float(loss)
         profiler.set_state("stop")
-        found = json.loads(profiler.dumps(reset=True, format="json"))["Time"]["operator"]
-    times = {name: one["Total"] / 1e3 for name, one in found.items()}  # of milliseconds
+        stats = json.loads(profiler.dumps(reset=True, format="json"))["Time"]["operator"]
+    times = {name: entry["Total"] / 1e3 for name, entry in stats.items()}  # of milliseconds
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))

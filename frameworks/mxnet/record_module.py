@@ -1,7 +1,7 @@
 """Recording a pass through an MXNet network, with the symbolic Module API.
 
 Idiom: ``get_internals`` has every output inside a symbol; a ``Module`` of them computes them all.
-Surprise: among them are the weights, too: only names that end in ``_output`` are computed.
+Surprise: the weights are among them: only names that end in ``_output`` are computed.
 """
 
 from collections import OrderedDict

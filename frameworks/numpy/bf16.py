@@ -1,9 +1,9 @@
 """Mixed precision in NumPy: products of bfloat16, sums, weights and updates of float32.
 
-Idiom: a layer around each one that multiplies. It rounds what goes in and what comes out, in the
-    forward and in the backward pass; the layer inside knows nothing of it.
+Idiom: a layer around each one that multiplies. It rounds inputs and results in the
+    forward and the backward pass; the layer inside does not know.
 Surprise: a bfloat16 is a float32 without its lower 16 bits: the same range, and two to three
-    digits. NumPy has none, so this gives the numbers of mixed precision, and none of its speed.
+    digits. NumPy has none, so this gives the numbers of mixed precision but not its speed.
 """
 
 from frameworks.numpy.layers import Convolution, Dense, Layer, xp
@@ -16,13 +16,13 @@ def rounded(x):
     """Round to bfloat16's 8 significant bits, ties to even; the array keeps its type."""
     integer, lower = BITS[x.dtype.name]
     bits = xp.ascontiguousarray(x).view(integer)
-    last = bits >> integer(lower) & integer(1)  # of those that are kept
+    last = bits >> integer(lower) & integer(1)  # of the bits that are kept
     bits = bits + (integer(2 ** (lower - 1) - 1) + last)
     return (bits >> integer(lower) << integer(lower)).view(x.dtype)
 
 
 class Rounded(Layer):
-    """A layer that multiplies, with all that it takes and gives rounded to bfloat16."""
+    """A layer that multiplies, whose inputs and results are rounded to bfloat16."""
 
     def __init__(self, settings, layer):
         super().__init__(settings, layer.name)
@@ -46,7 +46,7 @@ def functions(module):
     """The functions of a network's ``module`` that differ in this lane: {name: function}."""
 
     def configure(lane, threads, seed):
-        """As in lane best, without strips of images; what multiplies takes bfloat16."""
+        """As in lane best, without strips of images; products take bfloat16."""
         settings = module.configure("best", threads, seed)
         del settings["chunk_images"], settings["shares"]
         return dict(settings, products="bfloat16")

@@ -1,12 +1,12 @@
-"""The CNN in NumPy, forward and backward from scratch: the reference that the others are held to.
+"""The CNN in NumPy, forward and backward from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``,
+Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them,
     and in ``strips.py`` for convolutions.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW from ``load``; inside, channels-last "strips" of images that share their zero borders.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate in the velocity.
-Surprise: pooling comes before bias and ReLU: the maximum commutes with both, and a quarter of the
-    work is left.
+Surprise: ``ConvolutionReLU`` pools before it adds the bias and applies ReLU: the maximum commutes
+    with both, and a quarter of the work is left.
 """
 
 import os
@@ -28,8 +28,8 @@ def configure(lane, threads, seed):
         "ties": "one",  # of equal pixels in a pool, only the first gets the gradient
         "threads": threads,
         "seed": seed,
-        "chunk_images": 4 if xp is np else 64,  # what a convolution works on at a time
-        # Of a batch's images; each share has a thread of its own, and BLAS then only one in each.
+        "chunk_images": 4 if xp is np else 64,  # that a convolution works on at a time
+        # Shares of a batch's images, each with a thread of its own, in which BLAS has only one.
         "shares": threads if lane == "best" and xp is np else 1,
         "idle_blas": "sleeps" if os.environ.get("OPENBLAS_THREAD_TIMEOUT") == "4" else "spins",
         "not_in_force": off,

@@ -1,4 +1,4 @@
-"""What the NumPy models are built from: layers and losses.
+"""The layers and losses of the NumPy models.
 
 A network is a list of layers. ``x = layer.forward(x, training)`` goes through the list,
 ``g = layer.backward(g)`` back; then each layer with a name holds its gradients, and the optimiser
@@ -16,7 +16,7 @@ EQUAL = 1e-12  # pixels closer than this are equal: float64's rounding
 
 
 class Layer:
-    """What layers share: parameters, if any, and buffers that are reused in each step."""
+    """Common to all layers: parameters, if any, and buffers that are reused in each step."""
 
     parameters = gradients = inner = ()
     kinds = ("weight", "bias")
@@ -41,12 +41,12 @@ class Layer:
         return self.buffers[name]
 
     def kinks(self, x, training):
-        """For the proof: yield values, and how far each is from where the gradient jumps."""
+        """For the proof: yield values and their distances from where the gradient jumps."""
         return ()
 
 
 def every(network):
-    """All layers of a network, those inside of others too."""
+    """All layers of a network, also the layers inside other layers."""
     for layer in network:
         yield layer
         yield from every(layer.inner)
@@ -67,7 +67,7 @@ class Dropout(Layer):
         self.rate, self.random = rate, random
 
     def forward(self, x, training):
-        """Draw a mask where there is something to drop."""
+        """Draw a mask if there is something to drop."""
         self.kept = None
         if training and self.rate > 0:
             self.kept = self.random.random_sample(x.shape) >= self.rate
@@ -94,7 +94,7 @@ class Flatten(Layer):
         return x.reshape(len(x), -1)  # (N, C H W)
 
     def backward(self, g):
-        """Turn rows into images again; None where nobody needs the gradient."""
+        """Turn rows into images again; None if nobody needs the gradient."""
         return None if g is None else g.reshape(self.shape)
 
 
@@ -106,13 +106,13 @@ class Dense(Layer):
         self.input_gradient = input_gradient
 
     def forward(self, x, training):
-        """Keep x for the way back."""
+        """Keep x for the backward pass."""
         self.x = x
         weight, bias = self.parameters
         return xp.matmul(x, weight.T) + bias  # (N, out), or (N, T, out) of sequences
 
     def backward(self, g):
-        """Compute the gradients of weight and bias; return that of x, where it is needed."""
+        """Compute the gradients of weight and bias; return that of x if it is needed."""
         weight, bias = self.gradients
         rows = g.reshape(-1, g.shape[-1])
         xp.matmul(rows.T, self.x.reshape(-1, self.x.shape[-1]), out=weight)
@@ -129,7 +129,7 @@ class Convolution(Layer):
         self.kinds = ("weight", "bias") if bias else ("weight",)
 
     def forward(self, x, training):
-        """Copy every window into a row, and multiply the rows by the kernels."""
+        """Copy every window into a row and multiply the rows by the kernels."""
         weight, *bias = self.parameters
         kernels, _, *size = weight.shape
         if self.padding:
@@ -145,7 +145,7 @@ class Convolution(Layer):
         return y.reshape(n, height, width, kernels).transpose(0, 3, 1, 2)  # (N, O, H', W')
 
     def backward(self, g):
-        """Compute the gradients of weight and bias; return that of x, where it is needed."""
+        """Compute the gradients of weight and bias; return that of x if it is needed."""
         weight, *bias = self.gradients
         n, kernels, height, width = g.shape
         g = g.transpose(0, 2, 3, 1).reshape(-1, kernels)
@@ -171,7 +171,7 @@ class MaxPool(Layer):
         self.size, self.stride = (size, size), stride
 
     def forward(self, x, training):
-        """Keep x for the way back."""
+        """Keep x for the backward pass."""
         self.x = x
         windows = list(views(x, self.size, self.stride))
         self.out = windows[0]
@@ -195,7 +195,7 @@ class MaxPool(Layer):
 
 
 def views(x, size, stride):
-    """For each place in a window, yield the pixels that stand there: a view (N, C, H', W')."""
+    """For each place in a window, yield the pixels there: a view (N, C, H', W')."""
     height = (x.shape[2] - size[0]) // stride + 1
     width = (x.shape[3] - size[1]) // stride + 1
     for row in range(size[0]):
@@ -234,12 +234,12 @@ class ReLU(Layer):
     """The larger of x and 0; at 0 the gradient is 0."""
 
     def forward(self, x, training):
-        """Keep the result for the way back."""
+        """Keep the result for the backward pass."""
         self.out = xp.maximum(x, 0)
         return self.out
 
     def backward(self, g):
-        """Pass the gradient where the input was above 0."""
+        """Pass the gradient if the input was above 0."""
         return g * (self.out > 0)
 
     def kinks(self, x, training):
@@ -258,11 +258,11 @@ class BatchNorm(Layer):
 
     kinds = ("weight", "bias", "mean", "variance")
     kept, epsilon = 0.9, 1e-5
-    # What is taken off n. Of two workers' halves of a batch each divides by its own n / 2 - 1.
+    # Subtracted from n. Two workers divide by n / 2 - 1 each, for half of the batch.
     off = {"biased": 0, "unbiased": 1, "unbiased halves": 2}
 
     def put(self, weight, bias, mean, variance):
-        """The running mean and variance are no parameters: no optimiser moves them."""
+        """The running mean and variance are not parameters: no optimiser moves them."""
         super().put(weight, bias)
         self.running = [xp.array(w, self.dtype) for w in (mean, variance)]
 
@@ -271,7 +271,7 @@ class BatchNorm(Layer):
         return self.parameters + self.running
 
     def forward(self, x, training):
-        """Keep the normalised images for the way back."""
+        """Keep the normalised images for the backward pass."""
         weight, bias = (w[:, None, None] for w in self.parameters)
         mean, variance = self.running
         if training:
@@ -301,14 +301,14 @@ class BatchNorm(Layer):
 class LocalResponseNorm(Layer):
     """Divide each value of images (N, C, H, W) by (2 + 0.0001 s) ** 0.75.
 
-    s sums the squares of five values: its own, and those that stand in its place in the two
-    channels before and the two behind, as far as there are any.
+    s sums the squares of five values: its own, and the ones at its place in the two
+    channels before it and the two after it, as far as there are any.
     """
 
     size, k, alpha = 5, 2, 1e-4
 
     def forward(self, x, training):
-        """Keep what the way back needs."""
+        """Keep the input and the divisor for the backward pass."""
         self.x = x
         self.base = self.k + self.alpha * self.around(x**2)
         root = xp.sqrt(self.base)
@@ -316,12 +316,12 @@ class LocalResponseNorm(Layer):
         return x / self.divisor
 
     def backward(self, g):
-        """A value counts in its own quotient, and in the divisors of five."""
+        """A value acts through its own quotient and through five divisors."""
         own = g / self.divisor
         return own - 1.5 * self.alpha * self.x * self.around(own * self.x / self.base)
 
     def around(self, x):
-        """For each channel, the sum of those that are near it."""
+        """For each channel, the sum over the channels near it."""
         reach = self.size // 2
         total = x.copy()
         for off in range(1, reach + 1):
@@ -369,7 +369,7 @@ class GlobalMean(Layer):
     """The mean of each channel of images (N, C, H, W)."""
 
     def forward(self, x, training):
-        """Keep the shape for the way back."""
+        """Keep the shape for the backward pass."""
         self.shape = x.shape
         return x.mean((2, 3))  # (N, C)
 
@@ -389,7 +389,7 @@ class Sigmoid(Layer):
     """1 / (1 + exp(-x))."""
 
     def forward(self, x, training):
-        """Keep the result for the way back."""
+        """Keep the result for the backward pass."""
         self.out = sigmoid(x)
         return self.out
 
@@ -402,8 +402,8 @@ class LSTM(Layer):
     """Long short-term memory with a forget gate, on sequences (N, T, in).
 
     c = f c + i g and h = o tanh(c), where i, f, o are sigmoids and g is the tanh of their quarters
-    of W x + R h + b. The gradient goes back over the steps of a chunk, and not into the one before:
-    truncated back-propagation through time.
+    of W x + R h + b. The gradient goes back over the steps of a chunk, but not into the chunk
+    before: truncated back-propagation through time.
     """
 
     kinds = ("input.weight", "recurrent.weight", "bias")
@@ -438,7 +438,7 @@ class LSTM(Layer):
         dh = dc = xp.zeros_like(last)
         for t in reversed(range(len(self.steps))):
             x, h, c, i, f, g, o = self.steps[t]
-            if (t + 1) % self.chunk == 0:  # what comes after belongs to the next chunk
+            if (t + 1) % self.chunk == 0:  # later steps belong to the next chunk
                 dh = dc = xp.zeros_like(last)
             dh = dh + upper[:, t]
             squashed = xp.tanh(last)
@@ -479,7 +479,7 @@ def joint_error(outputs, targets):
 def cross_entropy(scores, labels):
     """Softmax cross-entropy, mean over the batch, and its gradient."""
     rows = xp.arange(len(labels))
-    logs = scores - scores.max(1, keepdims=True)  # the largest is 0, so that exp cannot overflow
+    logs = scores - scores.max(1, keepdims=True)  # the largest is 0, so exp cannot overflow
     logs -= xp.log(xp.exp(logs).sum(1, keepdims=True))  # (N, 10)
     g = xp.exp(logs)
     g[rows, labels] -= 1
@@ -488,5 +488,5 @@ def cross_entropy(scores, labels):
 
 
 def to_numpy(array):
-    """Copy from CuPy's device; a NumPy array is there already."""
+    """Copy from CuPy's device; a NumPy array needs no copy."""
     return array if xp is np else xp.asnumpy(array)

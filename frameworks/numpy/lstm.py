@@ -1,6 +1,6 @@
-"""The LSTM in NumPy, forward and backward from scratch: the reference that the others are held to.
+"""The LSTM in NumPy, forward and backward from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: sequences (N, T, 1).
 Gates: input, forget, cell, output, stacked; one bias.

@@ -1,6 +1,6 @@
-"""The MLP in NumPy, forward and backward from scratch: the reference that the others are held to.
+"""The MLP in NumPy, forward and backward from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: images of one channel, flattened to rows of 784 pixels.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.

@@ -1,6 +1,6 @@
-"""The small CNN on MNIST in NumPy, from scratch: the reference that the others are held to.
+"""The small CNN on MNIST in NumPy, from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.

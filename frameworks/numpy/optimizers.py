@@ -8,7 +8,7 @@ from frameworks.numpy.layers import every, xp
 class Momentum:
     """Gradient descent with classical momentum, for all parameters of a network.
 
-    Weight decay, where ``hp`` has it, is added to the gradients of matrices and kernels.
+    Weight decay, if ``hp`` has it, is added to the gradients of matrices and kernels.
     """
 
     def __init__(self, network, hp):

@@ -1,8 +1,8 @@
 """A 2x2 max-pool's backward pass in NumPy, in the ways it is written.
 
-``layers.MaxPool`` goes back to the images and compares each pixel with its window's maximum. These
-keep what they know on the way there. Each is a lever of the small CNN on MNIST, so that anyone sees
-what it costs: ``tox run -e bench -- numpy --model mnist_cnn --levers``.
+``layers.MaxPool`` compares each pixel with its window's maximum again. These remember the places of
+the maxima in the forward pass. Each is a lever of the small CNN on MNIST, so anyone can see its
+cost: ``tox run -e bench -- numpy --model mnist_cnn --levers``.
 """
 
 import numpy as np
@@ -18,17 +18,17 @@ def to_windows(x):
 
 
 def to_images(windows):
-    """The way back."""
+    """From the four pixels of each window to images."""
     n, channels, height, width, _ = windows.shape
     x = windows.reshape(n, channels, height, width, 2, 2).transpose(0, 1, 2, 4, 3, 5)
     return x.reshape(n, channels, 2 * height, 2 * width)
 
 
 class Placed(MaxPool):
-    """Keeps which pixel of each window was the largest: the first, where two are."""
+    """Keeps the place of the largest pixel of each window, the first of equal ones."""
 
     def forward(self, x, training):
-        """Keep the place on the way there."""
+        """Keep the place of each maximum."""
         windows = to_windows(x)
         self.places = windows.argmax(-1)[..., None]
         return xp.take_along_axis(windows, self.places, -1)[..., 0]  # (N, C, H/2, W/2)

@@ -1,13 +1,13 @@
-"""Pose regression with AlexNet in NumPy, from scratch: the reference that the others are held to.
+"""Pose regression with AlexNet in NumPy, from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate in the velocity.
 Local response normalisation: alpha is 0.0001 for each of the five squares.
 Pools: 3x3 with stride 2, so windows overlap; a partial window at the border is left out.
-Surprise: the loss divides by the number of joints that are visible, another one in each batch, so
-    that a hidden joint counts neither in the sum nor in its divisor.
+Surprise: the loss divides by the number of visible joints, which differs from batch to batch, so a
+    hidden joint counts neither in the sum nor in its divisor.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Profiling NumPy: what each layer takes.
 
 Idiom: Python's ``cProfile`` around the steps: a from-scratch network's layers are functions.
-Surprise: it sees the thread that starts it alone, so each of lane best's has one of its own. On a
-    GPU, CuPy's calls return before they are done, so these are times of the launches.
+Surprise: it sees only the thread that starts it, so each of lane best's threads starts its own.
+    On a GPU, CuPy's calls return before they are done, so these are times of the launches.
 """
 
 import cProfile
@@ -16,7 +16,7 @@ WAITS = re.compile(r"<method '(acquire|get)' of '_(thread|queue)\.")  # for othe
 
 
 def profile(build, train, batches):
-    """{CALLER > FUNCTION: seconds without those that it calls} of a pass, the slowest first."""
+    """{CALLER > FUNCTION: its own seconds} of a pass, the slowest first."""
     model = build()
     list(train(model, batches[:1]))  # the first step allocates
     profilers = [cProfile.Profile()]
@@ -43,5 +43,5 @@ def profile(build, train, batches):
 
 
 def name(entry):
-    """A method's with its class, such as Dense.forward; of what is not Python, a description."""
+    """A method with its class, such as Dense.forward; a description if it is not Python."""
     return entry.code if isinstance(entry.code, str) else entry.code.co_qualname

@@ -1,8 +1,8 @@
 """Recording a pass through a NumPy network.
 
-Idiom: the network is a list of layers; what each one gives is kept on the way.
+Idiom: the network is a list of layers; the result of each is kept.
 Surprise: layers write into buffers that they use again, so each result is copied; and those of
-    convolutions are strips, of which the images are cut out.
+    convolutions are strips, so the images are cut out of them.
 """
 
 from collections import OrderedDict
@@ -14,7 +14,7 @@ from frameworks.numpy.strips import ConvolutionReLU, ToStrip, pictures
 
 
 def record(network, x):
-    """{name: array} of the images and of what each layer gives, in the order of computation."""
+    """{name: array} of the images and of each layer's result, in the order of computation."""
     found = OrderedDict(x=x)
     x = xp.asarray(x)
     for place, layer in enumerate(network):

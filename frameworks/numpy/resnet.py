@@ -1,6 +1,6 @@
-"""The residual network in NumPy, from scratch: the reference that the others are held to.
+"""The residual network in NumPy, from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; what they do is in ``layers.py``.
+Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
 Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the decay in the gradient, and

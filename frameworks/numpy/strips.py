@@ -4,9 +4,9 @@ Images inside the network lie in channels-last "strips" that share their zero bo
 convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
 window is one run of memory that BLAS takes as it is (see ``ConvolutionReLU.windows``).
 
-BLAS shares out its products alone, and half of a step is none: copies, pools, ReLUs. So each of
-lane best's threads takes a share of the images, all steps of the work on them, and a BLAS of one
-thread. Its gradients are summed in the order of the shares: a run can be repeated.
+BLAS uses several threads for its products only, and half of a step is none: copies, pools, ReLUs.
+So each of lane best's threads takes a share of the images through the whole layer, with a BLAS of
+one thread. Gradients are summed in the order of the shares, so a run can be repeated.
 """
 
 import functools
@@ -29,7 +29,7 @@ from frameworks.numpy.layers import (
 
 @functools.lru_cache(maxsize=None)
 def blas():
-    """The BLAS that NumPy has loaded; to look for it in each step would take a millisecond."""
+    """The BLAS that NumPy has loaded; finding it again in each step would take a millisecond."""
     return threadpoolctl.ThreadpoolController()
 
 
@@ -45,8 +45,9 @@ class StripLayer(Layer):
     def strip(self, name, n, side, channels):
         """A buffer for n images one after the other, whose pixels all have eight neighbours.
 
-        The zero column right of an image is also the left border of its next line, and the zero
-        row below it the upper border of the next image. Both ends have a row and a pixel more.
+        The zero column on the right of an image is also the left border of its next line, and the
+        zero row below it is the upper border of the next image. Both ends have an extra row and
+        pixel.
         """
         return self.buffer(name, n * (side + 1) ** 2 + 2 * (side + 2), channels)
 
@@ -67,14 +68,14 @@ class ToStrip(StripLayer):
         return strip  # (N (H+1) (W+1) + ends, C)
 
     def backward(self, g):
-        """Do nothing: no one needs the gradient of the images."""
+        """Do nothing: nobody needs the gradient of the images."""
 
 
 class ConvolutionReLU(StripLayer):
     """3x3 cross-correlation, bias, ReLU and perhaps a 2x2 max-pool, from strip to strip.
 
     Pooling comes before bias and ReLU, which then have a quarter of the work: the maximum commutes
-    with both. A few images at a time, so that what one line writes the next one finds in cache.
+    with both. A few images at a time, so that each line finds the previous one's result in cache.
     """
 
     def __init__(self, settings, name, inputs, outputs, side, pool=False, input_gradient=True):
@@ -131,7 +132,7 @@ class ConvolutionReLU(StripLayer):
             xp.matmul(windows, weight, out=out[rows][third::3])
 
     def forward(self, x, training):
-        """Keep x and what is to be pooled for the way back."""
+        """Keep x and the pool's input for the backward pass."""
         n = len(pictures(x, self.side))
         self.x, self.y = x, self.strip("y", n, self.side, self.outputs)
         self.out = self.strip("out", n, self.out_side, self.outputs) if self.pool else self.y
@@ -139,7 +140,7 @@ class ConvolutionReLU(StripLayer):
         return self.out
 
     def forward_share(self, share, chunks):
-        """A thread's part of the way there."""
+        """A thread's part of the forward pass."""
         weight, bias = self.parameters
         for some, rows in chunks:
             self.correlate(self.x, weight, rows, self.y, share)
@@ -150,10 +151,10 @@ class ConvolutionReLU(StripLayer):
                 xp.maximum(xp.maximum(a, b), xp.maximum(c, d), out=inner)  # (n, H/2, W/2, O)
             inner += bias
             xp.maximum(inner, 0, out=inner)
-            out[:, -1] = out[:, :, -1] = 0  # what was correlated around a border
+            out[:, -1] = out[:, :, -1] = 0  # the correlation also wrote to the borders
 
     def kinks(self, x, training):
-        """Where another pixel would become a pool's largest, then where ReLU opens."""
+        """Distances from where a pool would choose another pixel, and from ReLU's 0."""
         n = len(pictures(x, self.side))
         y = self.strip("before relu", n, self.side, self.outputs)
         for _, rows in self.chunks(0, n):
@@ -161,12 +162,12 @@ class ConvolutionReLU(StripLayer):
         y = pictures(y, self.side)[:, :-1, :-1] + self.parameters[1]  # (N, H, W, O)
         if self.pool:
             y, gaps = largest_and_gap(xp.stack([y[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]))
-            # Behind a ReLU that is shut, nobody asks which pixel was the largest.
+            # After a ReLU that gives 0, it does not matter which pixel was the largest.
             yield y, np.where(y > 0, gaps, np.inf)
         yield y, np.abs(y)
 
     def backward(self, g):
-        """Sum the gradients of weight and bias; return that of x, where it is needed."""
+        """Sum the gradients of weight and bias; return that of x if it is needed."""
         n = len(pictures(self.x, self.side))
         borders = pictures(g, self.out_side)  # which the next share reads
         borders[:, -1] = borders[:, :, -1] = 0
@@ -178,14 +179,14 @@ class ConvolutionReLU(StripLayer):
         return dx
 
     def backward_share(self, share, chunks):
-        """A thread's part of the way back; returns its sums for weight and bias."""
+        """A thread's part of the backward pass; returns its sums for weight and bias."""
         weight, bias = (
             self.buffer("%s, %d" % (kind, share), *gradient.shape)
             for kind, gradient in zip(self.kinds, self.gradients)
         )
         weight[:] = bias[:] = 0
         part = self.buffer("part, %d" % share, *weight.shape)
-        # Back through a correlation is a correlation by the kernel turned by half a turn.
+        # The gradient of a correlation is a correlation with the kernel rotated by 180 degrees.
         turned = self.parameters[0].reshape(3, 3, self.inputs, self.outputs)[::-1, ::-1]
         turned = turned.swapaxes(2, 3).reshape(-1, self.inputs)  # (9 O, C)
         for some, rows in chunks:

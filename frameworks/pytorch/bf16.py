@@ -13,7 +13,7 @@ def functions(module):
     """The functions of a network's ``module`` that differ in this lane: {name: function}."""
 
     def configure(lane, threads, seed):
-        """As in lane best; what multiplies takes bfloat16."""
+        """As in lane best; products take bfloat16."""
         # A GPU may add up the parts of a product in bfloat16, and does so by default.
         torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         return dict(module.configure("best", threads, seed), products="bfloat16")

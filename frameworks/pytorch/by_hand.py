@@ -1,8 +1,8 @@
 """The pose loss in PyTorch, with its backward pass written by hand.
 
 Idiom: ``torch.autograd.Function``, whose ``forward`` keeps what its ``backward`` needs.
-Surprise: what is computed with in ``forward`` is not recorded, so a gradient that was forgotten is
-    no error: it is None, and the weights behind it stand still.
+Surprise: ``forward`` is not recorded, so a gradient that was forgotten is
+    no error: it is None, and the weights that depend on it do not move.
 """
 
 import torch

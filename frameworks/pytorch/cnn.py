@@ -4,7 +4,7 @@ Idiom: ``nn.Sequential``, an optimiser that owns the momentum, eager execution.
 Layout: NCHW; the best lane keeps that shape and stores it channels-last in memory.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: ``nn.CrossEntropyLoss`` takes scores, not probabilities; with a ``Softmax`` at its end the
-    network still trains, only worse.
+    network still trains, but worse.
 """
 
 from collections import OrderedDict
@@ -17,8 +17,8 @@ def configure(lane, threads, seed):
     """Set threads, seed, precision and autotune; return the settings in force."""
     best = lane == "best"
     cuda = torch.cuda.is_available()
-    # A velocity or moment without gradients decays to denormal numbers, with which CPUs are slow.
-    # Threads inherit this from the one that starts them.
+    # Without gradients, a velocity or moment decays to denormal numbers, which make CPUs slow.
+    # Threads inherit this from the thread that starts them.
     flushed = torch.set_flush_denormal(best) and best
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
@@ -89,7 +89,7 @@ def loss(network, settings, hp, weights):
         network.parameters(),
         lr=hp.learning_rate,
         momentum=hp.momentum,
-        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
+        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
     )
     return network, criterion, optimizer
 

@@ -1,7 +1,7 @@
 """PyTorch's network as ONNX.
 
 Idiom: ``torch.onnx.export`` of the network in prediction, with an example of its input.
-Surprise: it reads the older switch for TF32, and fails where the newer one says something else.
+Surprise: it reads the older switch for TF32, and fails if the newer one disagrees.
 """
 
 import torch
@@ -16,6 +16,6 @@ def export(model, x, path):
         (torch.from_numpy(x),),
         path,
         dynamic_shapes=({0: torch.export.Dim("n")},),
-        external_data=False,  # of some size it would write a second file
+        external_data=False,  # above some size it would write a second file
         verbose=False,
     )

@@ -66,7 +66,7 @@ def loss(network, settings, hp, weights):
         lr=hp.learning_rate,
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
-        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
+        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
     )
     return network, criterion, optimizer
 

@@ -19,7 +19,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; but what only convolutions read is not in force."""
+    """As for the CNN, but switches of convolutions are not in force."""
     settings = cnn.configure(lane, threads, seed)
     off = sorted({"memory_format", "autotune"} | set(settings["not_in_force"]))
     return dict(settings, not_in_force=off)
@@ -47,6 +47,6 @@ def loss(network, settings, hp, weights):
         lr=hp.learning_rate,
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
-        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
+        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
     )
     return network, criterion, optimizer

@@ -2,7 +2,7 @@
 
 Idiom: ``torch.save`` of the state, not of the network: a network is pickled with the name of its
     class, and can be read only where that class is.
-Surprise: before 2.6 ``torch.load`` ran whatever a pickle asked for, unless told ``weights_only``.
+Surprise: before 2.6 ``torch.load`` ran any code in a pickle, unless given ``weights_only=True``.
 """
 
 import torch

@@ -24,25 +24,25 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def symbol(settings, hp):
     """The network, without an activation on its last layer; sizes are those for a divisor of 4."""
     drop1, drop2 = hp.dropout  # the fraction dropped
-    one, two, three, units = (size // hp.divisor for size in (96, 256, 384, 4096))
+    small, middle, large, units = (size // hp.divisor for size in (96, 256, 384, 4096))
     layers = OrderedDict(
-        conv1=nn.Conv2d(3, one, 11, stride=4),  # (N, 24, 53, 53)
+        conv1=nn.Conv2d(3, small, 11, stride=4),  # (N, 24, 53, 53)
         relu1=nn.ReLU(),
         norm1=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2),
         pool1=nn.MaxPool2d(3, 2),  # (N, 24, 26, 26)
-        conv2=nn.Conv2d(one, two, 5, padding=2),  # (N, 64, 26, 26)
+        conv2=nn.Conv2d(small, middle, 5, padding=2),  # (N, 64, 26, 26)
         relu2=nn.ReLU(),
         norm2=nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2),
         pool2=nn.MaxPool2d(3, 2),  # (N, 64, 12, 12); ceil_mode=True would give 13
-        conv3=nn.Conv2d(two, three, 3, padding=1),  # (N, 96, 12, 12)
+        conv3=nn.Conv2d(middle, large, 3, padding=1),  # (N, 96, 12, 12)
         relu3=nn.ReLU(),
-        conv4=nn.Conv2d(three, three, 3, padding=1),  # (N, 96, 12, 12)
+        conv4=nn.Conv2d(large, large, 3, padding=1),  # (N, 96, 12, 12)
         relu4=nn.ReLU(),
-        conv5=nn.Conv2d(three, two, 3, padding=1),  # (N, 64, 12, 12)
+        conv5=nn.Conv2d(large, middle, 3, padding=1),  # (N, 64, 12, 12)
         relu5=nn.ReLU(),
         pool5=nn.MaxPool2d(3, 2),  # (N, 64, 5, 5)
         flatten=nn.Flatten(),  # (N, 1600)
-        dense1=nn.Linear(two * 25, units),  # (N, 1024)
+        dense1=nn.Linear(middle * 25, units),  # (N, 1024)
         relu6=nn.ReLU(),
         drop1=nn.Dropout(drop1),
         dense2=nn.Linear(units, units),  # (N, 1024)

@@ -1,9 +1,9 @@
 """Profiling PyTorch: what each operation takes.
 
 Idiom: ``torch.profiler.profile`` around the steps; ``export_chrome_trace`` for a browser.
-Surprise: an operation's total holds the operations that it calls; only the ``self_`` times add up.
-    ``key_averages()`` adds up those of one name, such as a product's in both directions; which
-    call each belongs to is known to ``events()`` alone.
+Surprise: an operation's total includes the operations that it calls; only the ``self_`` times add
+    up. ``key_averages()`` sums over equal names, such as a product's in both directions; only
+    ``events()`` knows the call that each belongs to.
 """
 
 from collections import Counter, OrderedDict
@@ -27,7 +27,7 @@ def profile(build, train, batches):
 
 
 def name(event):
-    """An operation's; before it that of the outermost call which it is part of."""
+    """The operation, after the outermost call that it is part of."""
     call = event
     while call.cpu_parent is not None:
         call = call.cpu_parent

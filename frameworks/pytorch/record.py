@@ -11,7 +11,7 @@ import torch
 
 
 def record(network, x):
-    """{name: array} of the images and of what each layer gives, in the order of computation."""
+    """{name: array} of the images and of each layer's result, in the order of computation."""
     found = OrderedDict(x=x)
 
     def keep(name):

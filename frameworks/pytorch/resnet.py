@@ -24,12 +24,12 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and which running variance is kept."""
+    """As for the CNN, and which running variance is kept."""
     return dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
 
 
 def convolution(inputs, outputs, size, stride=1):
-    """Without bias, which batch normalisation would take away again."""
+    """A convolution without bias, which batch normalisation would remove again."""
     return nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=False)
 
 
@@ -94,7 +94,7 @@ def loss(network, settings, hp, weights):
         [{"params": decaying, "weight_decay": hp.weight_decay}, {"params": others}],
         lr=hp.learning_rate,
         momentum=hp.momentum,
-        fused=settings["fused_optimizer"] or None,  # False would forbid the loop over lists, too
+        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
     )
     return network, criterion, optimizer
 

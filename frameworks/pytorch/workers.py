@@ -3,8 +3,8 @@
 Idiom: ``torchrun`` starts the workers; ``DistributedDataParallel`` around the network averages the
     gradients while they are computed, here through gloo; on GPUs one takes NCCL.
 Surprise: the average is over workers, not over images, so shares must be of equal size. Batch
-    normalisation's mean and variance are those of a worker's share alone; ``SyncBatchNorm``, which
-    would share them, takes no CPU.
+    normalisation uses the mean and variance of a worker's share; ``SyncBatchNorm``, which would
+    share them, does not run on a CPU.
 """
 
 import os
@@ -15,13 +15,13 @@ from torch import nn
 
 
 def launcher(workers):
-    """What stands before ``-m MODULE`` and its arguments to have each worker run it: torchrun."""
+    """The command before ``-m MODULE ARGUMENTS`` that has each worker run the module: torchrun."""
     run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     return run + ["--nproc-per-node", str(workers)]
 
 
 def rank():
-    """Which of the workers this process is, from 0."""
+    """This worker's number, from 0."""
     return int(os.environ["RANK"])
 
 
@@ -36,9 +36,9 @@ class Parallel(nn.parallel.DistributedDataParallel):
 
 
 def parallel(module, workers, rank):
-    """The functions of ``module`` that differ where it runs as so many workers: {name: function}.
+    """The functions of ``module`` that differ with several workers: {name: function}.
 
-    Each worker is given all batches, which it must be able to share equally, and predicts alone.
+    Each worker gets all batches, whose size the workers divide, and predicts alone.
     """
 
     def configure(lane, threads, seed):
@@ -47,14 +47,14 @@ def parallel(module, workers, rank):
         return dict(settings, seed=seed, workers=workers)
 
     def loss(network, settings, hp, weights):
-        """The model, its network wrapped."""
+        """The model with its network wrapped."""
         if not dist.is_initialized():
             dist.init_process_group("gloo")
         network, criterion, optimizer = module.loss(network, settings, hp, weights)
         return Parallel(network), criterion, optimizer
 
     def train(model, batches):
-        """One pass over the batches, of each this worker's share; yields the loss of the whole."""
+        """One pass over this worker's shares of the batches; yields the loss of the whole batch."""
         share = slice(rank, None, workers)
         shares = ((x[share], y[share]) for x, y in batches)
         for step_loss in module.train(model, shares):

@@ -2,9 +2,9 @@
 
 Idiom: without Keras no line of the network changes: Grappler rewrites the graph. It knows which
     operations gain from bfloat16, which may take it and which must not, and puts casts between.
-Surprise: what is not in a graph is not rewritten, and remains in float32 without a word. What is in
-    it may be, the optimiser too: ``momentum * v + g`` follows a product that gains, and so would
-    be computed in bfloat16.
+Surprise: operations outside a graph are not rewritten, and stay in float32 without a warning. All
+    inside may be, the optimiser's too: ``momentum * v + g`` follows a product that gains, and
+    so would be computed in bfloat16.
 """
 
 import os

@@ -5,7 +5,7 @@ Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``
 Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: ``tf.nn.dropout`` forgets ``tf.random.set_seed`` where XLA compiles it. A
-    ``tf.random.Generator`` has its state in a variable, and keeps its seed there, too.
+    ``tf.random.Generator`` has its state in a variable, so it keeps its seed there.
 """
 
 import os
@@ -24,11 +24,11 @@ def configure(lane, threads, seed):
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)  # not all of it at once
     tf.config.threading.set_intra_op_parallelism_threads(threads)
-    # Going back, a layer's gradients of kernel and images do not wait for each other. Two
-    # operations at once keep more than ``threads`` cores busy where there are more.
+    # In the backward pass, a layer's gradients of kernel and images do not wait for each other.
+    # Two operations at once keep more than ``threads`` cores busy if the machine has more.
     at_once = threads if best and threads == os.cpu_count() else 1
     tf.config.threading.set_inter_op_parallelism_threads(at_once)
-    tf.get_logger().setLevel("ERROR")  # it warns of retracing where a second model is made
+    tf.get_logger().setLevel("ERROR")  # it warns of retracing if a second model is made
     tf.config.experimental.enable_tensor_float_32_execution(False)  # on by default
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
     return {
@@ -49,7 +49,7 @@ def configure(lane, threads, seed):
 
 def load(images, labels, settings):
     """Float32 images in the settings' layout, and int64 class numbers (n,) as they are."""
-    if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would transpose the images, too
+    if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would also transpose the images
         images = np.ascontiguousarray(images.transpose(0, 2, 3, 1))  # (n, 32, 32, 3)
     return images, labels
 
@@ -85,7 +85,7 @@ class Network(tf.Module):
         return tf.nn.max_pool2d(x, 2, 2, "VALID", data_format=self.layout)
 
     def drop(self, x, fraction):
-        """Set this fraction of the values to 0; those left grow, so that the mean stays."""
+        """Set this fraction of the values to 0 and scale up the rest, which keeps the mean."""
         return tf.nn.experimental.general_dropout(x, fraction, self.random.uniform)
 
     def __call__(self, x, training):

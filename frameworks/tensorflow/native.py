@@ -2,7 +2,7 @@
 
 Idiom: ``tf.train.Checkpoint`` finds the variables by the attributes that lead to them.
 Surprise: a checkpoint is several files, whose names begin with the one that is given. The variables
-    of a SavedModel are a checkpoint, too; to read them runs none of the functions beside them.
+    of a SavedModel are a checkpoint as well; reading them runs none of its functions.
 """
 
 import os

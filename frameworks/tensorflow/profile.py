@@ -2,8 +2,8 @@
 
 Idiom: ``tf.profiler.experimental.Profile`` around the steps writes into a folder what TensorBoard
     shows; the file in it is a protocol buffer, ``XSpace``.
-Surprise: a graph's operations, NODE:OPERATION, stand among the events of Python and the executor.
-    A node's scope alone tells a dropout's product from the update's.
+Surprise: a graph's operations, NODE:OPERATION, are among the events of Python and the executor.
+    Only a node's scope distinguishes a dropout's product from the update's.
 """
 
 import glob
@@ -16,7 +16,7 @@ import tensorflow as tf
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
 OPERATION = re.compile(r"([^:\s]+):(\w+)$")
-NUMBER = re.compile(r"(_\d+)+(?=/|$)")  # which makes a name the only one
+NUMBER = re.compile(r"(_\d+)+(?=/|$)")  # which makes a name unique
 
 
 def profile(build, train, batches):
@@ -42,6 +42,6 @@ def profile(build, train, batches):
 
 
 def name(node, operation):
-    """An operation's; before it the scope that its node stands in, without numbers."""
+    """The operation, after its node's scope without numbers."""
     scope = NUMBER.sub("", os.path.dirname(node))
     return "%s > %s" % (scope, operation) if scope else operation

@@ -25,7 +25,7 @@ KEPT, EPSILON = 0.9, 1e-5  # of the running mean and variance, and added to the 
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; and which running variance is kept."""
+    """As for the CNN, and which running variance is kept."""
     return dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
 
 

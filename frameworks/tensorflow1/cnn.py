@@ -19,12 +19,12 @@ AXES = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}  # from canonical to TensorFlow's (
 
 
 def configure(lane, threads, seed):
-    """Set threads and autotune; return the settings, of which ``loss`` applies seed and JIT."""
+    """Set threads and autotune; return the settings. ``loss`` applies seed and JIT."""
     best = lane == "best"
     gpus = tf.config.experimental.list_physical_devices("GPU")
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
     # The first session of a process makes the thread pools for all that follow, whatever their
-    # ``ConfigProto`` says. So the first numbers are kept, where one without it reads them, too.
+    # ``ConfigProto`` says. The environment keeps the first numbers, also for sessions without one.
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(threads))
     os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")  # the layers are a chain
     mkl_dnn = IsMklEnabled() and os.environ.get("TF_DISABLE_MKL") != "1"  # read by the import
@@ -45,7 +45,7 @@ def configure(lane, threads, seed):
 
 def load(images, labels, settings):
     """Float32 images in the settings' layout, and int64 class numbers (n,) as they are."""
-    if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would transpose the images, too
+    if settings["layout"] == "NHWC":  # swapping axes 1 and 3 would also transpose the images
         images = np.ascontiguousarray(images.transpose(0, 2, 3, 1))  # (n, 32, 32, 3)
     return images, labels
 
@@ -119,7 +119,7 @@ def loss(network, settings, hp, weights):
         forward = network(rows, training=False)
         session = tf.Session(graph=graph, config=config)
         session.run(tf.global_variables_initializer())
-        # The default initialiser is Glorot uniform, too, but with TensorFlow's random numbers.
+        # The default initialiser is Glorot uniform as well, but with TensorFlow's random numbers.
         for variable, w in zip(tf.trainable_variables(), weights.values()):
             variable.load(w.transpose(AXES[w.ndim]), session)
     graph.finalize()  # a node added later, in a loop, is now an error and not a leak

@@ -2,8 +2,8 @@
 
 Idiom: ``session.run`` with ``FULL_TRACE`` fills a ``RunMetadata``; its ``step_stats`` have the time
     of each node on each device.
-Surprise: without ``run_metadata`` the trace is made and thrown away. A node's scope alone tells a
-    dropout's product from another.
+Surprise: without ``run_metadata`` the trace is made and discarded. Only a node's scope
+    distinguishes a dropout's product from another.
 """
 
 import os
@@ -13,7 +13,7 @@ from functools import partial
 
 import tensorflow as tf
 
-NUMBER = re.compile(r"(_\d+)+(?=/|$|_grad)")  # which makes a name the only one
+NUMBER = re.compile(r"(_\d+)+(?=/|$|_grad)")  # which makes a name unique
 
 
 def profile(build, train, batches):
@@ -23,11 +23,11 @@ def profile(build, train, batches):
     list(train(model, batches[:1]))  # the first step allocates
     plain, times = session.run, {}
     for batch in batches:
-        told = tf.RunMetadata()
+        metadata = tf.RunMetadata()
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-        session.run = partial(plain, options=options, run_metadata=told)
+        session.run = partial(plain, options=options, run_metadata=metadata)
         list(train(model, [batch]))
-        for device in told.step_stats.dev_stats:
+        for device in metadata.step_stats.dev_stats:
             for node in device.node_stats:
                 kind = node.timeline_label.split(" = ")[-1].split("(")[0]
                 took = node.op_end_rel_micros - node.op_start_rel_micros
@@ -38,6 +38,6 @@ def profile(build, train, batches):
 
 
 def name(node, operation):
-    """An operation's; before it the scope that its node stands in, without numbers."""
+    """The operation, after its node's scope without numbers."""
     scope = NUMBER.sub("", os.path.dirname(node))
     return "%s > %s" % (scope, operation) if scope else operation

@@ -1,7 +1,7 @@
 """Recording a pass through a TensorFlow 1 network.
 
 Idiom: ``session.run`` fetches any tensor of the graph, and several at once.
-Surprise: a graph has no list of layers; ``extract_sub_graph`` tells the nodes that scores need.
+Surprise: a graph has no list of layers; ``extract_sub_graph`` gives the nodes that the scores need.
 """
 
 from collections import OrderedDict

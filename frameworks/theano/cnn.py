@@ -4,8 +4,8 @@ Idiom: symbolic expressions over shared variables; ``theano.function`` compiles 
     its ``updates`` write the new weights.
 Layout: NCHW.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, written out here: Theano has no optimisers.
-Surprise: ``conv2d`` rotates the kernels by 180 degrees unless told ``filter_flip=False``; the
-    others cross-correlate. Either way it trains as well, but the weights do not carry over.
+Surprise: ``conv2d`` rotates the kernels by 180 degrees unless given ``filter_flip=False``; the
+    others cross-correlate. It trains equally well either way, but the weights do not carry over.
 """
 
 import os
@@ -20,7 +20,7 @@ from theano.tensor.nnet import categorical_crossentropy, conv2d, softmax
 
 
 def configure(lane, threads, seed):
-    """Set Theano's flags; return those in force. What it reads on import is in THEANO_FLAGS."""
+    """Set Theano's flags; return those in force. It reads others, in THEANO_FLAGS, on import."""
     best = lane == "best"
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)  # read when the first compiled function is loaded
@@ -42,7 +42,7 @@ def configure(lane, threads, seed):
         "seed": seed,
         "optimizer": "fast_run",
         "linker": "cvm_nogc" if best else "cvm",  # nogc keeps a step's buffers for the next one
-        "openmp": config.openmp,  # the images of a batch are shared out among the threads
+        "openmp": config.openmp,  # the images of a batch are divided among the threads
         "blas.ldflags": config.blas.ldflags,
         "dnn.conv.algo_fwd": config.dnn.conv.algo_fwd,
         "dnn.conv.algo_bwd_data": config.dnn.conv.algo_bwd_data,
@@ -70,7 +70,7 @@ def dense(h, shared, layer):
     return T.dot(h, shared[layer + ".weight"].T) + shared[layer + ".bias"]
 
 
-# Of two equal values the gradient of ``maximum`` goes to the first. ``nnet.relu`` would have half a
+# ``maximum`` gives the gradient of two equal values to the first. ``nnet.relu`` would have half a
 # gradient at 0, and ``pool_2d`` would give the whole of it to every equal maximum.
 def relu(h):
     """The larger of h and 0."""
@@ -172,5 +172,5 @@ def weights(model):
 
 
 def wait(model):
-    """Return when the GPU has finished: reading the last bias waits for all before it."""
+    """Return when the GPU has finished: reading the last bias waits for all work before it."""
     list(model[2].values())[-1].get_value()

@@ -5,7 +5,7 @@ Idiom: ``theano.scan`` over the steps, which compiles them to C++ and derives th
 Layout: sequences (N, T, 1); ``scan`` goes over the first axis, so time is moved there.
 Gates: written out here, so the order is ours: input, forget, cell, output, stacked; one
     bias.
-State: zeros at the start of every sequence, handed on from step to step; ``disconnected_grad``
+State: zeros at the start of every sequence, passed from step to step; ``disconnected_grad``
     at the start of a chunk cuts the gradient.
 Surprise: ``scan`` has a ``truncate_gradient``, but it counts from the end of the sequence: steps
     before the last ten would get no gradient at all.
@@ -35,7 +35,7 @@ def configure(lane, threads, seed):
 def symbol(settings, hp):
     """The network, without an activation on its last layer.
 
-    Values of symbolic sequences in training, and in prediction, and the shared variables in them.
+    Values of symbolic sequences in training and in prediction, and the shared variables in them.
     """
     shared = variables(dense1=(5, 1))
     shared["lstm.input.weight"] = theano.shared(np.zeros((20, 5), "float32"))

@@ -31,7 +31,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; but what only convolutions read is not in force."""
+    """As for the CNN, but switches of convolutions are not in force."""
     settings = cnn.configure(lane, threads, seed)
     return dict(settings, not_in_force=sorted(key for key in settings if "conv" in key))
 

@@ -1,15 +1,15 @@
 """Theano's own file of weights: a pickled list of arrays, ``.pkl``.
 
-Idiom: Theano has no format; its users pickle what ``get_value`` gives, in the order of ``params``.
-Surprise: a pickle may run anything. This one is read with a list of what it may name, and its
-    strings as Python 2 wrote them: most of these files are that old.
+Idiom: Theano has no format; its users pickle ``get_value``'s arrays in the order of ``params``.
+Surprise: a pickle may run anything. This one may name only what is on a list, and its strings are
+    read as Python 2 wrote them: most of these files are that old.
 """
 
 import pickle
 
 import numpy as np
 
-# All that a pickled array names: how it is made, its types, and its bytes in protocol 2.
+# A pickled array names its constructors, its types and, in protocol 2, its bytes' encoder.
 ALLOWED = {
     ("numpy", "ndarray"),
     ("numpy", "dtype"),

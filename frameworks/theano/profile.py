@@ -2,7 +2,7 @@
 
 Idiom: functions that are compiled with ``profile=True``, or while ``theano.config.profile`` is set,
     keep the time of each of their nodes; ``function.profile.summary()`` prints them.
-Surprise: what is left set at the program's end has Theano print all profiles then.
+Surprise: if the flag is still set when the program ends, Theano prints all profiles.
 """
 
 from collections import OrderedDict
