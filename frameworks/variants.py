@@ -4,15 +4,16 @@
 has ``TRAPS``, a list. Both files are optional. A second idiom in a folder has its own, such as
 ``traps_module.py`` beside ``cnn_module.py``.
 
-A patch is a pair: old code, which is in one place of the module, and new code. Comments, docstrings
-and layout do not matter; see ``common/system/patches.py``.
+A patch is old code, which is in one place of the module, and new code. A third element, such as
+"backends", names another file of the folder, from which the module imports names. Comments,
+docstrings and layout do not matter; see ``common/system/patches.py``.
 
 Nothing here names a framework, and nothing imports one.
 """
 
 from typing import Dict, NamedTuple, Optional, Tuple
 
-Patches = Tuple[Tuple[str, str], ...]
+Patches = Tuple[Tuple[str, ...], ...]
 
 
 class Lever(NamedTuple):

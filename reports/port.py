@@ -12,7 +12,8 @@ from common.challenge import causes, hypotheses
 from common.mistakes import catalogue
 from common.networks.cnn import CNN
 from common.system import modules as loader
-from common.system.patches import patched
+from common.system import source
+from common.system.patches import by_file, patched
 from reports import tables
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
@@ -150,20 +151,20 @@ def symptoms(modules):
 
 def _traps(module, rung, environments):
     """A framework's own traps that a rung catches: as lines of its module, wrong and right."""
-    right = module.lines
-    source = "\n".join(right) + "\n"
     found = []
     for trap in loader.traps(module.key, CNN.name):
         caught = environments.get(module.key, {}).get("own", {}).get(trap.name, [None, None])[1]
         if (caught or trap.rung) != rung:
             continue
-        wrong = patched(source, trap.patches, trap.name).splitlines()
-        hunks, first = [], None
-        matcher = difflib.SequenceMatcher(None, wrong, right, autojunk=False)
-        for kind, a, b, c, d in matcher.get_opcodes():
-            if kind != "equal":
-                first = first or max(1, min(c + 1, len(right)))
-                hunks.append((wrong[a:b], right[c:d]))
+        hunks, first = [], 1
+        for path, patches in by_file(trap.patches, module.path).items():
+            right = source.read(path).splitlines()
+            wrong = patched("\n".join(right) + "\n", patches, trap.name).splitlines()
+            matcher = difflib.SequenceMatcher(None, wrong, right, autojunk=False)
+            changes = [c for c in matcher.get_opcodes() if c[0] != "equal"]
+            hunks += [(wrong[a:b], right[c:d]) for _, a, b, c, d in changes]
+            if path == module.path:
+                first = max(1, min(changes[0][3] + 1, len(right)))
         found.append((module, first, trap.name, hunks))
     return found
 

@@ -12,7 +12,7 @@ from common import networks
 from common.system import machine
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
-from common.system.patches import patched
+from common.system.patches import by_file, patched
 
 MIXED = "bf16"  # the lane of products of bfloat16, and the file of what it takes
 
@@ -169,18 +169,37 @@ def replaced(module, **functions):
 
 
 def changed(module, patches, folder, name):
-    """A copy of a module in ``folder/NAME.py``, with the patches of this name.
+    """A copy of a module in ``folder``, with the patches of this name.
 
-    It is a file because some frameworks read a function's source from one.
+    It is a file because some frameworks read a function's source from one. The copy imports other
+    patched files in place of the original ones.
     """
-    with open(module.__file__, encoding="utf-8") as file:
+    files = by_file(patches, module.__file__)
+    files.setdefault(module.__file__, [])
+    replaced_modules = {}
+    try:
+        for path, its_patches in files.items():
+            made = _patched_copy(path, its_patches, folder, name)
+            original = os.path.relpath(path, ROOT)[: -len(".py")].replace(os.sep, ".")
+            replaced_modules[original] = sys.modules.get(original)
+            sys.modules[original] = made
+    finally:
+        for original, known in replaced_modules.items():
+            sys.modules[original] = known
+            if known is None:
+                del sys.modules[original]
+    return made
+
+
+def _patched_copy(path, patches, folder, name):
+    """The module made of a patched file."""
+    with open(path, encoding="utf-8") as file:
         source = file.read()
-    what = "%s, %s" % (os.path.relpath(module.__file__, ROOT), name)
-    source = patched(source, patches, what)
-    path = os.path.join(str(folder), name + ".py")
-    with atomic_write(path) as file:
+    source = patched(source, patches, "%s, %s" % (os.path.relpath(path, ROOT), name))
+    copy = os.path.join(str(folder), "%s_%s" % (name, os.path.basename(path)))
+    with atomic_write(copy) as file:
         file.write(source.encode())
-    spec = importlib.util.spec_from_file_location("changed_" + name, path)
+    spec = importlib.util.spec_from_file_location("changed_" + name, copy)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     return made

@@ -5,8 +5,9 @@ fragments, and what it makes of an f-string depends on Python's version; so toke
 """
 
 import ast
+import os
 import re
-from collections import Counter, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 
 _TOKEN = re.compile(
     r"""
@@ -35,6 +36,15 @@ indent: how that is indented.
 
 class PatchError(ValueError):
     """A patch does not fit its module."""
+
+
+def by_file(patches, path):
+    """{path: its patches} of a module's patches; the module, whose ``path`` this is, comes last."""
+    files = {}
+    for old, new, *beside in patches:
+        file = os.path.join(os.path.dirname(path), beside[0] + ".py") if beside else path
+        files.setdefault(file, []).append((old, new))
+    return OrderedDict(sorted(files.items(), key=lambda item: item[0] == path))
 
 
 def patched(source, changes, what):

@@ -60,7 +60,7 @@ TRAPS = [
         "first_weights_kept",
         "gradient",
         ('"Conv MaxPool Relu" if best else "MaxPool"', '"Conv MaxPool Relu"'),
-        ('op.arg.add(name="training_mode", i=1)', "pass"),
+        ('op.arg.add(name="training_mode", i=1)', "pass", "ideep"),
         raises=True,
     ),
     trap(

@@ -210,7 +210,7 @@ TRAPS += [
             "F.relu(self.conv2(x))",
             'F.relu(self.conv2(F.pad(x, ((0, 0), (0, 0), (3, 1), (3, 1)), "constant")))',
         ),
-        ("two, 5, pad=2)", "two, 5)"),
+        ("middle, 5, pad=2)", "middle, 5)"),
         model="pose",
     ),
     trap("hidden_joints_counted", "gradient", ("** 2 * visible)", "** 2)"), model="pose"),

@@ -3,36 +3,44 @@
 from frameworks.variants import kept, pool_first
 
 TENSORFLOW, JAX, TORCH = ("keras",), ("keras-jax",), ("keras-torch",)
-NHWC = 'best and backend != "torch"', "False"
 
 LEVERS = [
-    kept("nchw", "NHWC", NHWC, only=TENSORFLOW),
+    kept("nchw", "NHWC", ('"NHWC" if best or not', '"NHWC" if not', "backends"), only=TENSORFLOW),
     kept(
         "between",
         "as many operations at once as cores",
-        ("set_inter_op_parallelism_threads(at_once)", "set_inter_op_parallelism_threads(1)"),
+        (
+            "set_inter_op_parallelism_threads(at_once)",
+            "set_inter_op_parallelism_threads(1)",
+            "backends",
+        ),
         only=TENSORFLOW,
     ),
     kept(
         "nchw",
         "NHWC",
-        NHWC,
+        ('"NHWC" if best else "NCHW"', '"NCHW"', "backends"),
         # Rows and columns are the last axes then.
-        ("x[:, :, 0::2], x[:, :, 1::2]", "x[..., 0::2], x[..., 1::2]"),
-        ("x[:, 0::2], x[:, 1::2]", "x[:, :, 0::2], x[:, :, 1::2]"),
+        ("x[:, :, 0::2], x[:, :, 1::2]", "x[..., 0::2], x[..., 1::2]", "pools"),
+        ("x[:, 0::2], x[:, 1::2]", "x[:, :, 0::2], x[:, :, 1::2]", "pools"),
         only=JAX,
     ),
-    kept("ynn", "XLA's older convolutions", ("flag if best else", "flag if False else"), only=JAX),
+    kept(
+        "ynn",
+        "XLA's older convolutions",
+        ("OLDER_CONVOLUTIONS if best else", "OLDER_CONVOLUTIONS if False else", "backends"),
+        only=JAX,
+    ),
     kept(
         "windows",
         "the pool as comparisons of pixels",
-        ('"comparisons" if', '"windows" if'),
+        ('"comparisons" if', '"windows" if', "backends"),
         only=JAX,
     ),
     kept(
         "contiguous",
         "channels-last images",
-        ('"channels_last" if best else "contiguous"', '"contiguous"'),
+        ('"channels_last" if best else "contiguous"', '"contiguous"', "backends"),
         only=TORCH,
     ),
     pool_first(

@@ -2,9 +2,6 @@
 
 from frameworks.variants import trap
 
-TURN = """if w.ndim == 4 and K.backend() == "theano":
-    w = w[:, :, ::-1, ::-1]
-"""
 CNTK, THEANO = ("keras-cntk",), ("keras-theano",)
 
 TRAPS = [
@@ -54,18 +51,20 @@ TRAPS = [
     trap(
         "kernels_not_turned",
         "forward",
-        (TURN + "return", "return"),
-        (TURN + "found", "found"),
+        ('w[:, :, ::-1, ::-1] if w.ndim == 4 and K.backend() == "theano" else w', "w", "backends"),
         only=THEANO,
     ),
     trap(
         "relu_with_half_a_gradient_at_0",
         "gradient",
-        ('return K.maximum(0, h) if K.backend() == "theano" else K.relu(h)', "return K.relu(h)"),
+        ('K.maximum(0, h) if K.backend() == "theano" else K.relu(h)', "K.relu(h)", "backends"),
         only=THEANO,
     ),
     trap(
-        "ties_shared_unsaid", "gradient", ('if K.backend() != "theano":', "if True:"), only=THEANO
+        "ties_shared_unsaid",
+        "gradient",
+        ('if K.backend() != "theano":', "if True:", "backends"),
+        only=THEANO,
     ),
     trap(
         "keras_own_loss_clips",
@@ -73,16 +72,17 @@ TRAPS = [
         (
             "K.logsumexp(scores, axis=-1) - K.sum(y * scores, axis=-1)",
             "K.categorical_crossentropy(y, scores, from_logits=True)",
+            "backends",
         ),
         only=THEANO,
     ),
     trap(
         "from_probabilities",
         "gradient",
-        ("y, scores, from_logits=True", "y, K.softmax(scores)"),
+        ("y, scores, from_logits=True", "y, K.softmax(scores)", "backends"),
         only=CNTK,
     ),
-    trap("from_logits_forgotten", "gradient", (", from_logits=True", ""), only=CNTK),
+    trap("from_logits_forgotten", "gradient", (", from_logits=True", "", "backends"), only=CNTK),
     trap(
         "one_seed_for_all_layers",
         "dropout",
@@ -95,7 +95,7 @@ TRAPS = [
     trap(
         "layers_seeds_relied_upon",
         "dropout",
-        ("cntk.cntk_py.reset_random_seed(seeds[0])", "pass"),
+        ("set_dropout_seed(seeds[0])", "pass"),
         only=CNTK,
     ),
     trap(

@@ -261,15 +261,15 @@ TRAPS += [
     trap(
         "padded_as_in_torchvision",
         "forward",
-        ("one, 11, stride=4)", "one, 11, stride=4, padding=2)"),
+        ("small, 11, stride=4)", "small, 11, stride=4, padding=2)"),
         model="pose",
     ),
     trap(
         "padded_on_the_wrong_side",
         "forward",
         (
-            "conv2=nn.Conv2d(one, two, 5, padding=2),",
-            "pad2=nn.ZeroPad2d((3, 1, 3, 1)),\n    conv2=nn.Conv2d(one, two, 5),",
+            "conv2=nn.Conv2d(small, middle, 5, padding=2),",
+            "pad2=nn.ZeroPad2d((3, 1, 3, 1)),\n    conv2=nn.Conv2d(small, middle, 5),",
         ),
         model="pose",
     ),

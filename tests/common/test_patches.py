@@ -11,7 +11,7 @@ import pytest
 import frameworks
 from common.system import modules, source
 from common.system.files import ROOT
-from common.system.patches import PatchError, patched, tokens
+from common.system.patches import PatchError, by_file, patched, tokens
 
 LAYOUT = NEWLINE, INDENT, DEDENT = "<newline>", "<indent>", "<dedent>"  # of source.code
 MODULE = '''"""Docstring."""
@@ -122,6 +122,13 @@ def all_patches():
             yield frameworks.path(environments[0], trap.model), trap.name, trap.patches
 
 
+def all_files():
+    """As ``all_patches``, for each file that a patch is for."""
+    for path, name, patches in all_patches():
+        for file, its_patches in by_file(patches, path).items():
+            yield file, name, its_patches
+
+
 def as_written(text):
     return text
 
@@ -152,7 +159,7 @@ def test_every_patch_fits_and_makes_python(layout):
         pytest.skip("this Python cannot write a syntax tree")
     texts, misses = {}, []
     assert len(list(all_patches())) > 400
-    for path, name, patches in all_patches():
+    for path, name, patches in all_files():
         what = "%s, %s" % (path, name)
         try:
             text = texts[path] = texts.get(path) or layout(source.read(path))
