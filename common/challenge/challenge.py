@@ -6,10 +6,11 @@ import os
 import numpy as np
 
 from common import networks
-from common.challenge import compare, instructions, mending, observed, script
+from common.challenge import instructions, mending, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
+from common.compare import command as comparison
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
 from common.proof.reference import CHOICES, USUAL
@@ -53,7 +54,7 @@ def parse(arguments):
     check.add_argument("folder")
     check.add_argument("answer", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
     check.add_argument("--json", metavar="OUT.json", help="the verdict, for programs")
-    compare.add_options(
+    comparison.add_options(
         parts.add_parser("compare", help="two recordings of any network: where they part")
     )
     options = parser.parse_args(arguments)
@@ -190,5 +191,5 @@ def plain(finding):
 def command(arguments):
     """Exit code 0, or 3 where an answer is wrong, or recordings differ."""
     options = parse(arguments)
-    known = {"write": write, "answer": answer, "check": check, "compare": compare.command}
+    known = {"write": write, "answer": answer, "check": check, "compare": comparison.command}
     return known[options.what](options)

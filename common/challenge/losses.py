@@ -4,8 +4,8 @@ import numpy as np
 
 from common.challenge.causes import Cause, with_targets
 from common.challenge.networks import back_through_softmax
-from common.challenge.relations import log_softmax, softmax
 from common.challenge.updates import rounded
+from common.compare.functions import log_softmax, softmax
 from common.networks.model import CLASSES
 from common.system.modules import replaced
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from common.challenge.causes import Cause, layers, only, with_network, with_weights
-from common.challenge.relations import bfloat16, float16, softmax, tf32
+from common.compare.functions import bfloat16, float16, softmax, tf32
 from common.networks.model import CLASSES
 from common.system.modules import replaced
 

@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 
 from common.challenge import challenge
-from common.challenge.relations import (
-    TOLERANCE,
-    Array,
-    Comparison,
-    agreement,
-    bfloat16,
-    float16,
-    sigmoid,
-    softmax,
-    tf32,
-)
+from common.compare.arrays import TOLERANCE, Array
+from common.compare.functions import bfloat16, float16, sigmoid, softmax, tf32
+from common.compare.layouts import agreement
+from common.compare.relations import Comparison
 from common.system import array_files, commands
 
 LAST = (0, 2, 3, 1)  # NCHW to NHWC

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from common import networks
-from common.challenge.compare import Recordings
-from common.challenge.relations import TOLERANCE, Array
+from common.compare.arrays import TOLERANCE, Array
+from common.compare.difference import first
+from common.compare.pairing import Recordings
 from common.proof import tasks
 from common.system import modules
 from tests import beside
@@ -55,7 +56,7 @@ def recording(name, threads, weights):
 def compared(ours, theirs):
     """(the recordings, their first difference) where ``ours`` is NumPy's."""
     recordings = Recordings(ours, theirs, TOLERANCE)
-    return recordings, recordings.difference()
+    return recordings, first(recordings)
 
 
 def test_all_that_numpy_computes_is_there(recording, threads, weights):

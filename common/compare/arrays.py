@@ -1,0 +1,108 @@
+"""An array of a recording, and the test that two arrays are equal by more than chance."""
+
+import math
+
+import numpy as np
+
+TOLERANCE = 1e-5  # of an array's spread, by default: float32's error after some hundred layers
+ROUNDINGS = 4  # of an array's own type, allowed on top
+CERTAIN = 20  # bits that must be left: by chance, one in a million
+DIGITS = -math.log(TOLERANCE, 2)  # bits that fitting a constant may use up
+SHARP = 4  # bits by which an array's spread must be above what it may be off
+LOOKED_AT = 256  # values that a layout is tried on
+COUNTED = 4096  # values from which the number of different ones is estimated
+
+
+class Array:
+    """An array of a recording, with its statistics."""
+
+    def __init__(self, name, values):
+        self.name, self.shape, self.dtype = name, values.shape, values.dtype
+        self.axes = [axis for axis, size in enumerate(self.shape) if size != 1]
+        values = values.reshape([self.shape[axis] for axis in self.axes])
+        floating = values.dtype.kind == "f"
+        self.epsilon = float(np.finfo(values.dtype).eps) if floating else 0.0
+        if values.dtype.itemsize < 4 or not floating:
+            values = values.astype(np.float32 if floating else np.float64)
+        self.values, self.size = values, values.size
+        self.finite = bool(np.isfinite(values).all())
+        if not self.finite:
+            return
+        self.mean = float(values.mean(dtype=np.float64))
+        self.rms = rms(values)
+        self.spread = rms(values - self.mean)
+        if self.spread <= self.size * np.finfo(np.float64).eps * self.rms:
+            self.spread = 0.0  # a constant
+        random = np.random.RandomState(0)
+        flat = values.reshape(-1)
+        # In an array full of zeros, such as a ReLU's output, the other values say more.
+        some = random.randint(0, self.size, COUNTED) if self.size > COUNTED else slice(None)
+        different, counts = np.unique(flat[some], return_counts=True)
+        self.common, self.some = different[counts.argmax()], flat[some]
+        counts = counts / float(counts.sum())
+        self.entropy = -float((counts * np.log2(counts)).sum())  # bits in a value
+        telling = np.flatnonzero(flat[: 64 * COUNTED] != self.common)
+        both = [random.randint(0, self.size, LOOKED_AT)]
+        if len(telling):
+            both.append(telling[random.randint(0, len(telling), LOOKED_AT)])
+        self.sample = np.unique(np.concatenate(both))
+
+    def __str__(self):
+        return "%s (%s)" % (self.name, ", ".join(str(size) for size in self.shape))
+
+
+def rms(values):
+    """Root of the mean square, whatever the values' size."""
+    peak = np.float64(np.abs(values).max()) if values.size else np.float64(0)
+    if not 0 < peak < np.inf:
+        return peak
+    flat = np.divide(values, peak, dtype=np.float64).reshape(-1)
+    return peak * math.sqrt(np.dot(flat, flat) / flat.size)
+
+
+def apart(a, b):
+    """Root mean square of the difference of two NumPy arrays."""
+    return rms(np.subtract(a, b, dtype=np.float64))
+
+
+def shown(value):
+    """A number in three digits."""
+    return "%.3g" % value
+
+
+def proven(a, b, most, constants=0, choices=0.0, part=1.0):
+    """Whether two arrays are within ``most`` of each other by more than chance.
+
+    constants: how many numbers were fitted. choices: the base-2 logarithm of the number of
+    relations of this kind. part: the share of the values that was compared.
+    """
+    spread = min(a.spread, b.spread)
+    if not spread:
+        return False
+    sharp = np.log2(spread / most) if most else np.inf
+    bits = min(a.entropy, b.entropy, sharp) * part * a.size
+    return bool(sharp >= SHARP and bits - DIGITS * constants - choices >= CERTAIN)
+
+
+def allowed(a, b, tolerance):
+    """The largest distance of two arrays that agree, in their own unit."""
+    if a.epsilon == b.epsilon == 0:
+        return 0.0
+    return rounding(max(a.rms, b.rms), a, b) + tolerance * min(a.spread, b.spread)
+
+
+def rounding(size, a, b):
+    """The rounding error of the coarser type for values of this size."""
+    return ROUNDINGS * max(a.epsilon, b.epsilon) * size
+
+
+def mean_product(a, b):
+    """The mean of the products of two arrays' values."""
+    return np.multiply(a, b, dtype=np.float64).mean()
+
+
+def correlation(a, b):
+    """The correlation of two rows of values; 0 if one of them is constant."""
+    a, b = a - a.mean(dtype=np.float64), b - b.mean(dtype=np.float64)
+    sizes = rms(a), rms(b)
+    return mean_product(a / sizes[0], b / sizes[1]) if all(sizes) else 0.0

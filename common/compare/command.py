@@ -1,0 +1,145 @@
+"""The command ``compare``: its options, its lines of text, its JSON."""
+
+from collections import OrderedDict
+
+from common.compare import difference
+from common.compare.arrays import ROUNDINGS, TOLERANCE, shown
+from common.compare.pairing import Recordings, read
+from common.system import array_files
+from common.system.errors import InputError
+from common.system.files import check_writable, write_json
+
+DIFFERENT = 3  # the exit code
+ALIKE = 0.9  # the least correlation of inputs that belong to the same batch
+
+
+def add_options(parser):
+    """The command's own options."""
+    parser.add_argument("a", metavar="A", help=" or ".join(array_files.ENDINGS))
+    parser.add_argument("b", metavar="B", help=" or ".join(array_files.ENDINGS))
+    parser.add_argument(
+        "--tolerance",
+        type=share,
+        default=TOLERANCE,
+        metavar="T",
+        help="largest RMS difference of arrays that agree, relative to their spread (%(default)s)",
+    )
+    parser.add_argument("--json", metavar="OUT.json", help="write the result as JSON")
+
+
+def share(text):
+    """An option's value between 0 and 1."""
+    value = float(text)
+    if not 0 <= value < 1:
+        raise ValueError
+    return value
+
+
+def command(options):
+    """Exit code 0 if all arrays that both recordings have agree, 3 if not."""
+    if options.json:
+        check_writable(options.json)
+    a, b = read(options.a), read(options.b)
+    refuse_values_that_are_not_finite(options, a, b)
+    recordings = Recordings(a, b, options.tolerance)
+    first = difference.first(recordings)
+    if first is not None and first["agree_before"] == 0:
+        refuse_other_batches(a, b, first)
+    print("A  %s, %d arrays\nB  %s, %d arrays" % (options.a, len(a), options.b, len(b)))
+    rule = "arrays agree if their RMS difference is at most %g of the spread plus %d roundings"
+    print(rule % (options.tolerance, ROUNDINGS))
+    print("\n".join(line.rstrip() for line in array_lines(recordings, first)))
+    if first is None:
+        print("%d pairs agree, and no array that both have differs" % len(recordings.pairs))
+    else:
+        print("\n".join(difference_lines(first)))
+    if options.json:
+        write_json(options.json, verdict(recordings, first))
+    return DIFFERENT if first else 0
+
+
+def refuse_values_that_are_not_finite(options, a, b):
+    """InputError if both recordings hold such values: they cannot be compared."""
+    for ours in a:
+        for theirs in b:
+            if not ours.finite and not theirs.finite:
+                names = (ours.name, options.a, theirs.name, options.b)
+                raise InputError("%s of %s and %s of %s hold NaN or infinity" % names)
+
+
+def refuse_other_batches(a, b, first):
+    """InputError if the first arrays, the inputs, do not belong to the same batch."""
+    inputs = first["a_place"] == first["b_place"] == 0
+    related = first["apart_with_relation"] is not None or abs(first["correlation"] or 0) >= ALIKE
+    if inputs and not related:
+        values = (a[0], b[0], first["relation"])
+        raise InputError("other batches, or no inputs: of the first arrays, %s and %s, %s" % values)
+
+
+def array_lines(recordings, first):
+    """Yield a line for each array, in the order of both, up to the first difference."""
+    a, b, pairs = recordings.a, recordings.b, recordings.pairs
+    width = min(40, max(len(str(array)) for array in a + b))
+    line = "%%-9s %%-%ds %%-%ds %%s" % (width, width)
+    end = (len(a), len(b))
+    if first is not None:
+        pairs, end = pairs[: first["agree_before"]], (first["a_place"], first["b_place"])
+    i = j = 0
+    for number, pair in enumerate(pairs + [end]):
+        yield from (line % ("only in A", array, "", "") for array in a[i : pair[0]])
+        yield from (line % ("only in B", "", array, "") for array in b[j : pair[1]])
+        i, j = pair[0] + 1, pair[1] + 1
+        if number < len(pairs):
+            yield line % ("agree", a[pair.a], b[pair.b], pair_words(recordings, pair))
+    if first is not None:
+        yield line % ("DIFFER", a[end[0]], b[end[1]], "")
+
+
+def relative(recordings, pair):
+    """The distance of two arrays that agree, relative to their spread."""
+    b = recordings.b[pair.b]
+    return pair.off / (b.spread or b.rms or 1)
+
+
+def pair_words(recordings, pair):
+    """Distance and layout of two arrays that agree, in words."""
+    layout = pair.layout.words(recordings.a[pair.a], recordings.b[pair.b])
+    words = [shown(relative(recordings, pair)), layout]
+    if not recordings.agreement(pair.a, pair.b).proof:
+        words.append("too few values to be proof")
+    return ", ".join(word for word in words if word)
+
+
+def difference_lines(first):
+    """Yield the first difference in lines of text."""
+    pair = (first["a"], first["b"], first["paired_by"])
+    yield "first difference: %s in A, %s in B, paired by %s" % pair
+    yield "  " + first["relation"]
+    margins = [
+        "%s %s" % (shown(first[key]), words)
+        for key, words in (("apart_with_relation", "with that"), ("apart", "as they are"))
+        if first[key] is not None
+    ]
+    if margins:
+        yield "  distance relative to the spread: " + ", ".join(margins)
+    counts = (first["agree_before"], first["agree_behind"], first["behind"])
+    yield "  before it %d pairs agree; after it %d of %d" % counts
+
+
+def verdict(recordings, first):
+    """The result as a dict of JSON values."""
+    return OrderedDict(
+        agree=first is None,
+        tolerance=recordings.tolerance,
+        pairs=[
+            OrderedDict(
+                a=recordings.a[pair.a].name,
+                b=recordings.b[pair.b].name,
+                layout=pair.layout.words(recordings.a[pair.a], recordings.b[pair.b]),
+                apart=relative(recordings, pair),
+                proof=recordings.agreement(pair.a, pair.b).proof,
+            )
+            for pair in recordings.pairs
+        ],
+        first_difference=first,
+    )

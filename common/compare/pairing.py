@@ -1,0 +1,117 @@
+"""Which arrays of two recordings hold the same values.
+
+A recording is a file of arrays in the order in which they were computed, the inputs first.
+"""
+
+import re
+from collections import namedtuple
+
+import numpy as np
+
+from common.compare.arrays import Array
+from common.compare.layouts import agreement, plain
+from common.system import array_files
+from common.system.errors import InputError
+
+Pair = namedtuple("Pair", "a b layout off")
+Pair.__doc__ = """Arrays that agree: their numbers in A and in B, the layout, and their distance."""
+
+
+def read(path):
+    """A recording: a list of ``Array``; InputError if it is none."""
+    arrays = [Array(name, array) for name, array in nonempty(path)]
+    if not arrays:
+        raise InputError("%s holds no array" % path)
+    if not arrays[0].finite:
+        raise InputError("%s: %s holds NaN or infinity already" % (path, arrays[0].name))
+    return arrays
+
+
+def nonempty(path):
+    """Yield (name, array); InputError for an array without values."""
+    for name, array in array_files.read(path).items():
+        if not array.size:
+            raise InputError("%s: %s has no values" % (path, name))
+        yield name, array
+
+
+def has_name(name):
+    """True unless the name is positional, like ``arr_0`` or ``0``."""
+    return not re.match(r"(arr_)?\d*$", name)
+
+
+class Recordings:
+    """Two recordings, and the pairs of their arrays that agree."""
+
+    def __init__(self, a, b, tolerance):
+        self.tolerance = tolerance
+        self.a, self.b = a, b
+        positions = {array.name: position for position, array in enumerate(a)}
+        if all(has_name(array.name) and array.name in positions for array in b):
+            self.b = sorted(b, key=lambda array: positions[array.name])  # the same order in both
+        self.agreements = {}
+        self.pairs = self.aligned()
+
+    def same_name(self, i, j):
+        """Whether two arrays share a name that is not positional."""
+        return self.a[i].name == self.b[j].name and has_name(self.a[i].name)
+
+    def agreement(self, i, j):
+        """``Agreement`` of two arrays; None if they do not agree."""
+        if (i, j) not in self.agreements:
+            a, b = self.a[i], self.b[j]
+            same = agreement(a, b, self.tolerance)
+            if same is not None and not same.proof and a.shape != b.shape:
+                same = None
+            self.agreements[i, j] = same
+        return self.agreements[i, j]
+
+    def aligned(self):
+        """The longest list of ``Pair`` in both recordings' order.
+
+        Arrays that agree by chance, such as two zeros, count only where they displace no others.
+        If values are repeated, for example after a dropout that is off, the first are paired.
+        """
+        n, m = len(self.a), len(self.b)
+        worth = np.zeros((n + 1, m + 1))
+        for i in reversed(range(n)):
+            for j in reversed(range(m)):
+                worth[i, j] = max(worth[i + 1, j], worth[i, j + 1])
+                if self.agreement(i, j):
+                    worth[i, j] = max(worth[i, j], worth[i + 1, j + 1] + self.worth(i, j))
+        pairs, i, j = [], 0, 0
+        while i < n and j < m:
+            if self.agreement(i, j) and worth[i, j] == worth[i + 1, j + 1] + self.worth(i, j):
+                same = self.agreement(i, j)
+                pairs.append(Pair(i, j, same.layout, same.off))
+                i, j = i + 1, j + 1
+            elif worth[i, j] == worth[i + 1, j]:
+                i += 1
+            else:
+                j += 1
+        return pairs
+
+    def worth(self, i, j):
+        """The weight of a pair in the alignment; a whole number, so that sums are exact."""
+        same, a, b = self.agreement(i, j), self.a[i], self.b[j]
+        alike = (a.values.ndim == b.values.ndim) + (same.layout == plain(a) and a.shape == b.shape)
+        worth = (1000 if same.proof else 1) + (100 if self.same_name(i, j) else 0) + 10 * alike
+        return worth * 10**6 - i - j
+
+    def gaps(self):
+        """Yield (number of pairs before, positions in A, positions in B) between the pairs."""
+        ends = [(-1, -1)] + [pair[:2] for pair in self.pairs] + [(len(self.a), len(self.b))]
+        for before, (start, end) in enumerate(zip(ends, ends[1:])):
+            yield before, range(start[0] + 1, end[0]), range(start[1] + 1, end[1])
+
+    def layouts(self, before):
+        """The kinds of layouts of the first pairs."""
+        return {pair.layout.kind() for pair in self.pairs[:before]}
+
+    def only_in_a(self, positions):
+        """The positions in A whose values are nowhere in B."""
+        return [i for i in positions if not any(self.agreement(i, j) for j in range(len(self.b)))]
+
+    def only_in_b(self, positions):
+        """The positions in B whose values are nowhere in A."""
+        return [j for j in positions if not any(self.agreement(i, j) for i in range(len(self.a)))]

@@ -1,0 +1,354 @@
+"""The relation between two arrays that differ: a factor, an activation, a mask, a rounding.
+
+A relation is named only if it brings one array to within rounding of the other, in all values, and
+if there are enough values that unrelated arrays would hardly do the same.
+"""
+
+import itertools
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from common.compare.arrays import (
+    COUNTED,
+    ROUNDINGS,
+    Array,
+    allowed,
+    apart,
+    correlation,
+    mean_product,
+    proven,
+    rms,
+    rounding,
+    shown,
+)
+from common.compare.functions import ACTIVATIONS, PRECISIONS, log_softmax, softmax
+from common.compare.layouts import agreement, places, transposes
+
+FEW = 2  # bits in a value of arrays of which so many agree by chance that it says nothing
+LARGE = 2**20  # values, of which first only some are looked at
+Relation = namedtuple("Relation", "says before after alike")
+Relation.__doc__ = """How B's array is not A's.
+
+says: the relation; if none holds, a description of the difference.
+before, after: how far apart the arrays are without and with it, in parts of their spread; after is
+    None if none holds, before if the arrays cannot be subtracted.
+alike: their correlation where no relation holds.
+"""
+Relation.__new__.__defaults__ = (None, None, None)
+
+
+class Comparison:
+    """Looks for a relation between two arrays whose values do not agree."""
+
+    def __init__(self, a, b, tolerance, likely=()):
+        """likely: kinds of layouts in which b may be expected to have a's values."""
+        self.a, self.b, self.tolerance, self.likely = a, b, tolerance, likely
+
+    def relation(self):
+        """The first ``Relation`` that holds, simple ones first, or a description."""
+        for array, other, name in ((self.b, self.a, "B"), (self.a, self.b, "A")):
+            if not array.finite:
+                wrong = ~np.isfinite(array.values).reshape(array.shape)
+                first = tuple(int(n) for n in np.unravel_index(wrong.argmax(), array.shape))
+                says = "%s has %d of %d values that are NaN or infinite, the first at %s"
+                return Relation(says % (name, wrong.sum(), array.size, first))
+            if other.finite and array.size == other.size > 1 and array.spread == 0 < other.spread:
+                return Relation("%s is %s everywhere" % (name, shown(array.mean)))
+        if self.a.size != self.b.size:
+            return Relation("they have not the same number of values")
+        with np.errstate(all="ignore"):  # an overflow is no relation
+            return self.holding()
+
+    def holding(self):
+        """The relation of finite arrays with the same number of values."""
+        for look in (self.activation, self.line):
+            found = look()
+            if found is not None:
+                return found
+        layout, alike = self.nearest()
+        if layout is None:
+            return Relation("no relation found; neither shape is the other's, transposed")
+        moved = layout.apply(self.a.values, self.b.values.shape)
+        ways = ((self.b.values, moved, "B is A"), (moved, self.b.values, "A is B"))
+        looks = [
+            (look, way)
+            for look in (self.digits, self.clipped, self.bent, self.masked)
+            for way in ways
+        ]
+        looks += [(look, (moved, self.b.values, "")) for look in (self.along_an_axis, self.in_part)]
+        for look, (values, other, words) in looks:
+            # A relation that fails for some values fails for all.
+            some = slice(None, None, 1 + values.size // LARGE)
+            large = look != self.in_part and values.size > LARGE
+            if large and look(values[some], other[some]) is None:
+                continue
+            found = look(values, other)
+            if found is not None:
+                moves = layout.words(self.a, self.b)
+                moves = moves and words == "A is B" and "where A is " + moves or moves
+                return found._replace(says=joined(words + found.says, moves))
+        before = apart(moved, self.b.values) / (self.b.spread or 1)
+        return Relation(self.unknown(moved, alike, before), before, None, alike)
+
+    def near(self, says, fitted, values, other, constants=0, part=1.0, lost=0.0):
+        """The ``Relation`` that ``fitted``, made of ``other``, is ``values``; None if it is not.
+
+        lost: the size of what cancels in it.
+        """
+        spread = rms(values - values.mean(dtype=np.float64))
+        most = self.tolerance * spread
+        most += rounding(max(rms(values), lost), self.a, self.b)
+        off = apart(fitted, values)
+        if off <= most and proven(self.a, self.b, most, constants, part=part):
+            return Relation(says, apart(other, values) / spread, off / spread)
+        return None
+
+    def agrees(self, values, source, target, constants=0, cancelled=1.0):
+        """(layout, distance) in which ``target`` has values made of ``source``; None if in none."""
+        made = Array(source.name, values.reshape(source.shape))
+        made.epsilon = max(source.epsilon, np.finfo(np.float64).eps) * cancelled
+        if not made.finite:
+            return None
+        most = allowed(made, target, self.tolerance)
+        if not proven(made, target, most, constants):
+            return None
+        found = agreement(made, target, self.tolerance)
+        return found and (found.layout, found.off)
+
+    def activation(self):
+        """Whether one is an activation of the other."""
+        found = []
+        for source, target, says in (
+            (self.a, self.b, "B is the %s of A"),
+            (self.b, self.a, "A is the %s of B"),
+        ):
+            for name, values in activated(source, target, self.tolerance):
+                agreed = self.agrees(values, source, target)
+                if agreed is not None:
+                    layout, off = agreed
+                    before = apart(layout.apply(source.values, target.values.shape), target.values)
+                    words = joined(says % name, layout.words(source, target))
+                    found.append(Relation(words, before / target.spread, off / target.spread))
+        return min(found, key=lambda relation: relation.after) if found else None
+
+    def line(self):
+        """Whether b is a times a number, plus another one."""
+        a, b = self.a, self.b
+        if not a.spread or not b.spread:
+            return None
+        for factor in (b.spread / a.spread, -b.spread / a.spread):
+            values = (a.values - a.mean) * factor + b.mean
+            lost = abs(factor) * a.rms
+            agreed = self.agrees(values, a, b, 2, max(1.0, lost / b.rms))
+            if agreed is None:
+                continue
+            moved = agreed[0].apply(a.values, b.values.shape)
+            scale = mean_product(moved, b.values) / a.rms**2
+            shift = b.mean - a.mean
+            times = "times %s" % shown(scale)
+            if abs(1 / scale) > 1.5 and abs(np.rint(1 / scale) * scale - 1) < self.tolerance:
+                times = "divided by %d" % np.rint(1 / scale)
+            both = "times %s, %s" % (shown(factor), signed(b.mean - factor * a.mean))
+            fits = [
+                self.near("B is A " + times, moved * scale, b.values, moved, 1),
+                self.near("B is A " + signed(shift), moved + shift, b.values, moved, 1, lost=lost),
+            ]
+            values = (moved - a.mean) * factor + b.mean
+            fits = [fit for fit in fits if fit is not None] or [
+                Relation(
+                    "B is A " + both,
+                    apart(moved, b.values) / b.spread,
+                    apart(values, b.values) / b.spread,
+                )
+            ]
+            found = min(fits, key=lambda relation: relation.after)
+            return found._replace(says=joined(found.says, agreed[0].words(a, b)))
+        return None
+
+    def nearest(self):
+        """(layout, correlation) of the layout in which the two are most alike; a likely one first.
+
+        (None, 0) if there is none.
+        """
+        a, b = self.a, self.b
+        layouts = sorted(transposes(a, b), key=lambda layout: layout.kind() not in self.likely)
+        if not layouts:
+            return None, 0.0
+        ours = a.values.reshape(-1)[a.sample].astype(np.float64)
+        some = b.values.reshape(-1)[places(a, b, layouts)].astype(np.float64)
+        alike = [abs(correlation(ours, theirs)) for theirs in some]
+        best = layouts[next(n for n, size in enumerate(alike) if size >= 0.99 * max(alike))]
+        moved = best.apply(a.values, b.values.shape)
+        return best, correlation(moved.reshape(-1), b.values.reshape(-1))
+
+    def digits(self, values, other):
+        """Whether ``values`` are ``other``, rounded."""
+        for precision, rounded in PRECISIONS:
+            if np.array_equal(rounded(values), values):
+                says = " rounded to %s, and has its digits alone" % precision
+                spread = rms(values - values.mean(dtype=np.float64))
+                off, before = apart(rounded(other), values), apart(other, values)
+                # A value near the middle of two steps may be rounded to the other one.
+                if off <= before / 4 and proven(self.a, self.b, before):
+                    return Relation(says, before / spread, off / spread)
+        return None
+
+    def clipped(self, values, other):
+        """Whether ``values`` are ``other``, held between two bounds."""
+        low, high = float(values.min()), float(values.max())
+        part = ((other > low) & (other < high)).mean()
+        says = " held between %s and %s" % (shown(low), shown(high))
+        return self.near(says, np.clip(other, low, high), values, other, 2, part)
+
+    def bent(self, values, other):
+        """Whether ``values`` are ``other``, its negative part times a number."""
+        low = other < 0
+        if not low.any():
+            return None
+        slope = mean_product(values[low], other[low]) / rms(other[low]) ** 2
+        says = " with its negative part times %s, a leaky ReLU" % shown(slope)
+        return self.near(says, np.where(low, slope * other, other), values, other, 1, low.mean())
+
+    def masked(self, values, other):
+        """Whether ``values`` are ``other`` with some values set to 0, and the others scaled."""
+        there, kept = other != 0, values != 0
+        if not (there & ~kept).any() or not kept.any():
+            return None
+        scale = mean_product(values[kept], other[kept]) / rms(other[kept]) ** 2
+        by = "" if abs(scale - 1) < 1e-4 else ", the others times %s" % shown(scale)
+        share = 100 * (there & ~kept).sum() / float(there.sum())
+        says = " with %.1f%% of the values that are not 0 set to 0%s: a mask" % (share, by)
+        return self.near(says, other * scale * kept, values, other, 1, kept.mean())
+
+    def along_an_axis(self, ours, theirs):
+        """Whether b is a, shifted or scaled by another number at each place on an axis."""
+        for axis, size in enumerate(theirs.shape):
+            other, values = (
+                np.moveaxis(x, axis, 0).reshape(size, -1).astype(np.float64) for x in (ours, theirs)
+            )
+            means = [rows.mean(1, keepdims=True) for rows in (other, values)]
+            shift = means[1] - means[0]
+            scale = slopes(other, values)
+            slope = slopes(other - means[0], values)
+            fits = (
+                ("plus a number", shift, other + shift, 1, self.a.rms),
+                ("times a number", scale, other * scale, 1, 0.0),
+                (
+                    "times a number, plus another,",
+                    slope,
+                    (other - means[0]) * slope + means[1],
+                    2,
+                    rms(other * slope),
+                ),
+            )
+            for says, numbers, fitted, constants, lost in fits:
+                ends = (shown(numbers.min()), shown(numbers.max()))
+                says = "B is A %s for each place on axis %d" % (says, self.b.axes[axis])
+                says += ", from %s to %s" % ends
+                found = self.near(says, fitted, values, other, constants * size, lost=lost)
+                if found is not None:
+                    return found
+        return None
+
+    def in_part(self, ours, theirs):
+        """Whether some of the values agree."""
+        if min(self.a.entropy, self.b.entropy) < FEW:
+            return None  # every other value is the same by chance
+        most = allowed(self.a, self.b, self.tolerance)
+        wrong = np.abs(np.subtract(theirs, ours, dtype=np.float64)) > 16 * most
+        telling = (theirs != self.b.common) | (ours != self.a.common)
+        share = (wrong & telling).sum() / float(max(1, telling.sum()))
+        where = self.where(wrong, share)
+        if where is None:
+            return None
+        rest = [values[telling & ~wrong] for values in (ours, theirs)]
+        if not rest[0].size:
+            return None
+        both = [Array("", values) for values in rest]
+        if agreement(both[0], both[1], self.tolerance) is None or not proven(*both, most=most):
+            return None
+        before = apart(ours, theirs) / self.b.spread
+        return Relation("they differ %s alone" % where, before, apart(*rest) / self.b.spread)
+
+    def where(self, wrong, share):
+        """Where values are wrong, in words, if most are not, or only those at the border are."""
+        found = []
+        for axis, size in enumerate(wrong.shape):
+            at = np.flatnonzero(wrong.any(tuple(n for n in range(wrong.ndim) if n != axis)))
+            if 2 * len(at) <= size:
+                found.append((len(at) / float(size), axis, at))
+        if found and wrong.any():
+            _, axis, at = min(found, key=lambda part: part[:2])
+            run = len(at) > 2 and at[-1] - at[0] == len(at) - 1
+            named = "%d to %d" % (at[0], at[-1]) if run else ", ".join(map(str, at[:8]))
+            named += ", ..." if not run and len(at) > 8 else ""
+            return "at %s of axis %d" % (named, self.b.axes[axis])
+        for axes in itertools.combinations(range(wrong.ndim), 2):
+            for width in (1, 2, 3):
+                inner = [slice(None)] * wrong.ndim
+                for axis in axes:
+                    inner[axis] = slice(width, -width)
+                inside = wrong[tuple(inner)]
+                if inside.size and share > 0.02 and not inside.any():
+                    return "at the border of axes %d and %d" % tuple(self.b.axes[k] for k in axes)
+        return "in %d of %d values" % (wrong.sum(), wrong.size) if 0 < share <= 0.5 else None
+
+    def unknown(self, moved, alike, off):
+        """A description of arrays between which no relation holds."""
+        if self.a.size == 1:
+            numbers = (shown(self.a.mean), shown(self.b.mean))
+            return "%s and %s: one number each shows no relation" % numbers
+        if not proven(self.a, self.b, allowed(self.a, self.b, self.tolerance)):
+            return "too few different values to show a relation"
+        says = "no relation found; correlation %.6g" % alike
+        sizes = [
+            (abs(np.log(off / lost)), name, lost)
+            for name, rounded in PRECISIONS
+            for lost in [apart(rounded(moved), moved) / (self.a.spread or 1)]
+            if 0 < lost < np.inf and off
+        ]
+        if sizes and min(sizes)[0] < math.log(4):
+            _, name, lost = min(sizes)
+            says += ", a difference of the size of rounding to %s (%s)" % (name, shown(lost))
+        return says
+
+
+def activated(source, target, tolerance):
+    """Yield (name, values) of activations of ``source`` whose mean is ``target``'s."""
+    slack = 2 * (
+        tolerance * target.spread + ROUNDINGS * (source.epsilon + target.epsilon) * target.rms
+    )
+    for name, function in ACTIVATIONS:
+        some = function(source.some)
+        if np.array_equal(some, source.some) or abs(some.mean() - target.mean) > slack + (
+            8 * some.std() / math.sqrt(some.size) if source.size > COUNTED else 0
+        ):
+            continue
+        values = function(source.values)
+        if abs(values.mean(dtype=np.float64) - target.mean) <= slack:
+            yield name, values
+    low, high = float(target.values.min()), float(target.values.max())
+    for axis, size in enumerate(source.values.shape):
+        along = "%s along axis %d"
+        if low >= 0 and abs(target.mean - 1.0 / size) <= 1e-3 / size:
+            yield along % ("softmax", source.axes[axis]), softmax(source.values, axis)
+        if high <= 0 and abs(target.mean) >= math.log(size):
+            yield along % ("log-softmax", source.axes[axis]), log_softmax(source.values, axis)
+
+
+def joined(says, layout):
+    """A relation and a layout in words."""
+    return says + (", " + layout if layout else "")
+
+
+def slopes(other, values):
+    """For each row the number that brings ``other`` nearest to ``values``."""
+    squares = (other**2).sum(1, keepdims=True)
+    return (other * values).sum(1, keepdims=True) / np.where(squares, squares, 1)
+
+
+def signed(value):
+    """A number to be added, in words."""
+    return "%s %s" % ("minus" if value < 0 else "plus", shown(abs(value)))
