@@ -1,7 +1,7 @@
-"""python -m reports write, show or phrases: what the committed results say.
+"""python -m reports write, show or phrases: renders the committed results.
 
 write puts their tables into reports/README.md, and the page into reports/site. show prints the
-tables. phrases prints the line that each module has for each concept of the phrase book.
+tables. phrases prints how each module says each phrase of the phrase book.
 """
 
 import sys
@@ -17,24 +17,24 @@ from common.system.files import atomic_write
 from reports import committed, markdown, phrases, site, sources, tables
 
 
-def show(found):
+def show(used):
     """Print every table, as wide as the terminal lets it."""
     console = Console()
-    for table in tables.every(found):
-        told = ["%s. %s" % pair for pair in table.answers] + [table.note] * bool(table.note)
-        caption = Text("\n".join(told)) if told else None
+    for table in tables.every(used):
+        notes = ["%s. %s" % pair for pair in table.answers] + [table.note] * bool(table.note)
+        caption = Text("\n".join(notes)) if notes else None
         drawn = RichTable(title=table.title, title_justify="left", caption=caption)
         for column in table.columns:
             justify = "right" if column.endswith(" ") else "left"
             drawn.add_column(column.strip(), justify=justify, overflow="fold")
-        for row in table.rows:  # as Text: a bracket in a result file is no markup
+        for row in table.rows:  # as Text: brackets in a result file are not markup
             drawn.add_row(*(Text(cell if isinstance(cell, str) else cell[0]) for cell in row))
         console.print(drawn)
 
 
 def show_phrases(key):
     """Print the phrase book's lines, of one module where ``key`` names it."""
-    modules = [one for one in sources.modules() if key in (None, one.key)]
+    modules = [module for module in sources.modules() if key in (None, module.key)]
     if not modules:
         raise InputError("no module is named %r" % key)
     for concept, said in phrases.book(modules):
@@ -47,10 +47,10 @@ def show_phrases(key):
                 print("    %s:%d  %s" % (phrase.path, phrase.number, text))
 
 
-def results(as_they_lie):
-    """(used, left out), as ``committed.read`` has them; what is not among them is told."""
+def results(uncommitted_too):
+    """(used, left out) from ``committed.read``; uncommitted files are named on stderr."""
     try:
-        if as_they_lie:
+        if uncommitted_too:
             return committed.read(committed.HERE)
         for path in committed.uncommitted():
             print("not committed: %s (git add takes it in)" % path, file=sys.stderr)
@@ -74,18 +74,18 @@ def command(arguments):
     if options.what == "phrases":
         show_phrases(options.name)
         return 0
-    found, left_out = results(options.all)
+    used, left_out = results(options.all)
     for path, why in left_out.items():
         print("left out: %s: %s" % (path, why), file=sys.stderr)
     if options.what == "show":
-        show(found)
+        show(used)
     else:
-        text = markdown.page(found)
+        text = markdown.page(used)
         with atomic_write(str(committed.HERE / "README.md")) as file:
             file.write(text.encode())
         if options.challenge and not Path(options.challenge, "challenge.json").is_file():
             raise InputError("--challenge %s: no challenge's folder" % options.challenge)
-        size = site.render(found, left_out, challenge=options.challenge)
+        size = site.render(used, left_out, challenge=options.challenge)
         print("%s: %.2f MB" % (site.SITE / "index.html", size / 1e6))
     return 0
 

@@ -55,8 +55,8 @@ class Rows:
 
     def _lines(self, lines):
         texts = self.module.lines
-        told = [n for n in lines if texts[n - 1].strip()]
-        cut = min((_indent(texts[n - 1]) for n in told), default=0)
+        filled = [n for n in lines if texts[n - 1].strip()]
+        cut = min((_indent(texts[n - 1]) for n in filled), default=0)
         made, last = [], None
         for number in sorted(lines):
             if not texts[number - 1].strip():
@@ -113,7 +113,7 @@ def _indent(text):
 def rows(modules, read):
     """[(step, summary, [(concept, [(module, HTML or why there is none)])])]."""
     makers = [(module, Rows(module, read[module.key])) for module in modules]
-    found = []
+    steps = []
     for part, summary in STEPS.items():
         of_part = []
         for concept in CONCEPTS:
@@ -121,8 +121,8 @@ def rows(modules, read):
                 cells = [(module, maker.cell(concept.key)) for module, maker in makers]
                 if any(isinstance(cell, Markup) for _, cell in cells):
                     of_part.append((concept, cells))
-        found.append((part, summary, of_part))
-    return found
+        steps.append((part, summary, of_part))
+    return steps
 
 
 def whole(module, source):

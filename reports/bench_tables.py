@@ -1,4 +1,4 @@
-"""The tables of what was timed in turn, a question for each: cells are plain text."""
+"""The tables of benches, one for each question; cells are plain text."""
 
 from collections import OrderedDict
 from functools import partial
@@ -19,40 +19,44 @@ def _command(model, options=" ..."):
 
 
 def benched(used, machine):
-    """The benches of one machine: a table for each, but one for all levers of a network.
+    """The tables of one machine: one for each bench, but a single one for a network's levers.
 
-    One for all networks, too, of workers that share a batch.
+    Workers that share a batch have a single table for all networks.
     """
-    benches = [one for one in used.benches if one.machine == machine]
-    parted = {one.path: [keys.read(key) for key in one.result["contenders"]] for one in benches}
-    levers = [one for one in benches if any(key.lever for key in parted[one.path])]
-    workers = [one for one in benches if any(key.workers > 1 for key in parted[one.path])]
-    plain = [one for one in benches if one not in levers + workers]
-    made = [(scaled if one.result.get("scaling") else compared)(one) for one in plain]
+    benches = [bench for bench in used.benches if bench.machine == machine]
+    parted = {
+        bench.path: [keys.read(key) for key in bench.result["contenders"]] for bench in benches
+    }
+    levers = [bench for bench in benches if any(key.lever for key in parted[bench.path])]
+    workers = [bench for bench in benches if any(key.workers > 1 for key in parted[bench.path])]
+    plain = [bench for bench in benches if bench not in levers + workers]
+    made = [(scaled if bench.result.get("scaling") else compared)(bench) for bench in plain]
     made.append(shared(workers, machine))
     for name, model in ALL.items():
-        made.append(pulled([one for one in levers if one.result["model"] == name], machine, model))
-    return [one for one in made if one.rows]
+        made.append(
+            pulled([bench for bench in levers if bench.result["model"] == name], machine, model)
+        )
+    return [table for table in made if table.rows]
 
 
 def compared(bench):
-    """A bench's contenders, the fastest first; none has a time that was not proven before."""
-    found = bench.result
-    model = ALL[found["model"]]
-    rows, drawn, against = [], [], found.get("against")
-    for key, one in sorted(found["contenders"].items(), key=lambda item: -item[1]["ratio"]):
-        drawn.append((_named(key), one["ratio"]) + tuple(one["interval"]))
-        product = one.get("share_of_matmul")
+    """A bench's contenders, the fastest first; all of them were proven first."""
+    result = bench.result
+    model = ALL[result["model"]]
+    rows, drawn, against = [], [], result.get("against")
+    for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
+        drawn.append((_named(key), contender["ratio"]) + tuple(contender["interval"]))
+        product = contender.get("share_of_matmul")
         rows.append(
             [
-                (_named(key) + mark(found, key), bench.path),
-                one["verdict"],
-                "%.3f (%.3f–%.3f)" % ((one["ratio"],) + tuple(one["interval"])),
-                "%.0f" % one["per_second"],
+                (_named(key) + mark(result, key), bench.path),
+                contender["verdict"],
+                "%.3f (%.3f–%.3f)" % ((contender["ratio"],) + tuple(contender["interval"])),
+                "%.0f" % contender["per_second"],
                 "-" if product is None else "%.0f%%" % (100 * product),
-                "%.1f%%" % (100 * one["within_runs"]),
-                "%.1f%%" % (100 * one["between_runs"]),
-                "%.0f%%" % (100 * max(one["others"])),
+                "%.1f%%" % (100 * contender["within_runs"]),
+                "%.1f%%" % (100 * contender["between_runs"]),
+                "%.0f%%" % (100 * max(contender["others"])),
             ]
         )
         if against:
@@ -63,14 +67,14 @@ def compared(bench):
         "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
         "apart. Others: the most that other programs used of the cores meanwhile. {}"
     ).format(
-        _runs(found),
-        found["threads"],
-        found["batch_size"],
-        _named(found["baseline"]),
+        _runs(result),
+        result["threads"],
+        result["batch_size"],
+        _named(result["baseline"]),
         CHANGED,
     )
-    if "bfloat16_flops" in found:
-        speeds = found["matmul_flops"], found["bfloat16_flops"]
+    if "bfloat16_flops" in result:
+        speeds = result["matmul_flops"], result["bfloat16_flops"]
         note += (
             " A matrix product of float32 (NumPy's) has {:.0f} GFLOP/s, of bfloat16 {:.0f}.".format(
                 *(speed / 1e9 for speed in speeds)
@@ -81,35 +85,35 @@ def compared(bench):
     if against:
         together, yardstick = against.get("together"), "matrix products"
         if together:
-            told = (_since(together)[0], yardstick)
+            figures = (_since(together)[0], yardstick)
             yardstick = "that of the median of those whose module, versions and settings are as "
-            yardstick += "they were, which itself is %s in %s" % told
-        told = (_when(against), yardstick)
-        note += " Since %s: the ratio of speed to what a bench found then, counted in %s." % told
+            yardstick += "they were, which itself is %s in %s" % figures
+        figures = (_when(against), yardstick)
+        note += " Since %s: the ratio of speed to what a bench found then, counted in %s." % figures
         columns += ["since %s (95%%) " % _when(against), ""]
-    title = titled("Which is faster: %s, %s" % (bench.machine, _when(found)), model)
+    title = titled("Which is faster: %s, %s" % (bench.machine, _when(result)), model)
     command = _command(model)
     figure = partial(study_figures.ratios, _key(bench), title, drawn, [bench], command)
     return Table(title, note, columns, rows, figure)
 
 
 def scaled(bench):
-    """What a step costs whatever its batch, and what an image of it: of a bench of batch sizes."""
-    found, model = bench.result, ALL[bench.result["model"]]
-    sizes = sorted({size for one in found["scaling"].values() for size in one["batch_sizes"]})
-    first = next(iter(found["scaling"]))
+    """The fixed cost of a step and the cost of an image, from a bench of batch sizes."""
+    result, model = bench.result, ALL[bench.result["model"]]
+    sizes = sorted({size for fit in result["scaling"].values() for size in fit["batch_sizes"]})
+    first = next(iter(result["scaling"]))
     rows = []
-    for key, one in found["scaling"].items():
-        memory = one["peak_memory_bytes"]
+    for key, fit in result["scaling"].items():
+        memory = fit["peak_memory_bytes"]
         rows.append(
             [
-                (_named(key) + mark(found, key), bench.path),
-                "%.3g ms" % (1e3 * one["overhead_per_step"]),
-                "%.3g s" % (1e3 * one["seconds_per_image"]),
-                "%.0f%%" % (100 * one["largest_error"]),
+                (_named(key) + mark(result, key), bench.path),
+                "%.3g ms" % (1e3 * fit["overhead_per_step"]),
+                "%.3g s" % (1e3 * fit["seconds_per_image"]),
+                "%.0f%%" % (100 * fit["largest_error"]),
                 "%.2f to %.2f GB" % (memory[0] / 1e9, memory[-1] / 1e9),
             ]
-            + [_step(found, key, first, size) for size in sizes]
+            + [_step(result, key, first, size) for size in sizes]
         )
     noun = model.task.observations
     note = (
@@ -118,62 +122,62 @@ def scaled(bench):
         "much a step is off at most. Memory: of the process, at its peak. Then for each batch size "
         "the median step with its quartiles, and how many times as fast it is as {}, with the 95% "
         "interval. {}"
-    ).format(found["made"][:10], _runs(found), found["threads"], noun, _named(first), CHANGED)
+    ).format(result["made"][:10], _runs(result), result["threads"], noun, _named(first), CHANGED)
     study = STEP.get(model.name)
-    told = answers(study, _parted(found["scaling"])) if study else ()
+    answered = answers(study, _parted(result["scaling"])) if study else ()
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
     title = study.question.rstrip("?") if study else "What a step costs"
     title = titled("%s: %s" % (title, bench.machine), model)
-    fits = {_named(key): fit for key, fit in found["scaling"].items()}
+    fits = {_named(key): fit for key, fit in result["scaling"].items()}
     command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
     figure = partial(study_figures.steps, _key(bench), title, fits, bench, command)
-    return Table(title, note, columns, rows, figure, told)
+    return Table(title, note, columns, rows, figure, answered)
 
 
 def _parted(fits):
-    """Where contenders part from the first: with the smallest and the largest batch, measured."""
+    """How contenders compare with the first, with the smallest and the largest batch."""
     (first, its), *others = fits.items()
-    told = []
-    for key, one in others:
-        sizes = [size for size in one["batch_sizes"] if size in its["batch_sizes"]]
+    sentences = []
+    for key, other in others:
+        sizes = [size for size in other["batch_sizes"] if size in its["batch_sizes"]]
         ratios = [
-            one["seconds_per_step"][one["batch_sizes"].index(size)]
+            other["seconds_per_step"][other["batch_sizes"].index(size)]
             / its["seconds_per_step"][its["batch_sizes"].index(size)]
             for size in sizes
         ]
         if sizes:
             figures = (_named(key), ratios[0], _named(first), sizes[0], ratios[-1], sizes[-1])
-            told.append(
+            sentences.append(
                 "A step of %s takes %.1f times as long as one of %s with batches of %d, "
                 "%.1f times with batches of %d" % figures
             )
-    return ". ".join(told)
+    return ". ".join(sentences)
 
 
-def _runs(found):
-    return "%d runs" % found["runs"] if found["runs"] > 1 else "one run"
+def _runs(result):
+    return "%d runs" % result["runs"] if result["runs"] > 1 else "one run"
 
 
-def mark(found, key):
-    """A contender's mark, where its module's file is not the one that was timed."""
-    one = found["contenders"][key]
-    told = {name: one[name] for name in ("framework", "lane")}
-    told.update(model=found["model"], source_sha256=one["processes"][-1]["source_sha256"])
-    return "" if module_is_as_it_was(told) else " †"
+def mark(result, key):
+    """A contender's mark if its module's file has changed since."""
+    contender = result["contenders"][key]
+    run = {name: contender[name] for name in ("framework", "lane")}
+    run.update(model=result["model"], source_sha256=contender["processes"][-1]["source_sha256"])
+    return "" if module_is_as_it_was(run) else " †"
 
 
 def _named(key):
     return key.replace(":", ", ")
 
 
-def _when(found):
-    """When a bench was made, to the minute: two of a day are two."""
-    return found["made"][:16].replace("T", " ")
+def _when(result):
+    """When a bench was made, to the minute: there may be two in a day."""
+    return result["made"][:16].replace("T", " ")
 
 
 def _since(change):
-    """The cells of a contender's change; dashes where the earlier bench did not have it."""
+    """The cells of a contender's change; dashes if the earlier bench lacks it."""
     if change is None:
         return ["-", "-"]
     figures = (change["ratio"],) + tuple(change["interval"])
@@ -181,28 +185,28 @@ def _since(change):
 
 
 def _key(bench):
-    """What names a bench's figure in an address."""
+    """The name of a bench's figure in an address."""
     return bench.path.replace("/", "-").replace(".json", "")
 
 
-def _at(found, key, size):
-    """The name of a contender with this batch size; None where it was not timed."""
-    size = None if size == found["batch_size"] else size
+def _at(result, key, size):
+    """The name of a contender with this batch size; None if it was not timed."""
+    size = None if size == result["batch_size"] else size
     name = keys.written(keys.read(key)._replace(batch_size=size))
-    return name if name in found["contenders"] else None
+    return name if name in result["contenders"] else None
 
 
-def _step(found, key, first, size):
+def _step(result, key, first, size):
     """A cell: a step's time with this batch size, and its speed as a ratio to ``first``'s."""
-    here, base = _at(found, key, size), _at(found, first, size)
+    here, base = _at(result, key, size), _at(result, first, size)
     if here is None:
         return "-"
-    times = found["contenders"][here]["seconds_per_step"]
+    times = result["contenders"][here]["seconds_per_step"]
     low, median, high = np.percentile(1e3 * np.concatenate(times), [25, 50, 75])
     text = "%.3g ms (%.3g–%.3g)" % (median, low, high)
     if base in (None, here):
         return text
-    ratio, interval = compare.ratio(times, found["contenders"][base]["seconds_per_step"])
+    ratio, interval = compare.ratio(times, result["contenders"][base]["seconds_per_step"])
     return text + "; %.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1])
 
 
@@ -210,42 +214,42 @@ def shared(benches, machine):
     """Workers that share a batch, beside one process on one core and on all."""
     rows, gains, when, speeds = [], {}, set(), {}
     for bench in benches:
-        found = bench.result
-        when.add(found["made"][:10])
-        for text, one in found["contenders"].items():
+        result = bench.result
+        when.add(result["made"][:10])
+        for text, contender in result["contenders"].items():
             key = keys.read(text)
             alone = keys.written(key._replace(workers=1))
             whole = keys.written(key._replace(workers=1, threads=None))
-            if key.workers == 1 or not {alone, whole} <= set(found["contenders"]):
+            if key.workers == 1 or not {alone, whole} <= set(result["contenders"]):
                 continue
-            size, times = one["batch_size"], one["seconds_per_step"]
-            alone, whole = (found["contenders"][name] for name in (alone, whole))
+            size, times = contender["batch_size"], contender["seconds_per_step"]
+            alone, whole = (result["contenders"][name] for name in (alone, whole))
             ratio, interval = compare.ratio(times, whole["seconds_per_step"])
             verdict = compare.verdict(interval)
-            lines = speeds.setdefault("%s, %s" % (key.name, found["model"]), {})
-            for line, speed in (("one core", alone), ("all cores", whole), ("workers", one)):
+            lines = speeds.setdefault("%s, %s" % (key.name, result["model"]), {})
+            for line, speed in (("one core", alone), ("all cores", whole), ("workers", contender)):
                 lines.setdefault(line, []).append((size, speed["per_second"]))
-            gains.setdefault((key.name, found["model"]), []).append((size, verdict))
+            gains.setdefault((key.name, result["model"]), []).append((size, verdict))
             rows.append(
                 [
-                    (key.name + mark(found, text), bench.path),
-                    found["model"],
-                    "%.2f" % (_parameters(found["model"]) / 1e6),
+                    (key.name + mark(result, text), bench.path),
+                    result["model"],
+                    "%.2f" % (_parameters(result["model"]) / 1e6),
                     str(size),
                     "%.0f" % alone["per_second"],
                     "%.0f" % whole["per_second"],
-                    "%.0f" % one["per_second"],
+                    "%.0f" % contender["per_second"],
                     "%.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1]),
                     verdict,
-                    _exchange(found, key, times),
+                    _exchange(result, key, times),
                 ]
             )
     won = []
-    for (name, model), found in sorted(gains.items()):
-        told = _sizes(sorted(found)) + _crossing(benches, name, model, sorted(found))
-        won.append("%s, %s: %s" % (name, model, told))
+    for (name, model), sizes in sorted(gains.items()):
+        won_with = _sizes(sorted(sizes)) + _crossing(benches, name, model, sorted(sizes))
+        won.append("%s, %s: %s" % (name, model, won_with))
     runs = min([bench.result["runs"] for bench in benches], default=0)
-    told = "Two workers of one core each are faster than one process on both%s: %s" % (
+    answer = "Two workers of one core each are faster than one process on both%s: %s" % (
         "" if runs > 1 else ", in one run",
         "; ".join(won),
     )
@@ -266,7 +270,7 @@ def shared(benches, machine):
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
     figure = partial(study_figures.shared, key, title, speeds, benches, command)
-    return Table(title, note, columns, rows, figure, answers(SHARED, told))
+    return Table(title, note, columns, rows, figure, answers(SHARED, answer))
 
 
 def _parameters(model):
@@ -274,7 +278,7 @@ def _parameters(model):
 
 
 def _sizes(verdicts):
-    """In words, the batch sizes with which workers win, of sorted (size, verdict) pairs."""
+    """In words, the batch sizes with which workers win, from sorted (size, verdict) pairs."""
     won, lost = (
         ", ".join(str(size) for size, verdict in verdicts if (verdict == "faster") == faster)
         for faster in (True, False)
@@ -285,49 +289,53 @@ def _sizes(verdicts):
 
 
 def _crossing(benches, name, model, verdicts):
-    """In words, from which batch size workers win by the fits of a step's time.
+    """In words, the batch size from which workers win according to the fits of a step's time.
 
-    verdicts: sorted (batch size, verdict) pairs. Fits are said only where these agree with them:
-    a crossing lies between two sizes that were timed, or before the first, and not beyond.
+    verdicts: sorted (batch size, verdict) pairs. Empty unless the fits agree with all of these:
+    the crossing must lie below the largest size that was timed.
     """
     for bench in benches:
-        found = bench.result
-        if found["model"] != model:
+        result = bench.result
+        if result["model"] != model:
             continue
-        fits = {keys.read(text): one for text, one in found.get("scaling", {}).items()}
-        for key, one in fits.items():
+        fits = {keys.read(text): fit for text, fit in result.get("scaling", {}).items()}
+        for key, fit in fits.items():
             whole = fits.get(key._replace(workers=1, threads=None))
             if key.name != name or key.workers == 1 or whole is None:
                 continue
-            extra = one["overhead_per_step"] - whole["overhead_per_step"]
-            gained = whole["seconds_per_image"] - one["seconds_per_image"]
+            extra = fit["overhead_per_step"] - whole["overhead_per_step"]
+            gained = whole["seconds_per_image"] - fit["seconds_per_image"]
             size = max(key.workers, int(np.ceil(extra / gained))) if gained > 0 else np.inf
             faster = [verdict == "faster" for _, verdict in verdicts]
-            if any(faster) and faster == [one >= size for one, _ in verdicts]:
+            if any(faster) and faster == [batch >= size for batch, _ in verdicts]:
                 return ", by the fits from %d on" % size
     return ""
 
 
-def _exchange(found, key, times):
-    """The part of a worker's step that is not its share's computing; a dash where it is unknown."""
-    size = (key.batch_size or found["batch_size"]) // key.workers
-    alone = _at(found, keys.written(key._replace(workers=1)), size)
+def _exchange(result, key, times):
+    """The share of a worker's step that is not computing its part of the batch, or a dash."""
+    size = (key.batch_size or result["batch_size"]) // key.workers
+    alone = _at(result, keys.written(key._replace(workers=1)), size)
     if alone is None:
         return "-"
-    own = np.median(np.concatenate(found["contenders"][alone]["seconds_per_step"]))
+    own = np.median(np.concatenate(result["contenders"][alone]["seconds_per_step"]))
     return "%.0f%%" % (100 * (1 - own / np.median(np.concatenate(times))))
 
 
 def pulled(benches, machine, model):
-    """What each lever of a network gave: those that lane best has, and others that were tried."""
+    """The effect of each lever of a network, in lane best or only tried."""
     rows, when, runs, drawn = [], set(), set(), []
     for bench in benches:
-        for key, one in bench.result["contenders"].items():
+        for key, contender in bench.result["contenders"].items():
             key = keys.read(key)
             levers = modules.levers(key.name, model.name)
-            known, ratio, (low, high) = levers.get(key.lever), one["ratio"], one["interval"]
+            known, ratio, (low, high) = (
+                levers.get(key.lever),
+                contender["ratio"],
+                contender["interval"],
+            )
             if known is None:
-                lever, ratio, low, high = turned(key.lever, one)
+                lever, ratio, low, high = turned(key.lever, contender)
                 known = levers.get(lever)
             plain = keys.written(key._replace(lever=None))
             if known is None or key.lane != "best" or bench.result["baseline"] != plain:
@@ -338,7 +346,7 @@ def pulled(benches, machine, model):
                 [
                     (key.name + mark(bench.result, plain), bench.path),
                     known.says,
-                    str(one.get("batch_size", bench.result["batch_size"])),
+                    str(contender.get("batch_size", bench.result["batch_size"])),
                     "%.3f (%.3f–%.3f)" % (ratio, low, high),
                     compare.verdict((low, high)),
                     "yes" if known.kept else "no",
@@ -358,22 +366,22 @@ def pulled(benches, machine, model):
         "Each alone, in lane best, with it against without it, proven and timed in turn ({}; {} "
         "runs of each): `{}`. They are in frameworks/NAME/variants.py. {}"
     ).format(", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED)
-    told = answers(study, _gained(rows)) if study else ()
+    answered = answers(study, _gained(rows)) if study else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     title = "%s: %s" % (title.rstrip("?"), machine)
     key = "levers-%s-%s" % (model.name, machine)
     figure = partial(study_figures.ratios, key, title, drawn, benches, command)
-    return Table(title, note, columns, rows, figure, told)
+    return Table(title, note, columns, rows, figure, answered)
 
 
 def _gained(rows):
-    """What each lever gave a step, in words, of the rows of ``pulled``."""
-    told = OrderedDict()
+    """The effect of each lever in words, from the rows of ``pulled``."""
+    gains = OrderedDict()
     for (name, _), says, size, ratio, verdict, _ in rows:
         known = verdict in ("faster", "slower")
-        one = "%s, %s times as fast" % (verdict, ratio.split()[0]) if known else verdict
-        told.setdefault((name.replace(" †", ""), size), []).append("%s: %s" % (says, one))
+        gain = "%s, %s times as fast" % (verdict, ratio.split()[0]) if known else verdict
+        gains.setdefault((name.replace(" †", ""), size), []).append("%s: %s" % (says, gain))
     return ". ".join(
         "A step of %s with batches of %s, against lane best: %s" % (name, size, "; ".join(each))
-        for (name, size), each in told.items()
+        for (name, size), each in gains.items()
     )

@@ -1,7 +1,7 @@
-"""The committed result files: read, checked, and named where they cannot be used.
+"""Reads and checks the committed result files, and names those that cannot be used.
 
-Committed is what git's index holds, as it holds it. So a run of one's own, which writes its file
-among them or over one of them, changes no report; ``git add`` takes it in.
+Files count as committed if they are in git's index, with their content there. So your own run,
+which may overwrite such a file, changes no report until you ``git add`` it.
 """
 
 import json
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 Kind = namedtuple("Kind", "folder schema version")
 Kind.__doc__ = (
-    """Result files of one kind, a folder for each machine: where they lie, and their form."""
+    """Result files of one kind: their folder, with one for each machine in it, and their form."""
 )
 
 RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
@@ -35,9 +35,9 @@ FOLDERS = tuple(kind.folder for kind in KINDS)
 Committed = namedtuple("Committed", "path machine result")
 Committed.__doc__ = """A result file that can be used.
 
-path: where it lies, from ``reports/`` on.
+path: its path, relative to ``reports/``.
 machine: the name of its folder.
-result: its content, a dict, as its kind's schema has it.
+result: its content, a dict of its kind's schema.
 """
 
 Used = namedtuple("Used", "runs benches profiles studies")
@@ -45,11 +45,11 @@ Used.__doc__ = """All result files that can be used, by kind: lists of ``Committ
 
 
 class NoGit(Exception):
-    """This is no git repository that holds results, or there is no git."""
+    """There is no git, or no git repository with results."""
 
 
 def _git(*arguments, **options):
-    """What git prints, cut at its zero bytes; NoGit if it fails."""
+    """Git's output, split at zero bytes; NoGit if it fails."""
     command = ["git", "-C", str(HERE), *arguments]
     try:
         done = subprocess.run(command, check=True, capture_output=True, **options)
@@ -60,25 +60,25 @@ def _git(*arguments, **options):
 
 @contextmanager
 def folder():
-    """A folder with the committed result files alone; NoGit where that cannot be known."""
+    """A folder with only the committed result files; NoGit if git cannot tell."""
     names = _git("ls-files", "-z", "--", *FOLDERS)
     if not names:
         raise NoGit("git has no results")
     with TemporaryDirectory() as copy:
         prefix = "--prefix=%s/" % copy
         _git("checkout-index", "-z", "--stdin", prefix, input="\0".join(names).encode())
-        # git puts files where they stand in the repository, of which this may be a part.
+        # Git keeps paths relative to the repository, which may contain this project.
         yield Path(copy, _git("rev-parse", "--show-prefix")[0].strip())
 
 
 def uncommitted():
-    """The result files that the index has not, or has otherwise; NoGit as for ``folder``."""
+    """The result files that are not in the index, or differ from it; NoGit as for ``folder``."""
     options = ("-z", "--others", "--modified", "--exclude-standard")
     return sorted(set(_git("ls-files", *options, "--", *FOLDERS)))
 
 
 def read(folder):
-    """``Used`` of ``folder``, a folder like this one, and {path: why} of what is left out."""
+    """(``Used`` of a folder like this one, {path: why} of the files left out)."""
     left_out = {}
     return Used(*(_read(folder, kind, left_out) for kind in KINDS)), left_out
 

@@ -1,4 +1,4 @@
-"""The runs as the page compares them: what was measured of each, and where it comes from."""
+"""The runs as the page compares them: their figures, and where these come from."""
 
 import frameworks
 from common.networks import ALL
@@ -7,7 +7,7 @@ from reports import tables
 from reports.provenance import data
 from reports.table import kind, module_is_as_it_was
 
-# What can be compared. zero: bars begin at 0; less: the least is the best; timed: a time, which
+# The figures to compare. zero: bars begin at 0; less: the least is the best; timed: a time, which
 # needs a passed certificate.
 METRICS = {
     "speed": {
@@ -65,7 +65,7 @@ METRICS = {
     },
     "first": {
         "title": "seconds of the first step",
-        "says": "With what compiles, traces and tunes.",
+        "says": "Compilation, tracing and tuning included.",
         "best": "Shortest",
         "noun": "",
         "interval": "",
@@ -90,17 +90,17 @@ METRICS = {
 }
 
 
-def run(one):
+def run(committed):
     """A committed run; figures are lists of the value and, where there is one, its interval."""
-    result = one.result
+    result = committed.result
     certificate, times = result["certificate"], result["timings"]
     batch = result["hyperparameters"]["batch_size"]
     framework = frameworks.ENVIRONMENTS.get(result["framework"])
     share, memory = times.get("share_of_matmul"), result.get("peak_memory_bytes")
-    found = {
+    shown = {
         "title": framework.title if framework else result["title"],
-        "path": one.path,
-        "machine": one.machine,
+        "path": committed.path,
+        "machine": committed.machine,
         "model": result.get("model", "cnn"),
         "noun": ALL[result.get("model", "cnn")].task.observations,
         "lane": result["lane"],
@@ -119,20 +119,20 @@ def run(one):
     }
     if "accuracy" in result:
         ends = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
-        found["accuracy"] = [100 * end for end in ends]
-    if certificate["passed"]:  # no time without it
+        shown["accuracy"] = [100 * end for end in ends]
+    if certificate["passed"]:  # else no time is shown
         step = times["step"]
-        found["speed"] = [batch / step["median"]] + sorted(batch / end for end in step["quartiles"])
-        found["share"] = None if share is None else [100 * share]
-        found["train"], found["first"] = [times["train"]], [times["first_step"]]
-        found["product"] = times["matmul_flops"] / 1e9 if "matmul_flops" in times else None
-    return found
+        shown["speed"] = [batch / step["median"]] + sorted(batch / end for end in step["quartiles"])
+        shown["share"] = None if share is None else [100 * share]
+        shown["train"], shown["first"] = [times["train"]], [times["first_step"]]
+        shown["product"] = times["matmul_flops"] / 1e9 if "matmul_flops" in times else None
+    return shown
 
 
 def comparison(used):
-    """What the page's script compares, and what it may choose from."""
-    runs = [run(one) for one in tables.ordered(used.runs)]
-    models = {one["model"] for one in runs}
+    """(what the page's script compares, the networks to choose from)."""
+    runs = [run(committed) for committed in tables.ordered(used.runs)]
+    models = {shown["model"] for shown in runs}
     return {
         "runs": runs,
         "metrics": METRICS,

@@ -1,4 +1,4 @@
-"""What all figures have in common, drawn by Matplotlib as SVG that takes the page's colours."""
+"""The common parts of all figures: Matplotlib draws SVG that takes the page's colours."""
 
 import html
 import io
@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 Drawn = namedtuple("Drawn", "key title caption svg command provenance")
 Drawn.__doc__ = """A figure.
 
-key: what names it in an address.
-title, caption: what it shows, and how it is read.
+key: its name in an address.
+title, caption: its subject, and how to read it.
 svg: the drawing.
-command: what reproduces the runs in it, NAME standing for an environment.
+command: reproduces the runs in it; NAME is an environment.
 provenance: data, machine and date of the runs in it.
 """
 
-# Of Okabe and Ito's palette, which the colour-blind tell apart.
+# From Okabe and Ito's palette, which colour-blind people can tell apart.
 ACCENT, OTHER = "#0072B2", "#D55E00"
 COLOURS = (ACCENT, OTHER, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 THEIRS = {ACCENT: "accent", OTHER: "other"}  # the page's own names for them
@@ -98,7 +98,7 @@ def logarithmic(axes):
 
 
 def legend(figure, grid, columns=3):
-    """What any of these axes names, once, above them."""
+    """One legend above all these axes, without repetitions."""
     keys = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels()):

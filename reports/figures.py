@@ -54,7 +54,7 @@ def _divergence(axes, result):
 
 def learning(committed, machine):
     """The learning curves of one machine, a figure for each length of run."""
-    runs = ordered([one for one in committed if one.machine == machine])
+    runs = ordered([run for run in committed if run.machine == machine])
     figures = []
     for number, length in enumerate(dict.fromkeys(kind(run.result) for run in runs)):
         some = [run for run in runs if kind(run.result) == length]
@@ -70,7 +70,7 @@ def learning(committed, machine):
 
 
 def sample(runs, model):
-    """What each framework predicts for the first test observation: [a figure], or []."""
+    """Each framework's prediction for the first test observation: [a figure], or []."""
     draw = {VALUES: _free_run, JOINTS: _joints}.get(model.task)
     runs = latest(of_model(runs, model))
     if not draw or not runs:
@@ -108,7 +108,7 @@ def _joints(runs, model, command):
 
     def draw(axes, result):
         targets = np.reshape(result["sample"]["targets"], (-1, 3))
-        found = np.reshape(result["sample"]["values"], (-1, 2))
+        joints = np.reshape(result["sample"]["values"], (-1, 2))
         axes.set_aspect("equal")
         if result["lane"] == "same":
             x, y, visible = targets.T
@@ -117,7 +117,7 @@ def _joints(runs, model, command):
         colour, width = COLOURS[result["lane"]]
         label = "lane " + result["lane"]
         for bone in bones:
-            x, y = found[list(bone)].T
+            x, y = joints[list(bone)].T
             axes.plot(x, -y, color=colour, linewidth=width, label=label)
 
     title = "%s, joints that were found: %s" % (model.title, runs[0].machine)

@@ -1,4 +1,4 @@
-"""The lessons of the comparison that this began with, and whether they hold here."""
+"""The lessons of the original comparison, and whether they hold here."""
 
 from collections import namedtuple
 from functools import partial
@@ -17,15 +17,15 @@ from reports.table import CHANGED, Table, kind, module_is_as_it_was
 Lesson = namedtuple("Lesson", "says published switches levers holds most command why")
 Lesson.__doc__ = """A lesson.
 
-says: what is to be learnt.
-published: what was found there.
-switches: the key of those of ``common.lessons.switches`` that show it in the accuracy.
-levers: {name: what it does} of those of a framework's ``variants.LEVERS`` that show it in the time.
-holds: the verdicts, on a difference or a ratio, that are as it was published or as the lesson's
-    advice has it; None where it speaks of GPUs alone, and a CPU's verdict stands beside it.
-most: as published, a difference of so many percentage points at most; None if that was not said.
-command: what measures it; None where only a GPU shows it.
-why: why it does not hold here, where that is so.
+says: the lesson.
+published: the original's finding.
+switches: the key in ``common.lessons.switches`` of those that show it in the accuracy.
+levers: {name: what it does} of the levers that show it in the time.
+holds: the verdicts, on a difference or a ratio, that agree with the lesson; None if it is about
+    GPUs alone, and a CPU's verdict is only given beside it.
+most: the largest difference that was published, in percentage points; None if there is none.
+command: measures it; None if only a GPU shows it.
+why: why it does not hold here, if that is known.
 """
 
 HELD = "held"
@@ -50,9 +50,9 @@ with open(HERE / "lessons.toml", "rb") as file:
 
 
 def held(lesson, word, interval):
-    """What a verdict on an interval says of a lesson; nothing is held that may be no difference.
+    """Whether a lesson holds, by a verdict on an interval; never if there may be no difference.
 
-    Of a difference that was published as so much at most, the whole interval decides.
+    If the lesson gives a largest difference, the whole interval decides.
     """
     if lesson.most is not None:
         low, high = interval
@@ -65,10 +65,10 @@ def held(lesson, word, interval):
 
 
 Finding = namedtuple("Finding", "text verdict path length", defaults=(None,))
-Finding.__doc__ = """What one switch or lever showed.
+Finding.__doc__ = """The effect of one switch or lever.
 
 text: with its figures.
-verdict: HELD, NOT_HELD, NOT_SHOWN or UNDECIDED; where only GPUs count, "faster" or "slower".
+verdict: HELD, NOT_HELD, NOT_SHOWN or UNDECIDED; if only GPUs count, "faster" or "slower".
 path: the result file.
 length: (images, epochs) of a training; None of a time.
 """
@@ -83,57 +83,66 @@ def _spelled(length):
 
 
 def in_accuracy(lesson, studies, name):
-    """What each switch of a lesson showed; ``name`` names a study, whose files are ``studies``."""
-    found = []
+    """The effect of each switch of a lesson; ``name(study)`` names a study."""
+    findings = []
     for study in studies:
-        for key, one in study.result["differences"].items():
+        for key, difference in study.result["differences"].items():
             switch = SWITCHES.get(key)
             if switch is None or switch.lesson != lesson.switches:
                 continue
-            low, high = one["interval"]
-            told = (name(study), switch.says, one["mean"], low, high, len(one["points"]))
-            text = "%s: %s %+.2f points (%+.2f to %+.2f; %d seeds)" % told
+            low, high = difference["interval"]
+            figures = (
+                name(study),
+                switch.says,
+                difference["mean"],
+                low,
+                high,
+                len(difference["points"]),
+            )
+            text = "%s: %s %+.2f points (%+.2f to %+.2f; %d seeds)" % figures
             verdict = held(lesson, differences.verdict((low, high)), (low, high))
-            found.append(Finding(text, verdict, study.path, _length(study.result)))
-    return found
+            findings.append(Finding(text, verdict, study.path, _length(study.result)))
+    return findings
 
 
 def in_time(lesson, benches, name):
-    """What each lever of a lesson showed: the speed with it pulled, against without.
+    """The effect of each lever of a lesson: the speed with it, against without it.
 
-    Where several benches have a framework's lever, the one made last counts.
+    If several benches have a framework's lever, the latest one counts.
     """
-    found = {}
+    findings = {}
     for bench in sorted(benches, key=lambda bench: bench.result["made"]):
-        for key, one in bench.result["contenders"].items():
+        for key, contender in bench.result["contenders"].items():
             plain, plus, lever = key.partition("+")
-            lever, ratio, low, high = turned(lever, one)
+            lever, ratio, low, high = turned(lever, contender)
             if not plus or lever not in lesson.levers or bench.result["baseline"] != plain:
                 continue
-            told = (name(bench, plain), lesson.levers[lever], ratio, low, high)
-            text = "%s: %s %.3f times as fast (%.3f to %.3f)" % told
+            figures = (name(bench, plain), lesson.levers[lever], ratio, low, high)
+            text = "%s: %s %.3f times as fast (%.3f to %.3f)" % figures
             verdict = held(lesson, compare.verdict((low, high)), (low, high))
-            found[bench.machine, plain, lever] = Finding(text, verdict, bench.path)
-    return list(found.values())
+            findings[bench.machine, plain, lever] = Finding(text, verdict, bench.path)
+    return list(findings.values())
 
 
 def together(lesson, findings):
-    """One verdict on all findings: each that there is, with how often, if there are several.
+    """One verdict on all findings; different ones are counted.
 
-    What holds after a short training need not hold after a long one: each length has its own.
+    A lesson may hold after a short training and not after a long one: each length has a verdict.
     """
     if not findings:
         return NEEDS_GPU if lesson.command is None else NOT_MEASURED
     verdicts = []
-    for length in sorted({one.length for one in findings}, key=lambda of: of or (), reverse=True):
-        told = _counted([one for one in findings if one.length == length])
-        verdicts.append("after %s: %s" % (_spelled(length), told) if length else told)
-    told = ". ".join(verdicts)
-    return "%s. On CPUs: %s" % (NEEDS_GPU, told) if lesson.holds is None else told
+    for length in sorted(
+        {finding.length for finding in findings}, key=lambda of: of or (), reverse=True
+    ):
+        counted = _counted([finding for finding in findings if finding.length == length])
+        verdicts.append("after %s: %s" % (_spelled(length), counted) if length else counted)
+    verdict = ". ".join(verdicts)
+    return "%s. On CPUs: %s" % (NEEDS_GPU, verdict) if lesson.holds is None else verdict
 
 
 def explained(lesson, verdict):
-    """A verdict, and why the lesson does not hold here, where that is known."""
+    """A verdict, and why the lesson does not hold here, if that is known."""
     return verdict + ". " + lesson.why if NOT_HELD in verdict and lesson.why else verdict
 
 
@@ -143,37 +152,37 @@ def _counted(findings):
         counts[finding.verdict] = counts.get(finding.verdict, 0) + 1
     if len(counts) == 1:
         return next(iter(counts))
-    return "; ".join("%s: %d of %d" % (one, n, len(findings)) for one, n in counts.items())
+    return "; ".join("%s: %d of %d" % (verdict, n, len(findings)) for verdict, n in counts.items())
 
 
 def learnt(used):
-    """The lessons of that comparison: a row for each, with what is found here."""
+    """The lessons of that comparison: a row for each, with the findings here."""
 
-    def place(one):
-        return " on " + one.machine if several else ""
+    def place(committed):
+        return " on " + committed.machine if several else ""
 
-    def of_study(one):
-        mark = "" if module_is_as_it_was(one.result) else " †"
-        found = one.result
-        told = (found["framework"], found["lane"], kind(found), place(one), mark)
-        return "%s, %s, %s%s%s" % told
+    def of_study(committed):
+        mark = "" if module_is_as_it_was(committed.result) else " †"
+        result = committed.result
+        words = (result["framework"], result["lane"], kind(result), place(committed), mark)
+        return "%s, %s, %s%s%s" % words
 
-    def of_bench(one, key):
-        return key.replace(":", ", ") + place(one) + mark(one.result, key)
+    def of_bench(bench, key):
+        return key.replace(":", ", ") + place(bench) + mark(bench.result, key)
 
-    benches = [one for one in used.benches if one.result["model"] == "cnn"]
-    several = len({one.machine for one in benches + used.studies}) > 1
+    benches = [bench for bench in used.benches if bench.result["model"] == "cnn"]
+    several = len({committed.machine for committed in benches + used.studies}) > 1
     rows = []
     for lesson in LESSONS:
         findings = in_accuracy(lesson, used.studies, of_study)
         findings += in_time(lesson, benches, of_bench)
-        told = "; ".join(finding.text for finding in findings) or "-"
+        text = "; ".join(finding.text for finding in findings) or "-"
         paths = {finding.path for finding in findings}
         rows.append(
             [
                 lesson.says,
                 lesson.published,
-                (told, paths.pop()) if len(paths) == 1 else told,
+                (text, paths.pop()) if len(paths) == 1 else text,
                 explained(lesson, together(lesson, findings)),
                 lesson.command or "-",
             ]
@@ -195,11 +204,13 @@ def learnt(used):
     columns = ["lesson", "published", "found here", "verdict", "command"]
     title = "The original's lessons"
     drawn = []
-    for one in used.studies:
-        trained = "%s, %s: " % (one.result["framework"], _spelled(_length(one.result)))
-        for key, found in one.result["differences"].items():
+    for study in used.studies:
+        trained = "%s, %s: " % (study.result["framework"], _spelled(_length(study.result)))
+        for key, difference in study.result["differences"].items():
             if key in SWITCHES:
-                drawn.append((trained + SWITCHES[key].says, found["mean"], *found["interval"]))
+                drawn.append(
+                    (trained + SWITCHES[key].says, difference["mean"], *difference["interval"])
+                )
     command = "tox run -e lessons -- NAME"
     figure = partial(study_figures.points, "lessons", title, drawn, used.studies, command)
     return Table(title, note, columns, rows, figure if drawn else None)

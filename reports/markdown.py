@@ -36,7 +36,7 @@ def cell(content):
         return escaped(text)
     return "[%s](%s)" % (
         escaped(text),
-        link if link.startswith(tuple(one + "/" for one in FOLDERS)) else "../" + link,
+        link if link.startswith(tuple(folder + "/" for folder in FOLDERS)) else "../" + link,
     )
 
 
@@ -49,7 +49,7 @@ def table(content):
         lines += [escaped(content.note), ""]
     heads = [escaped(column.strip()) for column in content.columns]
     rules = ["---:" if column.endswith(" ") else "---" for column in content.columns]
-    rows = [[cell(one) for one in row] for row in content.rows]
+    rows = [list(map(cell, row)) for row in content.rows]
     lines += ["| %s |" % " | ".join(row) for row in [heads, rules] + rows]
     return "\n".join(lines)
 
@@ -80,13 +80,13 @@ def phrase_book():
         "| %s |" % " | ".join(["---"] * (len(modules) + 1)),
     ]
     for concept, said in phrases.book(modules):
-        lines.append("| %s |" % " | ".join([escaped(concept)] + [phrase(one) for one in said]))
+        lines.append("| %s |" % " | ".join([escaped(concept), *map(phrase, said)]))
     return "\n".join(lines)
 
 
 def page(used):
     """The whole page."""
-    parts = [table(one) for one in tables.every(used)]
-    differs = "\n".join("- " + escaped(one) for one in tables.differs())
+    parts = [table(content) for content in tables.every(used)]
+    differs = "\n".join("- " + escaped(sentence) for sentence in tables.differs())
     parts += ["What differs in the original:\n\n" + differs, phrase_book()]
     return "\n\n".join([HEAD] + parts) + "\n"

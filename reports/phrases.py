@@ -29,16 +29,18 @@ def book(modules):
     InputError lists every entry of the frameworks' tables that their modules lack.
     """
     read = reading.read(modules)
-    found = [(phrase.name, [_find(phrase, read[one.key]) for one in modules]) for phrase in PHRASES]
+    phrases = [
+        (phrase.name, [_find(phrase, read[module.key]) for module in modules]) for phrase in PHRASES
+    ]
     missed = misses(modules)
     if missed:
         raise InputError("\n    ".join(["these entries are not in their modules:"] + missed))
-    return found
+    return phrases
 
 
 def misses(modules):
     """A line for each entry of the frameworks' tables that their modules lack."""
-    found = []
+    missed = []
     for source in reading.read(modules).values():
         table = source.table
         entries = [(key, "no such row or phrase") for key in table.unknown()] + source.missed
@@ -46,8 +48,8 @@ def misses(modules):
             if table.phrases.get(phrase.name) and _code(phrase, source) is None:
                 text = " or ".join(table.phrases[phrase.name])
                 entries.append((phrase.name, "no %r in the file %r" % (text, phrase.file)))
-        found += ["%s: %r: %s" % (table.path, key, why) for key, why in entries]
-    return found
+        missed += ["%s: %r: %s" % (table.path, key, why) for key, why in entries]
+    return missed
 
 
 def _file(phrase, source):

@@ -1,7 +1,7 @@
-"""My port is off: what is seen, the rung that sees it, the causes, and the lines that mend them.
+"""My port is off: the symptoms, the rung that catches each, the causes, and the right lines.
 
-The causes are the known mistakes that were planted in the modules, with the rung that caught each,
-and those that the diagnosis of a challenge replays in the reference.
+The causes are the mistakes planted in the modules, with the rung that caught each, and those that
+the diagnosis of a challenge replays in the reference.
 """
 
 import difflib
@@ -17,17 +17,17 @@ from common.system.patches import by_file, patched
 from reports import tables
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
-Symptom.__doc__ = """What somebody sees whose port is off.
+Symptom.__doc__ = """What you see if your port is off.
 
 rung: the one that fails, and nothing before it.
-title: what is seen.
+title: the symptom.
 proves: what the rung compares.
 look: where to look first.
-causes: [(name, what it is, key of the concept that mends it, how often it was caught here)].
+causes: [(name, what it is, key of the row with the right line, how often it was caught here)].
 traps: [(module, line, name, [(wrong lines, right lines)])], each framework's own.
 """
 
-# rung: (what is seen, what the rung compares, where to look)
+# rung: (the symptom, what the rung compares, where to look)
 RUNGS = {
     "data": (
         "The first batch already looks different",
@@ -79,7 +79,7 @@ RUNGS = {
     ),
 }
 
-# The concept whose line mends each mistake that can be made in any framework.
+# {mistake that can be made in any framework: the row with the right line}.
 MENDS = {
     "height_and_width_swapped": "images",
     "labels_off_by_one": "labels",
@@ -132,26 +132,28 @@ def words(name):
 def symptoms(modules):
     """[Symptom], in the order of the rungs."""
     environments = tables.planted(CNN)
-    found = []
+    all_symptoms = []
     for rung, (title, proves, look) in RUNGS.items():
         general = []
         for mistake in catalogue.mistakes(CNN):
             if mistake.rung == rung:
-                caught = [one["outside"].get(mistake.name) for one in environments.values()]
+                caught = [
+                    environment["outside"].get(mistake.name)
+                    for environment in environments.values()
+                ]
                 caught = [pair for pair in caught if pair]
                 seen = sum(1 for _, at in caught if at)
-                made = mistake.make
-                says = " ".join((made.__doc__ or "").split("\n\n")[0].split())
-                told = "%d of %d" % (seen, len(caught)) if caught else "not planted"
-                general.append((mistake.name, says, MENDS[mistake.name], told))
+                says = " ".join((mistake.make.__doc__ or "").split("\n\n")[0].split())
+                times = "%d of %d" % (seen, len(caught)) if caught else "not planted"
+                general.append((mistake.name, says, MENDS[mistake.name], times))
         traps = [trap for module in modules for trap in _traps(module, rung, environments)]
-        found.append(Symptom(rung, title, proves, look, general, traps))
-    return found
+        all_symptoms.append(Symptom(rung, title, proves, look, general, traps))
+    return all_symptoms
 
 
 def _traps(module, rung, environments):
     """A framework's own traps that a rung catches: as lines of its module, wrong and right."""
-    found = []
+    traps = []
     for trap in loader.traps(module.key, CNN.name):
         caught = environments.get(module.key, {}).get("own", {}).get(trap.name, [None, None])[1]
         if (caught or trap.rung) != rung:
@@ -165,12 +167,12 @@ def _traps(module, rung, environments):
             hunks += [(wrong[a:b], right[c:d]) for _, a, b, c, d in changes]
             if path == module.path:
                 first = max(1, min(changes[0][3] + 1, len(right)))
-        found.append((module, first, trap.name, hunks))
-    return found
+        traps.append((module, first, trap.name, hunks))
+    return traps
 
 
 def known():
-    """The sentences of every cause that the diagnosis replays in the reference, in two groups."""
+    """The causes that the diagnosis replays in the reference, as sentences in two groups."""
     module = causes.plain(CNN, loader.load(frameworks.REFERENCE))
     return {
         "scores": [cause.says for cause in hypotheses.scores(CNN, module)],
@@ -179,9 +181,9 @@ def known():
 
 
 def losses(used):
-    """The reference's losses of the CNN's trajectory, of a committed certificate; [] without one.
+    """The reference's losses of the CNN's trajectory, from a committed certificate, or [].
 
-    They are those of a challenge's ``recipe`` model: the same batches and weights everywhere.
+    A challenge's ``recipe`` model has the same ones: batches and weights are the same everywhere.
     """
     own = tables.latest(tables.of_model(used.runs, CNN))
     return own[0].result["certificate"]["losses"]["reference"] if own else []

@@ -1,4 +1,4 @@
-"""The table of where a step's time goes, as each framework's own profiler has it."""
+"""The table of where a step's time goes, by each framework's own profiler."""
 
 import re
 from collections import Counter, OrderedDict
@@ -13,34 +13,40 @@ from reports.table import CHANGED, Table, label, position, titled
 
 
 def spent(profiles, machine, model):
-    """Where a step's time goes, as each framework's own profiler has it."""
+    """Where a step's time goes, by each framework's own profiler."""
     rows, when, shares = [], set(), []
-    mine = [one for one in profiles if one.machine == machine and one.result["model"] == model.name]
+    mine = [
+        profile
+        for profile in profiles
+        if profile.machine == machine and profile.result["model"] == model.name
+    ]
     mine.sort(key=lambda one: position(one.result))
-    known = {category for one in mine for category in one.result["parts"]}
+    known = {category for profile in mine for category in profile.result["parts"]}
     shown = [category for category in categories.CATEGORIES if category in known]
-    for one in mine:
-        found = one.result
-        total = sum(found["operations"].values())
-        cells = [(label(found), one.path), _milliseconds(found["seconds_per_step"])]
+    for profile in mine:
+        result = profile.result
+        total = sum(result["operations"].values())
+        cells = [(label(result), profile.path), _milliseconds(result["seconds_per_step"])]
         cells.append(_milliseconds(total))
-        phases = categories.phases(found["framework"], model.name, found["operations"])
+        phases = categories.phases(result["framework"], model.name, result["operations"])
         cells += [_percent(phases.get(phase)) for phase in ("forward", "backward")]
-        cells += [_percent(found["parts"].get(category)) for category in shown]
+        cells += [_percent(result["parts"].get(category)) for category in shown]
         slowest = Counter()
-        for operation, seconds in found["operations"].items():
-            # Without who calls it, or on what: as "CorrMM" in "CorrMM{half, ...}".
+        for operation, seconds in result["operations"].items():
+            # Without its caller or operand: "CorrMM" of "CorrMM{half, ...}".
             slowest[operation.split(" > ")[-1].split("{")[0]] += seconds / total
-        told = ["%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)]
-        cells += [
-            _convolved(found),
-            _kernels(found),
-            _percent(_filled(found)),
-            _limit(found, model),
+        operations = [
+            "%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)
         ]
-        rows.append(cells + ["; ".join(told)])
-        when.add(found["made"][:10])
-        shares.append((label(found), {name: found["parts"].get(name, 0) for name in shown}))
+        cells += [
+            _convolved(result),
+            _kernels(result),
+            _percent(_filled(result)),
+            _limit(result, model),
+        ]
+        rows.append(cells + ["; ".join(operations)])
+        when.add(result["made"][:10])
+        shares.append((label(result), {name: result["parts"].get(name, 0) for name in shown}))
     command = "tox run -e profile -- NAME"
     command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (
@@ -87,34 +93,34 @@ def _cut(name, most=50):
     return name if len(name) <= most else name[:most] + "…"
 
 
-def _convolved(found):
-    """Operations a second of a profile's convolutions, where it tells both ways apart."""
-    both = [found["parts"].get(name) for name in (categories.FORWARD, categories.BACKWARD)]
-    if "multiply_adds" not in found or not all(both):
+def _convolved(result):
+    """Operations a second of a profile's convolutions, if it tells both directions apart."""
+    both = [result["parts"].get(name) for name in (categories.FORWARD, categories.BACKWARD)]
+    if "multiply_adds" not in result or not all(both):
         return "-"
-    operations = 2 * found["batch_size"] * sum(found["multiply_adds"].values())
-    told = sum(found["operations"].values())  # of several threads it is more than the step
-    speed = operations / (sum(both) * min(told, found["seconds_per_step"]))
-    return "%.0f GFLOP/s (%.0f%%)" % (speed / 1e9, 100 * speed / mean(found["matmul_flops"]))
+    operations = 2 * result["batch_size"] * sum(result["multiply_adds"].values())
+    total = sum(result["operations"].values())  # with several threads more than the step
+    speed = operations / (sum(both) * min(total, result["seconds_per_step"]))
+    return "%.0f GFLOP/s (%.0f%%)" % (speed / 1e9, 100 * speed / mean(result["matmul_flops"]))
 
 
-def _kernels(found):
-    """Which kernels oneDNN tells of, without the CPU's instructions in their names."""
-    plain = [re.sub(r"^x64:|:avx\w+", "", one["kernel"]) for one in found.get("kernels", [])]
+def _kernels(result):
+    """The kernels that oneDNN lists, without the CPU's instructions in their names."""
+    plain = [re.sub(r"^x64:|:avx\w+", "", used["kernel"]) for used in result.get("kernels", [])]
     return ", ".join(OrderedDict.fromkeys(plain)) or "-"
 
 
-def _filled(found):
-    """The part of the convolutions' arithmetic that is not padding; None where it is not told."""
-    return kernels.own_share(found.get("kernels", []))
+def _filled(result):
+    """The share of the convolutions' arithmetic that is not padding; None if it is unknown."""
+    return kernels.own_share(result.get("kernels", []))
 
 
-def _limit(found, model):
-    """The least time of a step over the time that it takes; "-" off the CPU's float32."""
-    if found["lane"] == MIXED or found["settings"]["device"] != "cpu":
+def _limit(result, model):
+    """A step's least time over its actual time; "-" unless it is float32 on a CPU."""
+    if result["lane"] == MIXED or result["settings"]["device"] != "cpu":
         return "-"
-    convolutions = sum(found.get("multiply_adds", {}).values())
+    convolutions = sum(result.get("multiply_adds", {}).values())
     others = model.step_multiply_adds - convolutions
-    computed = others + convolutions / (_filled(found) or 1)
-    least = 2 * found["batch_size"] * computed / mean(found["matmul_flops"])
-    return _percent(least / found["seconds_per_step"])
+    computed = others + convolutions / (_filled(result) or 1)
+    least = 2 * result["batch_size"] * computed / mean(result["matmul_flops"])
+    return _percent(least / result["seconds_per_step"])

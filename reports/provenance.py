@@ -2,22 +2,24 @@
 
 from common.system.machine import described
 
-# What is known of pixels that are not the published ones, by the checksum's beginning.
+# {beginning of the checksum: how the pixels differ from the published ones}.
 PIXELS = {
     "a9c109eea194": "decoded from JPEG copies, so they differ slightly from the official files"
 }
 
 
 def data(dataset):
-    """A data set, with where its pixels come from."""
+    """A data set, with the origin of its pixels."""
     known = [says for begin, says in PIXELS.items() if dataset["sha256"].startswith(begin)]
     return "; ".join([dataset["name"]] + known)
 
 
 def provenance(committed):
     """Where figures of these files come from, as a sentence or two."""
-    results = [one.result for one in committed]
-    sets = [data(one["dataset"]) if "dataset" in one else "random numbers" for one in results]
+    results = [file.result for file in committed]
+    sets = [
+        data(result["dataset"]) if "dataset" in result else "random numbers" for result in results
+    ]
     sets = "; ".join(dict.fromkeys(sets))
     machines = "; ".join(dict.fromkeys(described(result["machine"]) for result in results))
     dates = sorted(result["made"][:10] for result in results)

@@ -67,7 +67,9 @@ def tokens(text):
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1]
 
-    return [Token(one.key, place(one.start), place(one.end)) for one in patches.tokens(text)]
+    return [
+        Token(token.key, place(token.start), place(token.end)) for token in patches.tokens(text)
+    ]
 
 
 def fragment(text):
@@ -77,15 +79,15 @@ def fragment(text):
 
 def matches(code, wanted):
     """[(start, end)] of each place in the tokens ``code`` that has those of a fragment."""
-    texts, found, first = [token.text for token in code], [], 0
+    texts, spans, first = [token.text for token in code], [], 0
     while first <= len(texts) - len(wanted):
         if texts[first : first + len(wanted)] == wanted:
             end = _extended(texts, first, first + len(wanted))
-            found.append((code[first].start, code[end - 1].end))
+            spans.append((code[first].start, code[end - 1].end))
             first = end if len(wanted) == 1 else first + len(wanted)
         else:
             first += 1
-    return found
+    return spans
 
 
 def _extended(texts, first, end):
@@ -288,16 +290,16 @@ class Source:
 
         for kind, keys in KINDS.items() if step == "symbol" else ():
             texts = [text for text in self.table.rows.get(kind, ()) if "{}" not in text]
-            found = sorted((place for text in texts for place in places(text)), key=_start)
-            if texts and len(found) != len(keys):
-                self.missed.append((kind, "found %d, not %d" % (len(found), len(keys))))
-            for key, place in zip(keys, found):
+            at = sorted((place for text in texts for place in places(text)), key=_start)
+            if texts and len(at) != len(keys):
+                self.missed.append((kind, "found %d, not %d" % (len(at), len(keys))))
+            for key, place in zip(keys, at):
                 _claim(key, *place)
         for key, text, of_table in self._entries(step):
-            found = () if text.startswith("def ") else places(text)
-            for place in found:
+            at = () if text.startswith("def ") else places(text)
+            for place in at:
                 _claim(key, *place)
-            if of_table and not found and not text.startswith("def "):
+            if of_table and not at and not text.startswith("def "):
                 self.missed.append((key, "no %r in %s" % (text, step)))
         for unit in free:
             unit.spans = [span for span in unit.spans if span.key == ALONE] or unit.spans

@@ -49,42 +49,52 @@ def first(modules):
 
 def carried():
     """Two environments with weight files of their own: of a dead framework, and of a living one."""
-    known = [one for one in frameworks.ENVIRONMENTS.values() if one.endings and not one.gpu]
-    dead = [one for one in known if not frameworks.FRAMEWORKS[one.folder].maintained]
-    return dead[0], next(one for one in known if one not in dead)
+    known = [
+        environment
+        for environment in frameworks.ENVIRONMENTS.values()
+        if environment.endings and not environment.gpu
+    ]
+    dead = [
+        environment
+        for environment in known
+        if not frameworks.FRAMEWORKS[environment.folder].maintained
+    ]
+    return dead[0], next(environment for environment in known if environment not in dead)
 
 
 def machine(used, name):
-    """What the page shows of one machine."""
+    """The page's part for one machine."""
     runs = used.runs
-    facts = next(one.result["machine"] for one in sum(used, []) if one.machine == name)
+    facts = next(
+        committed.result["machine"] for committed in sum(used, []) if committed.machine == name
+    )
     own = [run for run in runs if run.machine == name]
     measured = [tables.results(runs, name, model) for model in ALL.values()]
     return {
         "name": name,
         "what": "%s, %.0f GiB" % (described(facts), facts["memory_bytes"] / 2**30),
-        "tables": [one for one in measured if one.rows],
+        "tables": [table for table in measured if table.rows],
         "figures": figures.learning(tables.of_model(runs, MODELS["cnn"]), name)
-        + [one for model in MODELS.values() for one in figures.sample(own, model)],
+        + [figure for model in MODELS.values() for figure in figures.sample(own, model)],
     }
 
 
 def proof(runs, model):
-    """The certificates of one network, and what they say in a sentence; None without a run."""
-    found = tables.shares(runs, model)
-    if not found:
+    """The certificates of one network, with a verdict in a sentence; None without a run."""
+    table = tables.shares(runs, model)
+    if not table:
         return None
-    whole = sum(row["passed"] == row["of"] for row in found["rows"])
-    count = len(found["rows"])
+    whole = sum(row["passed"] == row["of"] for row in table["rows"])
+    count = len(table["rows"])
     verdict = "✓ %s passed every rung." % ("All %d runs" % count if count > 1 else "The run")
     if whole < count:
         verdict = "✗ %d of %d runs failed." % (count - whole, count)
-    runs = found.pop("runs")
-    return dict(found, verdict=verdict, provenance=provenance(runs))
+    runs = table.pop("runs")
+    return dict(table, verdict=verdict, provenance=provenance(runs))
 
 
 def prose(text):
-    """``text`` as HTML; what stands between backticks as code."""
+    """``text`` as HTML; text between backticks as code."""
     parts = [
         Markup("<code>{}</code>").format(part) if kind is CODE else escape(part)
         for kind, part in pieces(text)
@@ -93,9 +103,9 @@ def prose(text):
 
 
 def packed(challenge, folder):
-    """Zip a challenge's folder into the site; (its name, its size for people), (None, "") for None.
+    """Zip a challenge's folder into the site; (its name, its size for people), or (None, "").
 
-    A challenge is written by ``tox run -e challenge``: it is the reference's answers, and large.
+    ``tox run -e challenge`` writes the challenge, which is large.
     """
     if challenge is None:
         return None, ""
@@ -107,9 +117,10 @@ def packed(challenge, folder):
 
 
 def render(used, left_out, folder=SITE, challenge=None):
-    """Write the site of what ``committed.read`` gave into ``folder``, anew; its size in bytes.
+    """Write the site into an emptied ``folder``; return its size in bytes.
 
-    challenge: a folder that ``common.challenge`` wrote, to be offered; a path, or None.
+    used, left_out: as ``committed.read`` returns them.
+    challenge: the folder of a challenge to offer for download, or None.
     """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "assets", folder / "assets")
@@ -135,7 +146,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             modules=modules,
             first=[module.key for module in first(modules)],
             steps=aligned.rows(modules, read),
-            whole={one.key: aligned.whole(one, read[one.key]) for one in modules},
+            whole={module.key: aligned.whole(module, read[module.key]) for module in modules},
             titles={concept.key: concept.title for concept in concepts.CONCEPTS},
             symptoms=port.symptoms(modules),
             carried=carried(),
@@ -143,12 +154,12 @@ def render(used, left_out, folder=SITE, challenge=None):
             first_losses=port.losses(used),
             challenge=offered,
             challenge_size=size,
-            benches=[one for name in tables.machines(used) for one in tables.timed(used, name)],
+            benches=[table for name in tables.machines(used) for table in tables.timed(used, name)],
             metrics=comparison.METRICS,
             models=models,
             machines=[machine(used, name) for name in tables.machines(used)],
             left_out=left_out,
-            shares=[one for one in (proof(runs, model) for model in ALL.values()) if one],
+            shares=[table for table in (proof(runs, model) for model in ALL.values()) if table],
             proves={rung: proves for rung, (_, proves, _) in port.RUNGS.items()},
             divergence=figures.divergence(cnn) if cnn else None,
             planted_says=tables.planted_says(MODELS["cnn"]),
@@ -160,13 +171,13 @@ def render(used, left_out, folder=SITE, challenge=None):
             ],
             networks=tables.networks(),
             files=tables.files(),
-            diagnosed=[one for one in map(tables.diagnosed, MODELS.values()) if one],
-            exchanges=[one for one in map(tables.exchanged, MODELS.values()) if one],
+            diagnosed=[table for table in map(tables.diagnosed, MODELS.values()) if table],
+            exchanges=[table for table in map(tables.exchanged, MODELS.values()) if table],
             original=tables.original(runs),
             differs=tables.differs(),
             lessons=tables.learnt(used),
             data={
-                "modules": [{"key": one.key, "title": one.title} for one in modules],
+                "modules": [{"key": module.key, "title": module.title} for module in modules],
                 "concepts": list(WORDS.items())
                 + [(concept.key, concept.words) for concept in concepts.CONCEPTS],
                 "results": compared,
@@ -179,8 +190,8 @@ def render(used, left_out, folder=SITE, challenge=None):
         path = "files/%s.html" % module.path
         lines = [Markup(line) for line in sources.highlighted(module)]
         pages[path] = page.render(up="../" * path.count("/"), module=module, lines=lines)
-    for one in sum(used, []):
-        pages[one.path] = json.dumps(one.result, indent=1)
+    for committed in sum(used, []):
+        pages[committed.path] = json.dumps(committed.result, indent=1)
     for path, text in pages.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

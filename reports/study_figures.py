@@ -1,4 +1,4 @@
-"""The figures of what was timed in turn, of profiles and of lessons."""
+"""The figures of benches, profiles and lessons."""
 
 import matplotlib
 import numpy as np
@@ -43,7 +43,7 @@ def _batches(axes, sizes):
     axes.minorticks_off()
 
 
-def steps(key, title, fits, one, command):
+def steps(key, title, fits, bench, command):
     """A step's time against the batch size; fits: {name: fit} of one bench."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(8, 3.4))
@@ -66,15 +66,15 @@ def steps(key, title, fits, one, command):
     caption = (
         "Points: the median step. Lines: the fit, a time for each step and one for each image."
     )
-    return Drawn(key, title, caption, drawn, command, provenance([one]))
+    return Drawn(key, title, caption, drawn, command, provenance([bench]))
 
 
 def shared(key, title, speeds, committed, command):
     """Speed against the batch size; speeds: {panel: {line: [(batch size, a second)]}}."""
 
     def draw(axes, panel):
-        for number, (name, found) in enumerate(speeds[panel].items()):
-            sizes, seconds = zip(*sorted(found))
+        for number, (name, points_) in enumerate(speeds[panel].items()):
+            sizes, seconds = zip(*sorted(points_))
             style = {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 4}
             axes.plot(sizes, seconds, linewidth=1, label=name, **style)
         _batches(axes, sizes)
@@ -85,26 +85,28 @@ def shared(key, title, speeds, committed, command):
 
 
 def spent(key, title, shares, committed, command):
-    """A bar for each run, of the parts of its step; shares: [(run, {part: share})]."""
-    parts = list(dict.fromkeys(part for _, run in shares for part in run))
+    """A bar for each run, by category; shares: [(run, {category: share})]."""
+    categories = list(dict.fromkeys(category for _, run in shares for category in run))
     with matplotlib.rc_context(STYLE):
         height = 1.2 + 0.22 * len(shares)
         figure = Figure(figsize=(8, height))
         figure.subplots_adjust(left=0.2, right=0.97, bottom=0.45 / height, top=1 - 0.7 / height)
         axes = figure.subplots()
         left = np.zeros(len(shares))
-        for number, part in enumerate(parts):
-            own = np.array([100 * run.get(part, 0) for _, run in shares])
+        for number, category in enumerate(categories):
+            own = np.array([100 * run.get(category, 0) for _, run in shares])
             hatch = "////" if number >= len(COLOURS) else None
             colour = COLOURS[number % len(COLOURS)]
             style = {"color": colour, "hatch": hatch, "edgecolor": LINES, "linewidth": 0.4}
-            axes.barh(range(len(shares)), own, left=left, height=0.7, label=part, **style)
+            axes.barh(range(len(shares)), own, left=left, height=0.7, label=category, **style)
             left += own
         axes.set_yticks(range(len(shares)), [run for run, _ in shares])
         axes.set_ylim(len(shares) - 0.5, -0.5)
         axes.set_xlim(0, 100)
-        axes.set_xlabel("% of what the profiler tells of a step")
+        axes.set_xlabel("% of the profiler's sum of a step")
         legend(figure, [axes], columns=4)
         drawn = svg(figure, title)
-    caption = "The parts of a step, as each framework's own profiler has them; see the table."
+    caption = (
+        "The categories of a step's operations, by each framework's own profiler; see the table."
+    )
     return Drawn(key, title, caption, drawn, command, provenance(committed))

@@ -1,4 +1,4 @@
-"""A table of text, as every table of the reports is, and what runs are called in it."""
+"""The form of all tables of the reports, and the names of runs in them."""
 
 from collections import namedtuple
 from hashlib import sha256
@@ -16,11 +16,11 @@ CHANGED = "† The module's file has changed since."
 Table = namedtuple("Table", "title note columns rows figure answers", defaults=(None, ()))
 Table.__doc__ = """A table of text.
 
-title, note: what stands above it; the note may be empty.
-columns: their heads; one that ends in a space is of numbers, and set flush right.
+title, note: above the table; the note may be empty.
+columns: their heads; one that ends in a space has numbers, and is set flush right.
 rows: lists of cells, each a text or a (text, link) pair.
-figure: a function that draws it, for the page; None where there is none.
-answers: (term, text) pairs of a question that others asked: its answer, what was published.
+figure: a function that draws it for the page, or None.
+answers: (term, text) pairs that answer a question which others asked.
 """
 
 
@@ -28,7 +28,7 @@ PROSE, CODE = "prose", "code"
 
 
 def pieces(text):
-    """(PROSE or CODE, part) pairs: code stands between backticks, where each has its second."""
+    """[(PROSE or CODE, part)]; code is between backticks, if each of them has a second one."""
     parts = text.split("`")
     if len(parts) % 2 == 0 or not all(part.strip() for part in parts[1::2]):
         return [(PROSE, text)]
@@ -36,24 +36,24 @@ def pieces(text):
 
 
 def titled(title, model):
-    """The first model is what all speak of; the others are named."""
+    """A title that names the network, unless it is the CNN."""
     return title if model is MODELS["cnn"] else "%s: %s" % (title, model.title)
 
 
 def position(result):
-    """By which those of one machine are in the order of the registry."""
+    """Sort key that puts runs in the order of the registry."""
     names, name = list(frameworks.ENVIRONMENTS), result["framework"]
     return names.index(name) if name in names else len(names), ALL_LANES.index(result["lane"])
 
 
 def label(result):
-    """What a run is called; marked if its module's file is another one by now."""
+    """A run's name; marked if its module's file has changed since."""
     mark = "" if module_is_as_it_was(result) else " †"
     return "%s, %s%s" % (result["framework"], result["lane"], mark)
 
 
 def module_is_as_it_was(result):
-    """Whether the module's file is the one that the run was made with."""
+    """Whether the module's file is still the one of the run."""
     if result["framework"] not in frameworks.ENVIRONMENTS:
         return False
     framework = frameworks.ENVIRONMENTS[result["framework"]]
@@ -66,7 +66,7 @@ def module_is_as_it_was(result):
 
 
 def kind(result):
-    """How long a run was, for people: images x epochs, and what else it has that is no recipe's."""
+    """A run's length for people, images × epochs, and how it deviates from the recipe."""
     images, hp = result["dataset"]["train_images"], result["hyperparameters"]
     model = ALL[result.get("model", "cnn")]
     usual = model.initialize.__name__.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The tables, made of the committed results and of the registry: cells are plain text."""
+"""The tables, from the committed results and the registry; cells are plain text."""
 
 import json
 
@@ -23,7 +23,7 @@ VERDICTS = ("named", "one of several", "located", "wrong", "not seen")  # of a d
 
 
 def environments():
-    """What is in the repository: a row for each environment."""
+    """The environments of the repository: a row for each."""
     rows = []
     for framework in frameworks.ENVIRONMENTS.values():
         path = frameworks.path(framework)
@@ -40,8 +40,8 @@ def _order(committed):
 
 
 def machines(used):
-    """The names of the machines that there are results of."""
-    return sorted({one.machine for one in sum(used, [])})
+    """The names of the machines with results."""
+    return sorted({committed.machine for committed in sum(used, [])})
 
 
 def ordered(committed):
@@ -50,24 +50,24 @@ def ordered(committed):
 
 
 def of_model(committed, model):
-    """The runs of one model; result files say nothing of the CNN where there was no other."""
-    return [one for one in committed if one.result.get("model", "cnn") == model.name]
+    """The runs of one model; the oldest result files do not name it, and are of the CNN."""
+    return [run for run in committed if run.result.get("model", "cnn") == model.name]
 
 
 def latest(committed):
-    """Of each framework and lane the run that was made last, in the order of the registry."""
-    found = {}
-    for one in sorted(committed, key=lambda one: one.result["made"]):
-        found[one.result["framework"], one.result["lane"]] = one
-    return sorted(found.values(), key=lambda one: _order(one)[1:])
+    """The latest run of each framework and lane, in the order of the registry."""
+    runs = {}
+    for run in sorted(committed, key=lambda run: run.result["made"]):
+        runs[run.result["framework"], run.result["lane"]] = run
+    return sorted(runs.values(), key=lambda run: _order(run)[1:])
 
 
 def certificates(committed, model):
-    """Rung by rung the error measured and the tolerance, of each framework's latest run."""
+    """Error and tolerance of each rung, for each framework's latest run."""
     rows = []
-    for one in latest(of_model(committed, model)):
-        rungs = {rung["rung"]: rung for rung in one.result["certificate"]["rungs"]}
-        cells = [(label(one.result), one.path)]
+    for run in latest(of_model(committed, model)):
+        rungs = {rung["rung"]: rung for rung in run.result["certificate"]["rungs"]}
+        cells = [(label(run.result), run.path)]
         for name in RUNGS:
             rung = rungs.get(name)
             if rung is None:
@@ -90,44 +90,44 @@ def certificates(committed, model):
 
 
 def shares(committed, model):
-    """The certificates once more, for the page: of each cell the share of its tolerance.
+    """The certificates for the page: the share of its tolerance that each check used.
 
-    {"title", "model", "rungs", "rows"}; what failed comes first. None where there is no run.
+    {"title", "model", "rungs", "rows"}; failed runs come first. None without a run.
     """
     runs = latest(of_model(committed, model))
     if not runs:
         return None
-    asked = [name for name in RUNGS if any(_rung(one, name) for one in runs)]
+    asked = [name for name in RUNGS if any(_rung(run, name) for run in runs)]
     rows = []
-    for one in runs:
-        found = [_rung(one, name) for name in asked]
+    for run in runs:
+        rungs = [_rung(run, name) for name in asked]
         rows.append(
             {
-                "label": label(one.result),
-                "path": one.path,
-                "passed": sum(1 for rung in found if rung and rung["passed"]),
-                "of": sum(1 for rung in found if rung),
-                "cells": [_share(rung) for rung in found],
+                "label": label(run.result),
+                "path": run.path,
+                "passed": sum(1 for rung in rungs if rung and rung["passed"]),
+                "of": sum(1 for rung in rungs if rung),
+                "cells": [_share(rung) for rung in rungs],
             }
         )
     rows.sort(key=lambda row: row["passed"] - row["of"])
     return {"title": model.title, "model": model.name, "rungs": asked, "rows": rows, "runs": runs}
 
 
-def _rung(one, name):
-    rungs = one.result["certificate"]["rungs"]
+def _rung(run, name):
+    rungs = run.result["certificate"]["rungs"]
     return next((rung for rung in rungs if rung["rung"] == name), None)
 
 
 def _share(rung):
-    """A cell of the certificates: what the worst check used of its tolerance."""
+    """A cell of the certificates: how much of its tolerance the worst check used."""
     cell = {"failed": False, "value": "", "text": "-", "share": None, "raw": ""}
     if rung is None:
         return cell
     error, tolerance = rung["error"], rung["tolerance"]
     cell["failed"] = not rung["passed"]
-    told = "no number" if error is None else "%.1e" % error
-    cell["raw"] = "%s of %.1e, %d checks: %s" % (told, tolerance, rung["checks"], rung["what"])
+    measured = "no number" if error is None else "%.1e" % error
+    cell["raw"] = "%s of %.1e, %d checks: %s" % (measured, tolerance, rung["checks"], rung["what"])
     if tolerance == 0 and rung["passed"]:
         return dict(cell, text="equal", value=0)
     if error is None or tolerance == 0:
@@ -140,20 +140,22 @@ def _share(rung):
 
 
 def planted(model):
-    """What came of planting the known mistakes in a model, by environment, in registry's order."""
+    """{environment: its record of planted mistakes} of a model, in the registry's order."""
     suffix = "-%s.json" % model.name
     paths = {name: PLANTED / (name + suffix) for name in frameworks.ENVIRONMENTS}
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.is_file()}
 
 
 def mistakes(model):
-    """A row for each mistake that can be made anywhere: the rung that caught it, by environment."""
+    """A row for each mistake of any framework: the rung that caught it in each environment."""
     environments = planted(model)
     rows = []
-    names = dict.fromkeys(name for one in environments.values() for name in one["outside"])
+    names = dict.fromkeys(
+        name for planted_in in environments.values() for name in planted_in["outside"]
+    )
     for name in names:
-        planted_here = [one["outside"].get(name) for one in environments.values()]
-        caught = [found[1] or "MISSED" if found else "-" for found in planted_here]
+        planted_here = [planted_in["outside"].get(name) for planted_in in environments.values()]
+        caught = [pair[1] or "MISSED" if pair else "-" for pair in planted_here]
         rows.append([name.replace("_", " ")] + caught)
     note = (
         "Each was put into each environment's module on purpose, and the certificate climbed: "
@@ -163,17 +165,17 @@ def mistakes(model):
 
 
 def own_mistakes(model):
-    """A row for each environment: its framework's own traps, and whether any were missed."""
+    """A row for each environment: its framework's traps, and whether any were missed."""
     environments = planted(model)
     rows = []
-    for name, one in environments.items():
-        all_of_them = list(one["outside"].values()) + list(one["own"].values())
+    for name, planted_here in environments.items():
+        all_of_them = list(planted_here["outside"].values()) + list(planted_here["own"].values())
         caught = sum(1 for _, rung in all_of_them if rung)
         traps = [
             "%s (%s)" % (trap.replace("_", " "), at or "MISSED")
-            for trap, (_, at) in one["own"].items()
+            for trap, (_, at) in planted_here["own"].items()
         ]
-        alarms = [lane for lane, rungs in one["false_alarms"].items() if rungs]
+        alarms = [lane for lane, rungs in planted_here["false_alarms"].items() if rungs]
         rows.append(
             [
                 name,
@@ -195,10 +197,10 @@ def own_mistakes(model):
 def results(committed, machine, model):
     """Accuracy, time and memory of the runs on one machine; no time without its certificate."""
     rows = []
-    for one in ordered(one for one in of_model(committed, model) if one.machine == machine):
-        result = one.result
+    for run in ordered(run for run in of_model(committed, model) if run.machine == machine):
+        result = run.result
         times = result.get("timings", {})
-        cells = [(label(result), one.path), kind(result)]
+        cells = [(label(result), run.path), kind(result)]
         if "accuracy" in result:
             shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
             cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
@@ -236,32 +238,37 @@ def results(committed, machine, model):
 
 
 def planted_says(model):
-    """A sentence of what came of planting the known mistakes in all environments."""
+    """The result of planting the known mistakes in all environments, as a sentence."""
     environments = planted(model).values()
-    found = [
-        pair for one in environments for kind in ("outside", "own") for pair in one[kind].values()
+    pairs = [
+        pair
+        for planted_in in environments
+        for kind in ("outside", "own")
+        for pair in planted_in[kind].values()
     ]
-    caught = sum(1 for _, rung in found if rung)
-    alarms = sum(1 for one in environments for rungs in one["false_alarms"].values() if rungs)
+    caught = sum(1 for _, rung in pairs if rung)
+    alarms = sum(
+        1 for planted_in in environments for rungs in planted_in["false_alarms"].values() if rungs
+    )
     return (
         "Known mistakes were put into every framework's %s on purpose, %d times in %d "
         "environments: %d were caught. The untouched modules failed in %d lanes."
-    ) % (model.title, len(found), len(environments), caught, alarms)
+    ) % (model.title, len(pairs), len(environments), caught, alarms)
 
 
 def original(runs):
-    """The published figures of the comparison that this began with, and the same training here."""
+    """The figures of the original comparison, beside the same training here."""
     content = json.loads(ORIGINAL.read_text(encoding="utf-8"))
     columns, rows = list(content["columns"]), [list(row) for row in content["rows"]]
     headline = [
-        one
-        for one in of_model(runs, MODELS["cnn"])
-        if kind(one.result) == HEADLINE and one.result["lane"] == "best"
+        run
+        for run in of_model(runs, MODELS["cnn"])
+        if kind(run.result) == HEADLINE and run.result["lane"] == "best"
     ]
-    for machine in dict.fromkeys(one.machine for one in headline):
+    for machine in dict.fromkeys(run.machine for run in headline):
         columns += ["%s, seconds " % machine, "accuracy (95% interval) ", "proven"]
-        mine = latest([one for one in headline if one.machine == machine])
-        cells = {one.result["framework"]: _headline(one) for one in mine}
+        mine = latest([run for run in headline if run.machine == machine])
+        cells = {run.result["framework"]: _headline(run) for run in mine}
         for row in rows:
             row += cells.get(row[len(content["columns"]) - 1], ["-"] * 3)
     note = (
@@ -272,25 +279,25 @@ def original(runs):
     return Table("Beside the original", note, columns, rows)
 
 
-def _headline(one):
+def _headline(run):
     """The cells of a run of the original's length: seconds, accuracy, rungs."""
-    result = one.result
+    result = run.result
     accuracy = result["accuracy"]
     shares = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
     rungs = result["certificate"]["rungs"]
     passed = sum(rung["passed"] for rung in rungs)
     seconds = "%.0f" % result["timings"]["train"] if passed == len(rungs) else "not proven"
     accuracy = "%.2f%% (%.2f–%.2f)" % shares
-    return [(seconds, one.path), accuracy, "%d of %d rungs" % (passed, len(rungs))]
+    return [(seconds, run.path), accuracy, "%d of %d rungs" % (passed, len(rungs))]
 
 
 def differs():
-    """What differs between that comparison and this one, as sentences."""
+    """How this comparison differs from the original one, as sentences."""
     return json.loads(ORIGINAL.read_text(encoding="utf-8"))["differs"]
 
 
 def networks():
-    """Which environment has which model, where to read it, and whether it is proven."""
+    """The models of each environment: where to read each, and whether it is proven."""
     proven = {model.name: planted(model) for model in MODELS.values()}
     rows = []
     for framework in frameworks.ENVIRONMENTS.values():
@@ -314,16 +321,16 @@ def networks():
 
 
 def proofs(committed):
-    """What shows that all compute the same, and that it would be seen if they did not."""
+    """Tables of certificates and of planted mistakes."""
     tables = [certificates(committed, model) for model in ALL.values()]
     for model in MODELS.values():
         if planted(model):
             tables += [mistakes(model), own_mistakes(model)]
-    return [one for one in tables if one.rows]
+    return [table for table in tables if table.rows]
 
 
 def files():
-    """Which files of its own each environment reads and writes, and where that is done."""
+    """Each environment's own weight files, and the code that reads and writes them."""
     rows = []
     for framework in frameworks.ENVIRONMENTS.values():
         path = frameworks.path(framework, "native")
@@ -333,22 +340,22 @@ def files():
 
 
 def exchanged(model):
-    """What came of carrying weights from each framework to each; None if it was not done."""
+    """The result of carrying weights from each framework to each; None if it was not done."""
     path = EXCHANGES / (model.name + ".json")
     if not path.is_file():
         return None
-    found = json.loads(path.read_text())
-    names = list(found["frameworks"])
+    record = json.loads(path.read_text())
+    names = list(record["frameworks"])
     rows = []
-    for taker, row in found["takers"].items():
+    for taker, row in record["takers"].items():
         cells = []
         for giver in names:
             if giver not in row:
                 cells.append("-")
                 continue
-            off = not row[giver]["error"] <= found["frameworks"][giver]["tolerance"]  # or NaN
+            off = not row[giver]["error"] <= record["frameworks"][giver]["tolerance"]  # or NaN
             cells.append("%s%.1e" % ("OFF " if off else "", row[giver]["largest_difference"]))
-        own = found["frameworks"].get(taker, {"files": [".onnx"]})["files"]
+        own = record["frameworks"].get(taker, {"files": [".onnx"]})["files"]
         rows.append([taker, ", ".join(own)] + cells)
     note = (
         "Each framework trained {} steps and saved its weights in its own files; in another "
@@ -356,36 +363,36 @@ def exchanged(model):
         "{:,} {}. A row for each that took, a column for each that gave: the largest difference "
         "from the giver's own {}. All are the float64 reference's within the certificate's "
         "tolerance, unless OFF is said. -: it is not written as ONNX here."
-    ).format(found["steps"], found["observations"], model.task.observations, model.task.outputs)
+    ).format(record["steps"], record["observations"], model.task.observations, model.task.outputs)
     columns = ["taken by", "own files"] + [name + " " for name in names]
     return Table(titled("Exchange", model), note, columns, rows)
 
 
 def diagnosed(model):
-    """How well a diagnosis names mistakes that were made on purpose; None if it was not tried."""
+    """How well the diagnosis names planted mistakes; None if it was not tried."""
     suffix = "-%s.json" % model.name
     rows = []
     for name in frameworks.ENVIRONMENTS:
         path = DIAGNOSED / (name + suffix)
         if not path.is_file():
             continue
-        found = json.loads(path.read_text())
+        record = json.loads(path.read_text())
         off = [
-            "%s (%s)" % (mistake.replace("_", " "), one["verdict"])
-            for mistake, one in found["mistakes"].items()
-            if one["verdict"] != "named"
+            "%s (%s)" % (mistake.replace("_", " "), mistake_made["verdict"])
+            for mistake, mistake_made in record["mistakes"].items()
+            if mistake_made["verdict"] != "named"
         ]
-        rows.append(_verdicts(name, found["singles"]) + [_as_certified(name + suffix), _told(off)])
+        rows.append(_verdicts(name, record["singles"]) + [_as_certified(name + suffix), _told(off)])
     path = DIAGNOSED / (model.name + ".json")
     if path.is_file():
-        found = json.loads(path.read_text())
+        record = json.loads(path.read_text())
         for kind_of, says in (("singles", "the causes it knows"), ("pairs", "pairs of these")):
             off = [
-                "%s (%s)" % (" and ".join(one["made"]), one["verdict"])
-                for one in found[kind_of]["not_named"]
+                "%s (%s)" % (" and ".join(mistake_made["made"]), mistake_made["verdict"])
+                for mistake_made in record[kind_of]["not_named"]
             ]
             rows.append(
-                _verdicts("%s, %s" % (frameworks.REFERENCE, says), found[kind_of])
+                _verdicts("%s, %s" % (frameworks.REFERENCE, says), record[kind_of])
                 + ["-", _told(off)]
             )
     if not rows:
@@ -398,7 +405,7 @@ def diagnosed(model):
         "later step, a second model or a second run could show. Judged as certified: on how many "
         "rungs the verdict on the untouched module's answer is that of its certificate."
     )
-    columns = ["environment"] + [one + " " for one in VERDICTS]
+    columns = ["environment"] + [verdict + " " for verdict in VERDICTS]
     columns += ["judged as certified", "not named"]
     return Table(titled("Diagnosis", model), note, columns, rows)
 
@@ -417,26 +424,26 @@ def _as_certified(file):
     if not path.is_file():
         return "-"
     rungs = json.loads(path.read_text())["rungs"].values()
-    return "%d of %d rungs" % (sum(1 for one, other in rungs if one == other), len(rungs))
+    return "%d of %d rungs" % (sum(1 for ours, other in rungs if ours == other), len(rungs))
 
 
 def measured(used, machine):
     """What was measured on one machine: benches, profiles, and each model's table of results."""
     tables = [results(used.runs, machine, model) for model in ALL.values()]
-    return timed(used, machine) + [one for one in tables if one.rows]
+    return timed(used, machine) + [table for table in tables if table.rows]
 
 
 def timed(used, machine):
     """What was timed in turn, and where each framework's profiler says the time goes."""
     profiled = [spent(used.profiles, machine, model) for model in ALL.values()]
-    return benched(used, machine) + [one for one in profiled if one.rows]
+    return benched(used, machine) + [table for table in profiled if table.rows]
 
 
 def every(used):
     """All tables, in the order in which they are read."""
-    made = [one for machine in machines(used) for one in measured(used, machine)]
-    further = [one(model) for one in (diagnosed, exchanged) for model in MODELS.values()]
-    further = [one for one in further if one]
+    made = [table for machine in machines(used) for table in measured(used, machine)]
+    further = [make(model) for make in (diagnosed, exchanged) for model in MODELS.values()]
+    further = [table for table in further if table]
     return (
         [environments(), networks()]
         + proofs(used.runs)
