@@ -388,10 +388,10 @@ def test_a_users_own_results_are_no_committed_ones(repository, capsys):
     assert committed_names() == {"theirs.json": "{}"}
     paths = ["results/machine/mine.json", "results/machine/theirs.json"]
     assert committed.uncommitted() == paths
-    assert list(command.results(as_they_lie=False)[1]) == paths[1:]
+    assert list(command.results(uncommitted_too=False)[1]) == paths[1:]
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["not committed: %s (git add takes it in)" % path for path in paths]
-    assert list(command.results(as_they_lie=True)[1]) == paths
+    assert list(command.results(uncommitted_too=True)[1]) == paths
 
 
 def test_git_add_takes_a_result_in(repository):
@@ -404,7 +404,7 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
     shutil.rmtree(str(repository.parent.parent / ".git"))
     with pytest.raises(committed.NoGit):
         committed_names()
-    assert len(command.results(as_they_lie=False)[1]) == 2
+    assert len(command.results(uncommitted_too=False)[1]) == 2
     assert "no git repository: every result file" in capsys.readouterr().err
 
 
