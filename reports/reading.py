@@ -245,6 +245,9 @@ class Source:
             self._take_helpers(step, units)
             self._match(step, units)
             self._collect(step, units)
+        for key in sorted(self.table.unsaid.intersection(self.pieces)):
+            line = self.pieces[key][0].lines[0]
+            self.missed.append((key, "in UNSAID, but line %d shows it" % line))
         return self
 
     def _fields(self):

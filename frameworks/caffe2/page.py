@@ -37,7 +37,7 @@ ROWS = {
     "forward backward update": "RunNet",
     "train-off": "RunNet",
 }
-UNSAID = "weight-layout drop-seed declared input reset no-gradient"
+UNSAID = "drop-seed declared input reset no-gradient"
 
 PHRASES = {
     "seed": "seed = (3",

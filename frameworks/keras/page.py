@@ -1,7 +1,7 @@
 """The code that shows each row and phrase of the page: see reports/reading.py."""
 
 ROWS = {
-    "threads": "switches = switch",
+    "device threads autotune": "switches = switch",
     "seed": "set_random_seed",
     "precision": "floatx",
     "switches": ("switches = switch", "image_data_format =", "set_image_data_format", "**switches"),
@@ -22,10 +22,7 @@ ROWS = {
     "train-off": "model.predict",
     "batches": "batch_size=256",
 }
-UNSAID = (
-    "device autotune not-in-force drop-seed declared device-network gradient batch reset "
-    "no-gradient"
-)
+UNSAID = "not-in-force drop-seed declared device-network gradient batch reset no-gradient"
 
 PHRASES = {
     "initial weights put in": "layer.set_weights",

@@ -31,7 +31,7 @@ ROWS = {
     "train-off": "predictor.forward",
     "batches": ("for first", "part =", "padded =", "size ="),
 }
-UNSAID = "weight-layout drop-seed declared device-network gradient reset no-gradient"
+UNSAID = "drop-seed declared device-network gradient reset no-gradient"
 
 PHRASES = {
     "padding": '"pad"',

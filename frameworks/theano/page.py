@@ -30,7 +30,7 @@ ROWS = {
     "forward backward update": "train_step(",
     "train-off": "predict_step(",
 }
-UNSAID = "device-network batch reset no-gradient"
+UNSAID = "weight-layout device-network batch reset no-gradient"
 
 PHRASES = {
     "seed": "seed =",

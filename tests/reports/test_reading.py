@@ -124,11 +124,16 @@ def test_a_comment_is_shown_with_the_line_below():
         ({"optimiser": "library.sgd"}, "no 'library.sgd' in loss"),
         ({"dropout1": "def drop"}, "no 'def drop'"),
         ({"conv": "library.conv"}, "found 2, not 4"),
+        ({"device": "library.device"}, "no 'library.device' in configure"),
         ({"dense": "library.dense{}"}, "no 'library.dense1' in symbol"),
     ],
 )
 def test_an_entry_that_its_module_lacks_says_why(rows, why):
     assert why in [why for _, why in read(rows=rows).missed]
+
+
+def test_a_row_that_is_there_is_not_unsaid():
+    assert ("seed", "in UNSAID, but line 12 shows it") in read(unsaid="seed reset").missed
 
 
 def test_all_misses_are_in_one_message(monkeypatch):
