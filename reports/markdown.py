@@ -10,7 +10,7 @@ from reports.table import CODE, pieces
 HEAD = """# The committed results
 
 Made by `tox run -e report` from the files in [results](results) and, where there are any, `bench`,
-`profiles` and `lessons`, from `frameworks/__init__.py` and from the modules' source;
+`profiles` and `lessons`, from `frameworks/*/facts.py` and from the modules' source;
 `tox run -e report -- show` prints the tables in the terminal. In the tables of results, first step
 is the first one alone, with what compiles and tunes; step is the median over blocks of eight later
 steps; images/s is the batch size over that median; training is all epochs; of matrix product is

@@ -1,4 +1,4 @@
-"""The registry, tox.ini and the folders tell the same story."""
+"""The facts, the pins and the modules fit together."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def test_missing_system_packages_are_found_by_their_program_or_library():
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
-def test_module_stands_in_its_folder(framework):
+def test_the_module_is_in_its_folder(framework):
     assert os.path.isfile(os.path.join(ROOT, frameworks.path(framework)))
 
 
