@@ -15,7 +15,7 @@ from common import networks
 from common.data import batches
 from common.networks import weights as canonical
 from common.proof import tasks
-from common.run import stored
+from common.run import weight_files
 from common.system import commands, machine, modules
 from common.system.errors import InputError
 from common.system.files import atomic_write, write_json
@@ -65,7 +65,7 @@ class Worker:
 
     def read(self, path):
         """Canonical weights of a file."""
-        return stored.read(self.description, self.name, path, self.build)
+        return weight_files.read(self.description, self.name, path, self.build)
 
     def give(self):
         """Train, and save."""
@@ -78,7 +78,7 @@ class Worker:
         trained = self.module.weights(model)
         canonical.save(self.description, self.path(self.name, "trained.npz"), trained)
         for ending in self.endings:
-            stored.write(self.description, self.name, self.own(ending), model, trained)
+            weight_files.write(self.description, self.name, self.own(ending), model, trained)
 
     def restore(self):
         """Read what was saved; InputError if a bit differs."""
@@ -91,7 +91,7 @@ class Worker:
             _, model = self.build(found)
             two = observations(self.description)[2][:2]
             x, _ = self.module.load(two, tasks.of(self.description).none(2), self.settings)
-            stored.export(self.name, self.path(self.name, "network.onnx"), model, x)
+            weight_files.export(self.name, self.path(self.name, "network.onnx"), model, x)
 
     def take(self, givers):
         """Take each giver's weights over; save, read again, predict."""
@@ -103,7 +103,7 @@ class Worker:
             _, model = self.build(given)
             scores = np.asarray(self.module.predict(model, x))
             path = self.path(self.name, "of-%s%s" % (giver, self.endings[0]))
-            stored.write(self.description, self.name, path, model, given)
+            weight_files.write(self.description, self.name, path, model, given)
             self.compare(given, self.read(path), "%s's weights came back changed" % giver)
             with atomic_write(self.path(self.name, giver + "-scores.npz")) as file:
                 np.savez(file, scores=scores)

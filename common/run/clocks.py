@@ -82,14 +82,14 @@ def summary(passes, batch_size):
     ``step`` and ``images_per_second`` are of the steady state: without the first step, which
     compiles, tunes and allocates, and with ``step`` the mean of each block of steps.
     """
-    steady = [block for one in passes for block in one.blocks][1:] or passes[0].blocks
+    steady = [block for timed in passes for block in timed.blocks][1:] or passes[0].blocks
     steps = spread([seconds / count for count, seconds in steady])
-    total = sum(one.seconds for one in passes)
+    total = sum(timed.seconds for timed in passes)
     return {
         "first_step": passes[0].blocks[0][1],
-        "epochs": [one.seconds for one in passes],
+        "epochs": [timed.seconds for timed in passes],
         "train": total,
         "step": steps,
         "images_per_second": batch_size / steps["median"],
-        "runner_share": sum(one.outside for one in passes) / total,
+        "runner_share": sum(timed.outside for timed in passes) / total,
     }

@@ -1,4 +1,4 @@
-"""What a run prints: before it what it is, during it how it goes, after it what came out."""
+"""What a run prints before, during and after training."""
 
 import os
 from contextlib import contextmanager
@@ -9,32 +9,34 @@ import frameworks
 from common.system import machine
 
 
-def announce(framework, version, model, lane, settings, facts, dataset, recipe, epochs):
+def announce(result, model):
     """Say on what, with what and how far a run will go."""
+    settings, facts = result["settings"], result["machine"]
     off = settings["not_in_force"]
     switches = ", ".join(
         "%s=%s%s" % (name, value, " (not in force)" if name in off else "")
         for name, value in settings.items()
         if name != "not_in_force"
     )
-    print("%s %s" % (framework.title, version))
+    print("%s %s" % (result["title"], result["versions"]["framework"]))
     print("network    %s" % model.title)
     print("machine    %s" % machine.described(facts))
     if facts["gpus"] and settings["device"] == "cpu":
-        print("gpu        %s" % unused_gpu(framework, facts))
-    print("settings   lane %s: %s" % (lane, switches))
-    print("data       %s" % dataset.name)
-    what = ": %d %s, %d epochs" % (len(dataset.train_labels), model.task.observations, epochs)
-    print("recipe     %s%s" % (recipe, what if epochs else ""), flush=True)
+        print("gpu        %s" % unused_gpu(result["framework"], result["title"], facts))
+    print("settings   lane %s: %s" % (result["lane"], switches))
+    print("data       %s" % result["dataset"]["name"])
+    images, epochs = result["dataset"]["train_images"], result["hyperparameters"]["epochs"]
+    length = ": %d %s, %d epochs" % (images, model.task.observations, epochs) if epochs else ""
+    print("recipe     %s%s" % (result["recipe"], length), flush=True)
 
 
-def unused_gpu(framework, facts):
+def unused_gpu(name, title, facts):
     """What to do about a GPU that the machine has and the environment does not use."""
-    variant = frameworks.for_gpu(framework.name)
+    variant = frameworks.for_gpu(name)
     if variant:
         why = "this environment is for CPUs; for the GPU: tox run -e %s" % variant
     else:
-        why = "%s finds none here that it can use" % framework.title
+        why = "%s finds none here that it can use" % title
     return "%s is not used: %s" % (facts["gpus"][0]["name"], why)
 
 
@@ -70,22 +72,21 @@ def summary(result, model, path):
         lines.append("%s, %d images)" % (line, accuracy["n"]))
     elif "joint_error" in result:
         error = result["joint_error"]
-        told = (error["value"], error["of_the_mean_pose"])
-        lines.append("distance     %.4f sides of the image; the mean pose's: %.4f" % told)
+        distances = (error["value"], error["of_the_mean_pose"])
+        lines.append("distance     %.4f sides of the image; the mean pose's: %.4f" % distances)
     else:
         error = result["rms_error"]
-        told = (error["one_step_ahead"], error["free_running"], error["of_the_mean"])
-        lines.append("error        %.4f one step ahead, %.4f free-running; the mean's: %.4f" % told)
-    if (
-        proof["passed"] and "step" in times
-    ):  # no time without the proof that the right thing was timed
+        errors = (error["one_step_ahead"], error["free_running"], error["of_the_mean"])
+        lines.append(
+            "error        %.4f one step ahead, %.4f free-running; the mean's: %.4f" % errors
+        )
+    if proof["passed"] and "step" in times:  # no time without proof
         step = times["step"]
         spread = tuple(1000 * seconds for seconds in [step["median"]] + step["quartiles"])
         whole = (times["train"], times["first_step"])
         lines.append("training     %.1f s, first step %.2f s" % whole)
         lines.append("step         %.1f ms median, quartiles %.1f to %.1f" % spread)
-        told = (times["images_per_second"], model.task.observations)
-        line = "throughput   %.0f %s/s" % told
+        line = "throughput   %.0f %s/s" % (times["images_per_second"], model.task.observations)
         if "share_of_matmul" in times:
             line += ", %.0f%% of this machine's float32 matrix product" % (
                 100 * times["share_of_matmul"]

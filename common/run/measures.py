@@ -12,8 +12,8 @@ def measure(module, task, outputs, targets):
     clocks.Stop where rows are missing, or ``evaluate`` returns anything but what they show.
     """
     if len(outputs) != len(targets):
-        told = (len(outputs), task.outputs, len(targets), task.observations)
-        raise clocks.Stop("predict() returned %d rows of %s for %d %s" % told)
+        counts = (len(outputs), task.outputs, len(targets), task.observations)
+        raise clocks.Stop("predict() returned %d rows of %s for %d %s" % counts)
     known = {CLASSES: _accuracy, VALUES: _error, JOINTS: _distance}
     return known[task](module, outputs, targets)
 
@@ -22,23 +22,23 @@ def _accuracy(module, scores, labels):
     right = int((scores.argmax(1) == labels).sum())
     accuracy = float(module.evaluate(scores.copy(), labels.copy()))
     if abs(accuracy * len(labels) - right) > 0.01:  # float32 may round the last digits
-        told = (accuracy, right, len(labels))
-        raise clocks.Stop("evaluate() returned %s, but %d of %d images are right" % told)
+        counts = (accuracy, right, len(labels))
+        raise clocks.Stop("evaluate() returned %s, but %d of %d images are right" % counts)
     interval = results.wilson_interval(accuracy, len(scores))
     return {"accuracy": {"value": accuracy, "n": len(scores), "interval": interval}}
 
 
 def _error(module, values, targets):
     half = values.shape[1] // 2
-    found = {}
+    error = {}
     for name, part in (("one_step_ahead", slice(half)), ("free_running", slice(half, None))):
-        found[name] = float(module.evaluate(values[:, part].copy(), targets[:, part].copy()))
+        error[name] = float(module.evaluate(values[:, part].copy(), targets[:, part].copy()))
         right = root_mean_square(values[:, part] - targets[:, part])
-        if not abs(found[name] - right) <= 1e-5 * right:
-            raise clocks.Stop("evaluate() returned %s, but the error is %s" % (found[name], right))
-    found.update(of_the_mean=root_mean_square(targets - targets.mean()), n=len(values))
+        if not abs(error[name] - right) <= 1e-5 * right:
+            raise clocks.Stop("evaluate() returned %s, but the error is %s" % (error[name], right))
+    error.update(of_the_mean=root_mean_square(targets - targets.mean()), n=len(values))
     sample = {"targets": targets[0].ravel().tolist(), "values": values[0].ravel().tolist()}
-    return {"rms_error": found, "sample": sample}
+    return {"rms_error": error, "sample": sample}
 
 
 def _distance(module, joints, targets):

@@ -1,12 +1,31 @@
 """The result file: what a run was, what it proved and what it measured."""
 
 import json
+import os
 
 import numpy as np
 
-from common.system.files import atomic_write
+from common.system import machine
+from common.system.files import ROOT, atomic_write
 
 SCHEMA_VERSION = 1
+
+
+def path(request, recipe, dataset, facts):
+    """Where a result goes without ``--out``: a folder per machine, a file per kind of run.
+
+    Only the recipe itself writes the recipe's result; all that differs from it is in the name.
+    """
+    parts = [request.framework] + ([request.model.name] if request.model.name != "cnn" else [])
+    parts += [request.lane, "%dx%d" % (recipe.train_images, recipe.epochs)]
+    parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
+    parts += ["seed%d" % request.seed] if request.seed else []
+    parts += ["no-dropout"] if request.hp != request.model.hp else []
+    parts += ["weights"] if request.files.initial else []
+    parts += ["%dtest" % request.test_images] if request.test_images else []
+    parts += ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
+    folder = os.path.join(ROOT, "reports", "results", machine.folder_name(facts))
+    return os.path.join(folder, "-".join(parts) + ".json")
 
 
 def wilson_interval(accuracy, n, z=1.96):

@@ -20,7 +20,7 @@ from common.networks import weights as canonical
 from common.networks.cnn import CNN
 from common.networks.mlp import MLP
 from common.proof import certificate, rungs, scores
-from common.run import clocks, console, results, runner
+from common.run import clocks, console, request, results, runner
 from common.system import commands, cuda, machine, modules
 from common.system.errors import InputError
 from common.system.files import ROOT
@@ -216,7 +216,7 @@ def test_scores_of_other_weights_stop_the_run(out, monkeypatch, capsys):
 
 
 def test_without_training_weights_are_taken_over_and_judged(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(runner, "result_path", None)  # nothing asks for one
+    monkeypatch.setattr(results, "path", None)  # nothing asks for one
     given, kept, told = (str(tmp_path / name) for name in ("given.npz", "kept.npz", "told.npz"))
     weights = MLP.initialize(MLP.shapes, 5)
     canonical.save(MLP, given, weights)
@@ -231,10 +231,10 @@ def test_without_training_weights_are_taken_over_and_judged(tmp_path, monkeypatc
 
 
 def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):
-    options, path = runner.parse(["numpy"]), str(tmp_path / "numpy-same.json")
+    asked, path = request.parse(["numpy"]), str(tmp_path / "numpy-same.json")
     for text, file in [("finished", path), ("stopped", str(tmp_path / "numpy-same-stopped.json"))]:
         results.write(path, {"status": "finished"})
-        assert runner.write_stopped(path, options, {}, "why", [1.0]).endswith("-stopped.json")
+        assert runner.write_stopped(path, asked, {}, "why", [1.0]).endswith("-stopped.json")
         assert read(file)["status"] == text
 
 
@@ -247,11 +247,12 @@ def test_a_run_that_is_stopped_leaves_the_result_of_an_earlier_one(tmp_path):
 )
 def test_a_gpu_that_the_environment_does_not_use_is_named(name, words, capsys):
     facts = {"cpu": "a CPU", "cores": 2, "gpus": [{"name": "NVIDIA H100"}]}
-    dataset = Dataset("synthetic", *[np.zeros(1)] * 5)
     for device, seen in (("cpu", True), ("cuda", False)):
         settings = {"device": device, "not_in_force": []}
-        framework = modules.find(name)
-        console.announce(framework, "1.0", CNN, "same", settings, facts, dataset, "quick", 3)
+        result = dict(framework=name, title="", versions={"framework": "1"}, lane="same")
+        result.update(machine=facts, settings=settings, hyperparameters={"epochs": 3})
+        result.update(recipe="quick", dataset={"name": "synthetic", "train_images": 1})
+        console.announce(result, CNN)
         assert (words in capsys.readouterr().out) == seen
 
 
@@ -300,11 +301,10 @@ def test_only_the_recipe_itself_writes_the_recipes_result():
     facts = {"gpus": [], "cpu": "Intel(R) Xeon(R) Processor @ 2.10GHz", "cores": 2}
     paths = set()
     for arguments in ([], ["--seed", "1"], ["--dropout", "off"], ["--test-images", "70"]):
-        options = runner.parse(["numpy"] + arguments)
-        options.threads = 2
-        runner.recipe(options, CNN, "cpu")
+        asked = request.parse(["numpy"] + arguments)._replace(threads=2)
+        recipe = request.recipe(asked, "cpu")
         for dataset in ("cifar10", "synthetic"):
-            path = runner.result_path(options, Dataset(dataset, *[None] * 5), facts)
+            path = results.path(asked, recipe, Dataset(dataset, *[None] * 5), facts)
             assert os.path.basename(os.path.dirname(path)) == "intel-xeon-2-cores"
             paths.add(os.path.basename(path))
     assert len(paths) == 8 and "numpy-same-10000x3.json" in paths
@@ -336,15 +336,14 @@ def test_short_run_of_the_test_suite_takes_every_step(out, schema, no_work, monk
 
 
 def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
-    for device, arguments, images, epochs, word in [
-        ("cuda", [], 50000, 10, "whole"),
-        ("cpu", [], 10000, 3, "quick"),
-        ("cpu", ["--epochs", "2"], 50000, 2, "as asked for"),
-        ("cpu", ["--train-images", "640"], 640, 10, "as asked for"),
+    for device, arguments, images, epochs, origin in [
+        ("cuda", [], 50000, 10, request.Origin.WHOLE),
+        ("cpu", [], 10000, 3, request.Origin.QUICK),
+        ("cpu", ["--epochs", "2"], 50000, 2, request.Origin.PARTLY_ASKED),
+        ("cpu", ["--train-images", "640"], 640, 10, request.Origin.PARTLY_ASKED),
     ]:
-        options = runner.parse(["numpy"] + arguments)
-        assert word in runner.recipe(options, CNN, device)
-        assert (options.train_images, options.epochs) == (images, epochs)
+        recipe = request.recipe(request.parse(["numpy"] + arguments), device)
+        assert recipe == (origin, images, epochs)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import frameworks
 from common import networks
 from common.proof import tasks
-from common.run import stored
+from common.run import weight_files
 from common.system import modules
 from common.system.errors import InputError
 from tests import beside
@@ -20,7 +20,7 @@ ROWS = 4
 
 @pytest.fixture(scope="module")
 def builder(name, threads):
-    """Makes the function that ``stored.read`` calls for a model."""
+    """Makes the function that ``weight_files.read`` calls for a model."""
 
     def of(model):
         def build(weights):
@@ -68,7 +68,7 @@ def empty(builder):
 def saved(name, cnn, folder, ending):
     """The path of the CNN's weights in a file."""
     path = os.path.join(str(folder), "weights" + ending)
-    stored.write(MODEL, name, path, *cnn)
+    weight_files.write(MODEL, name, path, *cnn)
     return path
 
 
@@ -78,15 +78,15 @@ def test_weights_come_back_bit_for_bit(name, builder, endings, tmp_path, model):
     for ending in endings if modules.has(name, model) else ():
         weights = drawn(description)
         path = str(tmp_path / ("weights" + ending))
-        stored.write(description, name, path, builder(description)(weights)[1], weights)
-        found = stored.read(description, name, path, builder(description))
+        weight_files.write(description, name, path, builder(description)(weights)[1], weights)
+        found = weight_files.read(description, name, path, builder(description))
         assert [n for n, w in weights.items() if not np.array_equal(w, found[n])] == []
 
 
 def refused(name, build, path, words):
     """The one line that a file is refused with."""
     with pytest.raises(InputError, match=words) as error:
-        stored.read(MODEL, name, path, build)
+        weight_files.read(MODEL, name, path, build)
     line = str(error.value)
     assert line.startswith(path) and "\n" not in line and len(line) < len(path) + 300
     return line
@@ -100,7 +100,7 @@ def test_spoilt_files_are_refused_in_a_line(name, cnn, empty, endings, tmp_path)
     for ending in endings:
         refused(name, empty, str(tmp_path / ("none" + ending)), "No such file")
         path = saved(name, cnn, tmp_path, ending)
-        largest = max(stored.parts(path), key=os.path.getsize)
+        largest = max(weight_files.files_of(path), key=os.path.getsize)
         with open(largest, "rb") as file:
             whole = file.read()
         for content in (whole[: len(whole) // 2], b"not weights at all", b""):
@@ -114,7 +114,7 @@ def test_weights_of_another_network_are_refused(name, builder, endings, tmp_path
     for ending in endings if others else ():
         other = networks.find(others[0])
         path, weights = str(tmp_path / ("weights" + ending)), drawn(other)
-        stored.write(other, name, path, builder(other)(weights)[1], weights)
+        weight_files.write(other, name, path, builder(other)(weights)[1], weights)
         refused(name, builder(MODEL), path, "not weights of this network|is missing|has shape")
 
 
@@ -134,27 +134,27 @@ def test_hostile_files_are_refused_and_run_nothing(name, cnn, empty, endings, tm
 def test_a_file_that_cannot_be_written_leaves_what_was_there(name, cnn, endings, tmp_path):
     for ending in endings:
         path = saved(name, cnn, tmp_path, ending)
-        before = {part: os.path.getsize(part) for part in stored.parts(path)}
+        before = {part: os.path.getsize(part) for part in weight_files.files_of(path)}
         with pytest.raises(Exception):  # noqa: B017  each framework has its own
-            stored.write(MODEL, name, path, (), cnn[1])
-        assert {part: os.path.getsize(part) for part in stored.parts(path)} == before
+            weight_files.write(MODEL, name, path, (), cnn[1])
+        assert {part: os.path.getsize(part) for part in weight_files.files_of(path)} == before
         assert not [one for one in os.listdir(str(tmp_path)) if one.startswith(".part-")]
 
 
 def test_a_network_is_written_as_onnx_or_not_at_all(name, threads, builder, cnn, tmp_path):
     if not frameworks.ENVIRONMENTS[name].onnx:
         with pytest.raises(InputError, match="--save-onnx: %s writes none here" % name):
-            stored.check_onnx(name)
+            weight_files.check_onnx(name)
         return
-    stored.check_onnx(name)
+    weight_files.check_onnx(name)
     module = modules.load(name)
     settings = module.configure("same", threads, 0)
     x, _ = module.load(*tasks.of(MODEL).observations(2, 0), settings=settings)
     path = tmp_path / "network.onnx"
-    stored.export(name, str(path), cnn[0], x)
+    weight_files.export(name, str(path), cnn[0], x)
     with open(str(path), "rb") as file:
         assert b"Conv" in file.read()
     path.unlink()
     with pytest.raises(InputError, match="cannot write this network as ONNX"):
-        stored.export(name, str(path), (), x)
+        weight_files.export(name, str(path), (), x)
     assert list(tmp_path.iterdir()) == []

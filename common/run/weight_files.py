@@ -24,8 +24,8 @@ def check_name(name, path):
     """InputError if ``path`` is no file of a kind that the environment ``name`` knows."""
     endings = array_files.ENDINGS + frameworks.ENVIRONMENTS[name].endings
     if not path.endswith(endings):
-        told = (path, name, ", ".join(endings))
-        raise InputError("%s: for %s the name must end in one of %s" % told)
+        expected = (path, name, ", ".join(endings))
+        raise InputError("%s: for %s the name must end in one of %s" % expected)
     if not native(name, path):
         array_files.ending(path)  # whether this environment can read it
 
@@ -43,7 +43,7 @@ def read(description, name, path, build):
     """
     if not native(name, path):
         return canonical.load(description, path)
-    files = parts(path)
+    files = files_of(path)
     if not files:
         raise InputError("%s: No such file or directory" % path)
     limit = ROOM + STATES * 4 * sum(int(np.prod(shape)) for shape in description.shapes.values())
@@ -57,11 +57,11 @@ def read(description, name, path, build):
     except Exception as error:  # a framework may raise almost anything
         words = "%s: %s" % (type(error).__name__, " ".join(str(error).split())[:200])
         raise InputError("%s: not weights of this network (%s)" % (path, words))
-    found = module.weights(model)
-    for name, w in found.items():
+    restored = module.weights(model)
+    for name, w in restored.items():
         if np.isnan(w).all():
             raise InputError("%s: tensor %r is missing" % (path, name))
-    return canonical.check(description, found, path)
+    return canonical.check(description, restored, path)
 
 
 def write(description, name, path, model, weights):
@@ -82,8 +82,8 @@ def write(description, name, path, model, weights):
 def check_onnx(name):
     """InputError if the environment ``name`` does not write ONNX."""
     if not frameworks.ENVIRONMENTS[name].onnx:
-        told = (name, ", ".join(other for other, e in frameworks.ENVIRONMENTS.items() if e.onnx))
-        raise InputError("--save-onnx: %s writes none here; these do: %s" % told)
+        able = ", ".join(other for other, e in frameworks.ENVIRONMENTS.items() if e.onnx)
+        raise InputError("--save-onnx: %s writes none here; these do: %s" % (name, able))
 
 
 def export(name, path, model, x):
@@ -99,8 +99,8 @@ def export(name, path, model, x):
         os.replace(written, path)
 
 
-def parts(path):
-    """The files that weights under this name lie in: one, those of a folder, or of a checkpoint."""
+def files_of(path):
+    """The files that hold the weights: one, those in a folder, or those of a checkpoint."""
     if os.path.isdir(path):
         inside = os.walk(path)
         return [os.path.join(folder, file) for folder, _, files in inside for file in files]
@@ -130,8 +130,8 @@ def _refuse(path, limit):
     except Exception as error:  # bytes that are no honest file can raise almost anything
         raise InputError("%s: not a file of weights: %s" % (path, " ".join(str(error).split())))
     if size > limit:
-        told = (path, size, limit)
-        raise InputError("%s: it holds %d bytes; weights of this network are not %d" % told)
+        sizes = (path, size, limit)
+        raise InputError("%s: it holds %d bytes; weights of this network are not %d" % sizes)
 
 
 def _hdf5_size(content):
@@ -145,13 +145,13 @@ def _hdf5_size(content):
             link = group.get(name, getlink=True)
             if not isinstance(link, h5py.HardLink):
                 raise InputError("%s/%s is a link" % (group.name, name))
-            one = group[name]
-            if isinstance(one, h5py.Group):
-                walk(one)
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                walk(item)
             else:
-                if one.external or one.is_virtual:
-                    raise InputError("%s lies in another file" % one.name)
-                sizes.append(one.size * one.dtype.itemsize)
+                if item.external or item.is_virtual:
+                    raise InputError("%s is in another file" % item.name)
+                sizes.append(item.size * item.dtype.itemsize)
 
     with h5py.File(io.BytesIO(content), "r") as file:
         walk(file)

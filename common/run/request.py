@@ -1,0 +1,138 @@
+"""What the command line asks of a run."""
+
+from enum import Enum
+from typing import NamedTuple, Optional
+
+import frameworks
+from common import networks
+from common.networks.hyperparameters import without_dropout
+from common.networks.model import Model
+from common.proof import contract
+from common.system import commands, machine, modules
+from common.system.errors import InputError
+
+
+class Files(NamedTuple):
+    """Paths that were given, or None.
+
+    initial: weights to start from.
+    trained, onnx, scores, result: what is written at the end.
+    """
+
+    initial: Optional[str] = None
+    trained: Optional[str] = None
+    onnx: Optional[str] = None
+    scores: Optional[str] = None
+    result: Optional[str] = None
+
+
+class Request(NamedTuple):
+    """A run as it was asked for. ``epochs`` and the numbers of images are None if not given."""
+
+    framework: str
+    model: Model
+    lane: str
+    data: str
+    seed: int
+    threads: int
+    dropout: bool
+    epochs: Optional[int]
+    train_images: Optional[int]
+    test_images: Optional[int]
+    files: Files
+
+    @property
+    def hp(self):
+        """The hyperparameters."""
+        return self.model.hp if self.dropout else without_dropout(self.model.hp)
+
+    def load(self):
+        """The module with the six steps, in its lane."""
+        return modules.in_lane(self.framework, self.lane, self.model.name)
+
+    def configure(self, module):
+        """The module's settings."""
+        return module.configure(self.lane, self.threads, self.seed)
+
+
+class Origin(Enum):
+    """Where a run's length comes from, in the words of a result."""
+
+    NO_TRAINING = "no training, as asked for"
+    ASKED = "as asked for"
+    PARTLY_ASKED = "as asked for, the rest as in the whole recipe"
+    QUICK = "quick, because there is no GPU"
+    WHOLE = "whole"
+
+
+class Recipe(NamedTuple):
+    """How long a run trains."""
+
+    origin: Origin
+    train_images: int
+    epochs: int
+
+
+def recipe(request, device):
+    """The recipe on this device, "cpu" or a GPU's name."""
+    model, images, epochs = request.model, request.train_images, request.epochs
+    if epochs == 0:  # a network may want to see some images all the same
+        return Recipe(Origin.NO_TRAINING, images or model.hp.batch_size, 0)
+    if images is None and epochs is None:
+        if device == "cpu":
+            return Recipe(Origin.QUICK, *model.quick)
+        return Recipe(Origin.WHOLE, *model.whole)
+    origin = Origin.PARTLY_ASKED if None in (images, epochs) else Origin.ASKED
+    return Recipe(origin, images or model.whole[0], epochs or model.whole[1])
+
+
+def parse(arguments):
+    """The request of a command line; InputError if it is not valid."""
+    options = _parser().parse_args(arguments)
+    modules.find(options.name, options.model)
+    if options.epochs == 0 and options.out:
+        raise InputError("--out: without training there is no result file; use --save-scores")
+    if not 0 <= options.seed < 2**32:
+        raise InputError("argument --seed: %d is not between 0 and 2**32 - 1" % options.seed)
+    saved = (options.save_weights, options.save_onnx, options.save_scores)
+    return Request(
+        framework=options.name,
+        model=networks.find(options.model),
+        lane=options.lane,
+        data=options.data,
+        seed=options.seed,
+        threads=options.threads,
+        dropout=options.dropout == "on",
+        epochs=options.epochs,
+        train_images=options.train_images,
+        test_images=options.test_images,
+        files=Files(options.weights, *saved, options.out),
+    )
+
+
+def _parser():
+    parser = commands.OneLineParser(
+        prog="python -m common.run",
+        description="Run one framework: load, symbol, loss, train, predict, evaluate; then write a "
+        "result file.",
+        epilog="@FILE reads options from a file, one per line.",
+        fromfile_prefix_chars="@",
+    )
+    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add("name", help="the framework: " + ", ".join(frameworks.ENVIRONMENTS))
+    add("--model", choices=list(networks.ALL), default="cnn", help="the network")
+    add("--data", default="auto", metavar="auto|synthetic|PATH", help="the data set")
+    add("--epochs", type=commands.count, metavar="N", help="passes over the data; 0: no training")
+    add("--lane", choices=contract.ALL_LANES, default="same", help="the settings")
+    add("--seed", type=int, default=0, help="of weights, batches and dropout")
+    add("--train-images", type=number, metavar="N", help="train on the first N images or sequences")
+    add("--test-images", type=number, metavar="N", help="test on the first N")
+    add("--dropout", choices=("on", "off"), default="on", help="default: on")
+    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
+    own = ": .npz, .safetensors or the framework's own format"
+    add("--weights", metavar="IN", help="initial weights instead of Xavier's" + own)
+    add("--save-weights", metavar="OUT", help="save the trained weights" + own)
+    add("--save-onnx", metavar="OUT.onnx", help="save the trained network")
+    add("--save-scores", metavar="OUT.npz", help="save the test scores, as one array")
+    add("--out", metavar="RESULT.json", help="the result file")
+    return parser
