@@ -23,7 +23,8 @@ Phrase.__doc__ = """A phrase of the phrase book.
 
 name: its name for people, and in tables.
 keys: where else it is said, if a table has no entry for the phrase itself, the best first: rows,
-    a fragment of ``code``, a field of the file's ``head``, or a function's ``docstring``.
+    the ``last`` line of a row, a fragment of ``code``, a field of the file's ``head``, or a
+    function's ``docstring``.
 file: the network whose modules are searched, or one of ``sources.BESIDE``.
 """
 
@@ -95,8 +96,22 @@ CONCEPTS = [
     _concept("head", "imports", "imports", defaults=("import",)),
     _concept("head", "weight-layout", "layout of weights", "names and axes", "transpose kernel"),
     _concept("configure", "device", "device", "", "gpu cpu cuda", ('"device"',)),
-    _concept("configure", "threads", "threads", "", "cores cpu", ("threads", '"threads"')),
-    _concept("configure", "seed", "seed", "of the random numbers", "random", ("seed", '"seed"')),
+    _concept(
+        "configure",
+        "threads",
+        "threads",
+        "",
+        "cores cpu",
+        ("set_num_threads", "threads", '"threads"'),
+    ),
+    _concept(
+        "configure",
+        "seed",
+        "seed",
+        "of the random numbers",
+        "random",
+        ("set_random_seed", "manual_seed", "seed", '"seed"'),
+    ),
     _concept(
         "configure",
         "precision",
@@ -121,10 +136,17 @@ CONCEPTS = [
         "not-in-force",
         "not in force",
         "requested, but without effect on this machine",
-        defaults=('"not_in_force"',),
+        defaults=('"not_in_force"', "off =", "off.append"),
     ),
     _concept("configure", "rest-configure", "the rest of configure"),
-    _concept("load", "images", "images", "float32", "layout transpose nhwc", ("images",)),
+    _concept(
+        "load",
+        "images",
+        "images",
+        "float32",
+        "layout transpose nhwc",
+        ('settings["layout"]', "images"),
+    ),
     _concept(
         "load",
         "labels",
@@ -156,10 +178,20 @@ CONCEPTS = [
     _concept("symbol", "device-network", "network onto its device", "", "gpu cuda", ("def place",)),
     _concept("symbol", "rest-symbol", "the rest of symbol", "what holds the layers"),
     _concept(
-        "loss", "weights-in", "initial weights", "put in", "initialiser restore load", ("def put",)
+        "loss",
+        "weights-in",
+        "initial weights",
+        "put in",
+        "initialiser restore load",
+        ("def put", "put"),
     ),
     _concept(
-        "loss", "loss-function", "loss", "softmax cross-entropy, the mean", "criterion softmax"
+        "loss",
+        "loss-function",
+        "loss",
+        "softmax cross-entropy, the mean",
+        "criterion softmax",
+        ("criterion =",),
     ),
     _concept("loss", "optimiser", "optimiser", "SGD with momentum", "optimizer sgd learning rate"),
     _concept("loss", "gradient", "gradients requested", "where a graph is built", "backward tape"),
@@ -176,9 +208,13 @@ CONCEPTS = [
     _concept("train", "train-on", "dropout on", "training, not prediction", "mode train eval"),
     _concept("train", "batch", "batch to the device", "", "transfer gpu"),
     _concept("train", "reset", "gradients reset", "", "zero_grad clear"),
-    _concept("train", "forward", "forward and loss", ""),
-    _concept("train", "backward", "backward", "the gradients", "backpropagation autograd"),
-    _concept("train", "update", "update", "of the weights", "step optimiser"),
+    _concept("train", "forward", "forward and loss", defaults=("criterion(",)),
+    _concept(
+        "train", "backward", "backward", "the gradients", "backpropagation autograd", ("backward",)
+    ),
+    _concept(
+        "train", "update", "update", "of the weights", "step optimiser", (".step(", ".update(")
+    ),
     _concept("train", "loss-out", "loss of the step", "returned", "yield detach", ("yield",)),
     _concept("train", "rest-train", "the rest of train"),
     _concept("predict", "train-off", "dropout off", "prediction, not training", "eval mode"),
@@ -226,7 +262,7 @@ PHRASES = [
     _phrase("graph or JIT", "compiled", 'code: "jit"'),
     _phrase("prediction", "train-off"),
     _phrase("weights taken out", "weights-out"),
-    _phrase("waiting for the device", "wait", "docstring: wait"),
+    _phrase("waiting for the device", "last: wait", "docstring: wait"),
     *(
         _phrase(name, *filter(None, [key]), file=model.name)
         for model in MODELS.values()

@@ -82,8 +82,13 @@ def _find(phrase, source):
         return NOT_YET if table.phrases[phrase.name] else NOTHING
     for key in phrase.keys if file else ():
         kind, _, name = key.partition(": ")
-        unit = file.first(name) if kind == "code" else _of_row(source, key)
-        numbers = file.prose(kind, name) if name else unit.lines if unit and unit.prose else ()
+        if kind == "code":
+            unit = file.first(name)
+        elif kind == "last":
+            unit = (_units(source, name) or [None])[-1]
+        else:
+            unit = _of_row(source, key)
+        numbers = unit.lines if unit and unit.prose else file.prose(kind, name)
         if numbers:
             return _sentence(file.module, numbers)
         if unit:
@@ -96,7 +101,7 @@ def _of_row(source, key):
 
     It is the end of a helper, or has the table's first fragment, or comes first.
     """
-    units = [piece.unit for piece in source.pieces.get(key, ()) if not piece.unit.head]
+    units = _units(source, key)
     helpers = [unit for unit in units if unit.helper]
     if helpers:
         return [unit for unit in helpers if unit.helper == helpers[0].helper][-1]
@@ -104,6 +109,11 @@ def _of_row(source, key):
     for text in source.table.rows.get(kind if kind in KINDS else key, ())[:1] if units else ():
         return source.first(text, [STEP[key]])
     return units[0] if units else None
+
+
+def _units(source, key):
+    """The units of a row, without heads of functions."""
+    return [piece.unit for piece in source.pieces.get(key, ()) if not piece.unit.head]
 
 
 def _sentence(module, numbers):

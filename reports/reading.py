@@ -372,7 +372,7 @@ class Source:
         """Line numbers of a ``head`` field of the file, or of a function's ``docstring``; or ()."""
         if kind == "head":
             return dict(fields(self.module, self.docstrings)).get(name, ())
-        for node in self.tree.body:
+        for node in self.tree.body if kind == "docstring" else ():
             if getattr(node, "name", None) == name and ast.get_docstring(node):
                 return (node.body[0].lineno,)
         return ()

@@ -12,11 +12,7 @@ ROWS = {
     "dropout": "dropout(model, ",
     "flatten": 'brew.fc(model, "drop2"',
     "dense": "brew.fc",
-    "device-network": (
-        "on_ideep",
-        "kind =",
-        "with core.DeviceScope",
-    ),
+    "device-network": ("on_ideep", "kind =", "with core.DeviceScope"),
     "weights-in": ("FeedBlob(layer", "in LAYERS"),
     "loss-function": "SoftmaxWithLoss",
     "optimiser": "build_sgd",
@@ -41,7 +37,6 @@ UNSAID = "drop-seed declared input reset no-gradient"
 
 PHRASES = {
     "seed": "seed = (3",
-    "initial weights put in": "FeedBlob(layer",
     "device": "core.DeviceScope",
     "graph or JIT": "CreateNet",
     "weights taken out": "FetchBlob(layer",

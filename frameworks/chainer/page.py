@@ -1,7 +1,6 @@
 """The code that shows each row and phrase of the page: see reports/reading.py."""
 
 ROWS = {
-    "not-in-force": "off =",
     "device": ("get_device", "device.use", '"chainer_device"', "gpu ="),
     "precision": (
         '"NVIDIA_TF32_OVERRIDE"',
@@ -19,15 +18,11 @@ ROWS = {
     "flatten": "self.dense1(x",
     "dense": "self.dense{}",
     "device-network": "to_device",
-    "weights-in": "put",
-    "loss-function": "criterion =",
     "optimiser": ("MomentumSGD", "optimizer.setup"),
     "train-on": "using_config",
     "batch": ("x =", "y ="),
     "reset": "cleargrads",
-    "forward": "criterion(",
     "backward": ("backward", "unchain_backward"),
-    "update": "optimizer.update",
     "train-off": 'using_config("train", False',
     "no-gradient": "no_backprop_mode",
     "batches": "part =",
@@ -35,7 +30,6 @@ ROWS = {
 UNSAID = "weight-layout drop-seed declared input gradient compiled"
 
 PHRASES = {
-    "waiting for the device": "synchronize",
     "weights taken out": "cuda.to_cpu",
     "Adam": "optimizers.Adam",
     "LSTM": "L.LSTM",

@@ -2,10 +2,9 @@
 
 ROWS = {
     "device threads autotune": "switches = switch",
-    "seed": "set_random_seed",
     "precision": "floatx",
     "switches": ("switches = switch", "image_data_format =", "set_image_data_format", "**switches"),
-    "images": ('settings["layout"]', "images =", "stored"),
+    "images": ("images =", "stored"),
     "input": "keras.Input",
     "conv": "layers.Conv2D",
     "relu": 'activation="relu"',
@@ -14,7 +13,7 @@ ROWS = {
     "dropout": "layers.Dropout",
     "flatten": "layers.Flatten",
     "dense": "layers.Dense",
-    "weights-in": ("def flatten_order", "put"),
+    "weights-in": "def flatten_order",
     "loss-function": "SparseCategoricalCrossentropy",
     "optimiser": "optimizers.SGD",
     "compiled": ("network.compile", 'settings["jit"]'),
@@ -27,7 +26,6 @@ UNSAID = "not-in-force drop-seed declared device-network gradient batch reset no
 PHRASES = {
     "initial weights put in": "layer.set_weights",
     "weights taken out": "get_weights",
-    "waiting for the device": "convert_to_numpy",
     "Adam": "optimizers.Adam",
     "LSTM": "lstm =",
     "gradient truncated": "stop_gradient",

@@ -25,7 +25,6 @@ UNSAID = "autotune declared device-network gradient batch reset no-gradient"
 PHRASES = {
     "padding": 'padding="same"',
     "initial weights put in": "set_weights",
-    "graph or JIT": "network.compile",
     "weights taken out": "get_weights",
     "save weights": "save_weights",
     "restore weights": "load_weights",

@@ -1,7 +1,7 @@
 """The code that shows each row and phrase of the page: see reports/reading.py."""
 
 ROWS = {
-    "not-in-force": ("off =", "off.append", '"OMP_NUM_THREADS"'),
+    "not-in-force": '"OMP_NUM_THREADS"',
     "device": "num_gpus",
     "precision": ('"NVIDIA_TF32_OVERRIDE"', '"MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION"'),
     "switches": (
@@ -18,15 +18,14 @@ ROWS = {
     "dropout": "sym.Dropout",
     "flatten": "sym.Flatten",
     "dense": "sym.FullyConnected",
-    "weights-in": ("shared = {", "set_params"),
+    "weights-in": ("set_params", "shared = {"),
     "loss-function": ("sym.SoftmaxOutput", "step_loss =", "sym.Group", "label ="),
-    "optimiser": ("momentum = {", '"rescale_grad"', "init_optimizer"),
-    "compiled": ("images = [", "Module", "bind"),
+    "optimiser": ("init_optimizer", "momentum = {", '"rescale_grad"'),
+    "compiled": ("bind", "images = [", "Module"),
     "train-on": "forward_backward",
     "batch": ("x =", "y =", "mx.io.DataBatch"),
     "forward": "forward_backward",
     "backward": "forward_backward",
-    "update": "trainer.update",
     "loss-out": "get_outputs",
     "train-off": "predictor.forward",
     "batches": ("for first", "part =", "padded =", "size ="),
@@ -36,11 +35,7 @@ UNSAID = "drop-seed declared device-network gradient reset no-gradient"
 PHRASES = {
     "padding": '"pad"',
     "pooling": "half =",
-    "initial weights put in": "set_params",
-    "optimiser": "init_optimizer",
     "device": "mx.Context",
-    "graph or JIT": "bind",
-    "loss and its reduction": "softmax =",
     "weights taken out": "asnumpy",
     "save weights": "save_params",
     "restore weights": "load_params",

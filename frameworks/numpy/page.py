@@ -1,7 +1,6 @@
 """The code that shows each row and phrase of the page: see reports/reading.py."""
 
 ROWS = {
-    "not-in-force": "off =",
     "switches": ('"ties"', '"chunk_images"'),
     "drop-seed": "RandomState",
     "input": "ToStrip",
@@ -11,14 +10,12 @@ ROWS = {
     "dropout": "Dropout",
     "flatten": "FromStrip",
     "dense": "Dense",
-    "weights-in": "put",
     "loss-function": "cross_entropy",
     "optimiser": "Momentum",
     "train-on": "training=True",
-    "batch": ("xp.asarray"),
-    "forward": ("criterion(", "layer.forward", "for layer in network"),
+    "batch": "xp.asarray",
+    "forward": ("layer.forward", "for layer in network"),
     "backward": ("layer.backward", "reversed"),
-    "update": "optimizer.step",
     "train-off": "training=False",
 }
 UNSAID = "weight-layout autotune declared device-network gradient compiled reset no-gradient"
@@ -30,7 +27,6 @@ PHRASES = {
     "padding": "ToStrip",
     "weight layout": "layer.canonical",
     "weights taken out": "found[",
-    "waiting for the device": "synchronize",
     "Adam": "Adam",
     "LSTM": "LSTM",
     "gradient truncated": "LSTM",

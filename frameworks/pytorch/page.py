@@ -2,8 +2,6 @@
 
 ROWS = {
     "device": "is_available",
-    "threads": "set_num_threads",
-    "seed": "manual_seed",
     "precision": ("fp32_precision", "precisions"),
     "autotune": "benchmark",
     "switches": '"fused_optimizer"',
@@ -15,14 +13,10 @@ ROWS = {
     "dense": "nn.Linear",
     "device-network": "return place",
     "weights-in": "load_state_dict",
-    "loss-function": "criterion =",
     "optimiser": "optim.SGD",
     "train-on": "network.train",
     "batch": ("x =", "y ="),
     "reset": "zero_grad",
-    "forward": "criterion(",
-    "backward": "backward",
-    "update": "optimizer.step",
     "train-off": "network.eval",
     "no-gradient": "inference_mode",
     "batches": ("split", "torch.cat"),
@@ -30,9 +24,7 @@ ROWS = {
 UNSAID = "weight-layout drop-seed declared input gradient compiled"
 
 PHRASES = {
-    "graph or JIT": '"jit"',
     "weights taken out": "state_dict",
-    "waiting for the device": "synchronize",
     "Adam": "optim.Adam",
     "LSTM": "nn.LSTM",
     "gradient truncated": "detach",

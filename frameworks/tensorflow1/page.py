@@ -9,7 +9,6 @@ ROWS = {
     ),
     "autotune": '"TF_CUDNN_USE_AUTOTUNE"',
     "switches": ("mkl_dnn", '"mkl_dnn"'),
-    "images": 'settings["layout"]',
     "conv": "self.convolution",
     "relu": "tf.nn.relu",
     "pool": "self.pool",
@@ -21,6 +20,7 @@ ROWS = {
     "optimiser": "MomentumOptimizer",
     "gradient": "minimize",
     "compiled": (
+        "tf.Session",
         "image = {",
         "tf.ConfigProto",
         "config.",
@@ -30,7 +30,6 @@ ROWS = {
         "x = tf.placeholder",
         "rows = tf.placeholder",
         "forward = network",
-        "tf.Session",
         "finalize",
     ),
     "batch": "{x: images, y: labels}",
@@ -42,7 +41,6 @@ UNSAID = "drop-seed input device-network reset no-gradient"
 PHRASES = {
     "seed": "tf.set_random_seed",
     "padding": '"SAME"',
-    "graph or JIT": "tf.Session",
     "weights taken out": "arrays =",
     "save weights": "tf.train.Saver",
     "restore weights": "load_checkpoint",
