@@ -8,6 +8,8 @@ from common.challenge.script import Stale
 from common.proof import probes
 from common.proof.check import Check
 from common.proof.rungs import Certifier
+from common.proof.rungs.forward import LOCATED_IMAGES
+from common.proof.rungs.subject import Subject
 from common.system.errors import InputError
 
 
@@ -15,39 +17,39 @@ class NotAnswered(Exception):
     """An answer that a check needs is not there; the message is its name."""
 
 
-class Examiner(Certifier):
-    """Climbs with a module that is a record of questions or of answers.
+class Answers(Subject):
+    """A module that is a record of questions or of answers.
 
-    What a certificate asks besides depends on what was answered before: the updates after many
-    steps, whether two models disturb each other, and whether one goes on where it stood.
+    A certificate's further questions depend on earlier answers: whether a long run follows the
+    optimiser's law, whether two models disturb each other, and
+    whether one goes on from where it was.
     """
 
-    def _late(self, model):
-        return ()
+    follows = False
 
-    def _other_model(self):
-        return None
-
-    def _two_models(self, other):
-        return ()
-
-    def _interlude(self, model, images):
-        x, _ = self._load(images, self.task.none(len(images)))
+    def interlude(self, model, images):
+        x, _ = self.load(images, self.task.none(len(images)))
         self.module.interlude(model, x)
 
-    def _raised(self, error):
+    def detail(self, explain, *arguments):
+        try:
+            return super().detail(explain, *arguments)
+        except NotAnswered:
+            return "the scores of the models layer_... tell which layer"
+
+
+class Examiner(Certifier):
+    """Climbs with ``Answers``."""
+
+    Subject = Answers
+
+    def raised(self, error):
         if isinstance(error, Stale):
             raise error
         if isinstance(error, NotAnswered):
-            self.module.missing.append(str(error))  # in each rung that stops at it
+            self.subject.module.missing.append(str(error))  # in each rung that stops at it
             return Check("not answered", 0, 0)
-        return super()._raised(error)
-
-    def _first_layer_off(self, images):
-        try:
-            return super()._first_layer_off(images)
-        except NotAnswered:
-            return "the scores of the models layer_... tell which layer"
+        return super().raised(error)
 
     def choose(self, chosen):
         """Take these images, {key: numbers}, for those that are near no kink."""
@@ -57,11 +59,12 @@ class Examiner(Certifier):
             self.oracle.chosen[key] = np.array(numbers, int)
 
     def ask_for_layers(self):
-        """Ask for what ``_first_layer_off`` compares, of all layers."""
+        """Ask for what ``forward.first_layer_off`` compares, of all layers."""
         oracle = self.oracle
         for layer in [None] + list(probes.layers(self.model)):
             weights = probes.up_to(self.model, layer, oracle.biased)
-            self._scores(self._build(oracle.gradient_hp, weights), oracle.test_images[:64])
+            model = self.subject.build(oracle.gradient_hp, weights)
+            self.subject.scores(model, oracle.test_images[:LOCATED_IMAGES])
 
     def examine(self, module, report=lambda rung: None):
         """Climb all rungs; a dict of JSON values.
@@ -78,7 +81,7 @@ class Examiner(Certifier):
             if result["missing"] and result["passed"]:
                 result.update(passed=None, error=None)
             if result["missing"] and rung == "trajectory":
-                self.losses["framework"] = None  # of which some are the reference's
+                self.subject.losses["framework"] = None  # of which some are the reference's
             rungs.append(result)
             report(result)
         # Weights that come back as they were given prove nothing by themselves.
@@ -89,6 +92,6 @@ class Examiner(Certifier):
             passed=False not in verdicts and True in verdicts,
             whole=not any(rung["missing"] for rung in rungs),
             rungs=rungs,
-            losses=self.losses,
-            named=self.conventions._asdict(),
+            losses=self.subject.losses,
+            named=self.subject.conventions._asdict(),
         )

@@ -12,7 +12,7 @@ from common.proof import masks, tasks
 from common.proof.dropout import SIGMAS, shared
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE, distance
-from common.proof.rungs import COUNTS
+from common.proof.rungs.subject import COUNTS
 
 EXACT = 1e-6  # of a figure; of a loss, as a part of it
 SCALE = 2e-3  # of what a mask multiplies by
@@ -130,7 +130,9 @@ def _own_scales(seen):
     if not kept.size:
         return dict(seen.layers)
     right = (1 - seen.rates[2]) * np.median(kept)
-    first = (seen.layers[1] + masks.BEHIND) / right - masks.BEHIND
+    lit, first = masks.brightness(masks.SEEN), seen.layers[1].copy()
+    window = first[:, :, ::2, ::2]
+    window[:] = ((window * lit + masks.BEHIND) / right - masks.BEHIND) / lit
     return {1: first, 2: second, 3: seen.layers[3]}
 
 

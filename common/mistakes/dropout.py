@@ -1,6 +1,9 @@
 """Mistakes in dropout."""
 
+import numpy as np
+
 from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_description
 from common.networks.hyperparameters import without_dropout
 from common.system.modules import replaced
 
@@ -56,3 +59,43 @@ def seed_from_the_clock(module):
         return module.configure(lane, threads, seed + next(drawn))
 
     return replaced(module, configure=configure)
+
+
+@mistake("dropout", "dropout")
+def prediction_drops_in_last_partial_batch(module):
+    """Of many rows, those after the last whole batch of 256 come through dropout."""
+
+    def predict(wrapped, x):
+        scores = module.predict(wrapped.model, x)
+        whole = len(x) // 256 * 256
+        if not whole or whole == len(x):
+            return scores
+        weights = dict(module.weights(wrapped.model))
+        last = [name for name in wrapped.names if name.endswith(".weight")][-1]
+        rate = wrapped.hp.dropout[-1]
+        kept = np.random.RandomState(0).random_sample(weights[last].shape[1]) >= rate
+        weights[last] = np.float32(weights[last] * kept / (1 - rate))
+        hp = without_dropout(wrapped.hp)
+        model = module.loss(module.symbol(wrapped.settings, hp), wrapped.settings, hp, weights)
+        return np.concatenate([scores[:whole], module.predict(model, x[whole:])])
+
+    return with_description(module, predict=predict)
+
+
+@mistake("dropout", "dropout")
+def images_flipped_with_dropout_on(module):
+    """Augmentation in training that a run without dropout does not have."""
+    flipped = {}  # {id of a loaded batch: (the batch, its mirror image)}
+
+    def load(images, labels, settings):
+        x, y = module.load(images, labels, settings)
+        mirrored, _ = module.load(np.ascontiguousarray(images[..., ::-1]), labels, settings)
+        flipped[id(x)] = x, mirrored
+        return x, y
+
+    def train(wrapped, batches):
+        if any(wrapped.hp.dropout):
+            batches = [(flipped[id(x)][1], y) for x, y in batches]
+        return module.train(wrapped.model, batches)
+
+    return with_description(module, load=load, train=train)

@@ -105,3 +105,42 @@ def state_lost_late(module):
         return {n: u * (steps <= 60) for n, u in update.items()}
 
     return with_updates(module, change)
+
+
+@mistake("momentum")
+def weights_averaged_every_thirty_steps(module):
+    """Keras's ``use_ema``: at each thirtieth step the weights become their moving average."""
+
+    def change(steps, before, update, hp):
+        after = {n: before[n] + u for n, u in update.items()}
+        last = change.average if steps > 1 else before
+        change.average = {n: (last[n] + w) / 2 for n, w in after.items()}
+        told = after if steps % 30 else change.average
+        return {n: w - before[n] for n, w in told.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("momentum")
+def lookahead_every_twenty_five_steps(module):
+    """At each 25th step the weights go back half of the way that they have come since the last."""
+
+    def change(steps, before, update, hp):
+        if steps == 1:
+            change.slow = before
+        if steps % 25:
+            return update
+        change.slow = {n: (w + before[n] + update[n]) / 2 for n, w in change.slow.items()}
+        return {n: w - before[n] for n, w in change.slow.items()}
+
+    return with_updates(module, change)
+
+
+@mistake("momentum")
+def learning_rate_restarts_at_forty_steps(module):
+    """A schedule that begins again: for ten steps each update is twice as long."""
+
+    def change(steps, before, update, hp):
+        return {n: u * (2 if 40 < steps <= 50 else 1) for n, u in update.items()}
+
+    return with_updates(module, change)

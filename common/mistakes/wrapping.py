@@ -29,6 +29,28 @@ def with_weights(module, put, take=lambda weights: weights):
     return replaced(module, loss=loss, weights=lambda model: take(module.weights(model)))
 
 
+class Described:
+    """A model, and what it was built with."""
+
+    def __init__(self, model, settings, hp, weights):
+        self.model, self.settings, self.hp, self.names = model, settings, hp, list(weights)
+
+
+def with_description(module, **functions):
+    """``module`` whose models are ``Described``, with some functions replaced."""
+
+    def loss(network, settings, hp, weights):
+        return Described(module.loss(network, settings, hp, weights), settings, hp, weights)
+
+    plain = dict(
+        train=lambda described, batches: module.train(described.model, batches),
+        predict=lambda described, x: module.predict(described.model, x),
+        weights=lambda described: module.weights(described.model),
+        wait=lambda described: module.wait(described.model),
+    )
+    return replaced(module, loss=loss, **dict(plain, **functions))
+
+
 def with_updates(module, change):
     """``module`` that reports other updates than it made.
 

@@ -63,3 +63,11 @@ def other(hp, batch_size):
     if isinstance(hp, Decay):
         hp = hp._replace(weight_decay=0.01)
     return hp._replace(momentum=0.7)
+
+
+def long(hp, batch_size):
+    """As ``other``, but small steps go on for long after a gradient."""
+    hp = other(hp, batch_size)
+    if isinstance(hp, Adam):
+        return hp._replace(learning_rate=2.0**-14, beta1=1 - 2.0**-5, beta2=1 - 2.0**-6)
+    return hp._replace(learning_rate=2.0**-12, momentum=1 - 2.0**-4)

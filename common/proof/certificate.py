@@ -9,9 +9,10 @@ from contextlib import suppress
 
 from common import networks
 from common.proof import contract, progress
+from common.proof.oracle import SEED
 from common.proof.reference import products
 from common.proof.reference_cache import ReferenceCache
-from common.proof.rungs import SEED, Certifier
+from common.proof.rungs import Certifier
 from common.records import basis
 from common.records.records import CERTIFICATE, Proof
 from common.system import commands, machine, modules, source, workers

@@ -33,7 +33,11 @@ def fractions(masks, products):
         what = "dropout %d: scale" % number
         scales = seen[kept] if kept.any() else np.array([np.inf])
         scale = scales[np.argmax(np.abs(scales - 1 / keep))]
-        detail = "%s is %.4f for some, not %.4f" % (what, scale, 1 / keep)
+        detail = "%s is %.4f for some, not %.4f, or images are changed in training" % (
+            what,
+            scale,
+            1 / keep,
+        )
         yield Check(what, abs(scale - 1 / keep), SCALE[products] / keep, detail)
 
 

@@ -3,9 +3,11 @@
 In each observation another joint alone is visible, so each output has its gradient from one
 observation. A unit of the second hidden layer feeds the x of one joint. What its weights receive
 is that observation's first hidden layer after dropout; what the weights of the joint's y receive,
-which are 0, is the second one. Images and features are 1, so that a dropout layer among the
-convolutions would show. The learning rate is so small that a step does not disturb the next one,
-and the weights of y stay so near 0 that next to nothing comes back from there.
+which are 0, is the second one. The first hidden layer is its bias: what the images add to it is
+rounded away, but the images show in what its weights receive. They get brighter to the right and to
+the bottom, so that no two pixels of a pool are equal and no flip or shift leaves them as they are.
+The learning rate is so small that a step does not disturb the next one, and the weights of y stay
+so near 0 that next to nothing comes back from there.
 """
 
 import numpy as np
@@ -15,6 +17,8 @@ from common.proof.masks import Masks, before_layer
 
 SEEN = 14  # observations whose masks are seen: the first ones of a batch, one for each joint
 RATES = (0.3, 0.4)  # not alike, so that exchanged layers show, and neither the recipe's
+UNKNOWN = ()  # tensors whose gradient depends on masks that are not seen
+FAINT = 2.0**-40  # every weight of the first dense layer
 TARGET = (-1, -1 / 4.0, 1)  # of the one visible joint
 
 
@@ -22,16 +26,25 @@ def batch(model, batch_size):
     """(weights, images, targets) of a training step that shows the masks."""
     weights = probes.pass_through(model)
     weights["conv3.weight"] *= 2**1.5  # what two local response normalisations have divided by
-    for layer, size in (("dense1", 1), ("dense2", 1 / 16.0)):
-        w = weights[layer + ".weight"]
-        w[:] = size * 2.0 ** -np.ceil(np.log2(w.shape[1]))
+    weights["dense1.weight"][:] = FAINT
+    weights["dense1.bias"][:] = 1
+    w = weights["dense2.weight"]
+    w[:] = 2.0 ** -np.ceil(np.log2(w.shape[1])) / 16
     weights["dense3.weight"][:] = 0
     for hidden in range(len(weights["dense2.bias"])):
         weights["dense3.weight"][2 * (hidden % SEEN), hidden] = 1 / 16.0
     targets = tasks.of(model).none(batch_size)
     for n in range(SEEN):
         targets[n, n] = TARGET
-    return weights, np.ones((batch_size,) + model.observation, np.float32), targets
+    return weights, images(batch_size, model.observation), targets
+
+
+def images(n, shape):
+    """Images (n, channels, height, width) that get brighter to the right and to the bottom."""
+    channels, height, width = shape
+    pixels = 1 + np.arange(height).reshape(-1, 1) / 256.0 + np.arange(width) / 1024.0
+    own = (1 + np.arange(n) / 32.0).reshape(-1, 1, 1, 1)
+    return np.float32(own * pixels / np.arange(1, 1 + channels).reshape(-1, 1, 1))
 
 
 def observe(before, after, tied):
@@ -56,10 +69,11 @@ def observe(before, after, tied):
         first[n], returned[n] = before_layer("dense2", fed, before, step)
         came_back[fed] = step["dense2.bias"][fed] / (into_x[n] * before["dense3.weight"][x[n], fed])
     second /= first.dot(before["dense2.weight"].T) + before["dense2.bias"]
-    first /= before["dense1.weight"].sum(1) + before["dense1.bias"]  # of features that are 1
+    first /= before["dense1.bias"]
     own = np.arange(units)
+    feature = images(SEEN, (1, 62, 62))[:, :, 61, 61]  # the pixel that becomes the first feature
     backward = {
-        1: (step["dense1.bias"], (returned * first).sum(0)),
+        1: (step["dense1.weight"][:, 0], (returned * first * feature).sum(0)),
         2: (came_back, second[own % SEEN, own]),
     }
     return Masks({1: first, 2: second}, dict(enumerate(RATES, 1)), backward)

@@ -6,6 +6,9 @@ feeds only score 1 + u % 9, so its gradient comes from that one observation, and
 receive is that observation's features after dropout. Weights and learning rate are so small that
 float32 resolves these changes, and that they do not disturb the next step.
 
+Each observation has its own pattern of brightness, which no flip or shift leaves as it is, so that
+an image that is changed on the way shows in the features.
+
 Of these features channels 50..99 are 1 before dropout 2. Channels 0..49 went through dropout 1,
 too: of each window of the second pool a single value is lit, so that its mask is seen, and not the
 maximum of four. A bias behind dropout 1 leaves something of what it dropped, so that the two masks
@@ -20,9 +23,13 @@ from common.proof import probes, tasks
 
 SEEN = 9  # observations whose masks are seen: the first ones of a batch
 RATES = (0.15, 0.3, 0.4)  # no two alike, so that exchanged layers show, and none the recipe's
+CHANNELS = np.float32([1, 0.5, 0.25]).reshape(3, 1, 1)  # of an image; no two alike
 BEHIND = 0.5  # the bias between dropout 1 and 2
 DROPPED = 0.25  # what was dropped is multiplied by less than that, the rest by 1 or more
 SMALL = 2.0**-17  # every weight of the first dense layer
+
+# Their gradients depend on what dropout 1 did to values that dropout 2 dropped, which is not seen.
+UNKNOWN = ("conv3.weight", "conv4.weight")
 
 Masks = namedtuple("Masks", "layers rates backward")
 Masks.__doc__ = """What dropout layers multiplied by in one training step.
@@ -34,6 +41,12 @@ rates: {number: the fraction that is dropped}.
 backward: {number: (measured, expected)} of what came back: through the CNN's first two a bias for
     each channel, through the third what multiplied each observation's own units.
 """
+
+
+def brightness(n):
+    """(n, 1, 8, 8): of each observation's lit pixels, by window of the second pool; from 1 to 2."""
+    window = np.arange(64).reshape(8, 8) + 7 * np.arange(n).reshape(n, 1, 1, 1)
+    return np.float32(1 + window % 64 / 64.0)
 
 
 def batch(model, batch_size):
@@ -54,7 +67,7 @@ def batch(model, batch_size):
     images, labels = task.counted(batch_size, SEEN)
     for row in (0, 1):
         for column in (0, 1):
-            images[:, :, row::4, column::4] = 1
+            images[:, :, row::4, column::4] = brightness(batch_size) * CHANNELS
     return weights, images, labels
 
 
@@ -90,7 +103,9 @@ def observe(before, after, tied):
     pixels = features.reshape(SEEN, 100, 8, 8)
     lit = pixels[:, :50] * (1 - RATES[1])
     kept = lit > BEHIND / 2  # by dropout 2, which would leave 0
-    through = np.where(kept, lit - BEHIND, np.nan)  # dropout 1: its scale, or 0
+    through = np.where(
+        kept, (lit - BEHIND) / brightness(SEEN), np.nan
+    )  # dropout 1: its scale, or 0
     first = np.full((SEEN, 50, 16, 16), np.nan)
     first[:, :, ::2, ::2] = through
     second = np.concatenate([kept / (1 - RATES[1]), pixels[:, 50:]], 1)

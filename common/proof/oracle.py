@@ -13,12 +13,23 @@ from threadpoolctl import threadpool_limits
 from common.data import batches
 from common.networks import hyperparameters
 from common.proof import kinks, probes, tasks
-from common.proof.reference import MULTIPLES, ROUNDED, USUAL, Reference, pair, unit
+from common.proof.masks import DROPPED
+from common.proof.reference import (
+    MULTIPLES,
+    ROUNDED,
+    USUAL,
+    Reference,
+    give_masks,
+    pair,
+    unit,
+)
 
 SEED = 0  # of weights, batches and images
 STEPS = 20  # of the recipe model
 SEARCHED = 1280  # images, for some that are near no kink; fewer where they are larger than most
-LATE = 60  # steps after which updates are compared again
+LATE = 60  # steps without gradient, for Adam, before one that is compared
+LONG_STEPS = 72  # of a long run
+PUSHED, COMPARED = 12, 6  # each twelfth of them has a gradient, each sixth is compared
 IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
 PERTURBED = 8  # trajectories in float32 from weights that are off by their rounding, with Adam
 PERTURBED_MIXED = 2  # where products take bfloat16
@@ -46,12 +57,32 @@ class Training:
 
     def step(self, images, labels):
         """Train on one batch; the ``Step``."""
-        weights = []
+        self.train(images, labels)
+        return self.now()
+
+    def train(self, images, labels):
+        """Train on one batch."""
         for reference, model in zip(self.references, self.models):
             batch = reference.module.load(images, labels, reference.settings)
             for _ in reference.module.train(model, [batch]):
-                weights.append(reference.module.weights(model))
-        return Step(*weights)
+                pass
+
+    def coast(self):
+        """A step on a batch without gradient: only what the optimiser remembers moves weights."""
+        for _, _, optimizer in self.models:
+            for gradient in optimizer.gradients:
+                gradient[:] = 0
+            optimizer.step()
+
+    def outputs(self, observations):
+        """What the exact reference gives: targets of it leave a gradient of rounding alone."""
+        reference, model = self.references[0], self.models[0]
+        x, _ = reference.module.load(observations, None, reference.settings)
+        return np.float32(reference.module.predict(model, x)[:, : x.shape[1]])
+
+    def now(self):
+        """The weights as a ``Step``."""
+        return Step(*(one.module.weights(m) for one, m in zip(self.references, self.models)))
 
 
 class Oracle:
@@ -69,6 +100,8 @@ class Oracle:
         self.weights = model.initialize(model.shapes, SEED)
         self.biased = probes.biased(model, SEED)
         self.task = tasks.of(model)
+        self.long_hp = hyperparameters.long(model.hp, MOMENTUM_BATCH)
+        self.long_weights = self.task.long_run(self.biased)
         self.fixed_output = self.task.fixed_output(self.biased)
         self.split_relus = probes.split_relus(model, SEED) if "batchnorm" in model.traits else None
         # For Adam whatever begins late shows in a step that has many without gradient before it.
@@ -232,6 +265,46 @@ class Oracle:
             return found
 
         return self._once(("momentum", conventions), compute)
+
+    def long_run(self, conventions):
+        """Yield (images, targets, ``Step`` or None) of each step of the long model.
+
+        The first and each twelfth after it have a gradient, the others none: weights move by what
+        the optimiser remembers. The ``Step`` of each sixth is given, but for running means and
+        variances.
+        """
+        training = Training(self.references(conventions), self.long_hp, self.long_weights)
+        weights = self.long_weights, self.long_weights
+        for number in range(LONG_STEPS):
+            step = None
+            if number % PUSHED == 0:
+                key = " ".join(("long", str(number)) + conventions)
+                batch = self.clear(key, MOMENTUM_BATCH, self.long_hp, *weights, start=number)
+                batch = batch[0], self.task.long_run_push(batch[1])
+                training.train(*batch)
+            else:
+                images = self.images[:MOMENTUM_BATCH]
+                batch = images, self.task.long_run_targets(MOMENTUM_BATCH)
+                if batch[1] is None:
+                    batch = images, training.outputs(images)
+                    training.train(*batch)
+                else:
+                    training.coast()
+            if (number + 1) % COMPARED == 0:
+                step = training.now()
+                weights = step.exact, step.rounded
+            yield batch + (step,)
+
+    def masked_step(self, conventions, hp, before, batch, masks):
+        """The ``Step`` of a batch under these masks of the first observations, {number: mask}."""
+        training = Training(self.references(conventions), hp, before)
+        kept = {}
+        for number, mask in masks.items():
+            kept[number] = np.ones((len(batch[0]),) + mask.shape[1:], bool)
+            kept[number][: len(mask)] = ~(np.abs(mask) < DROPPED)  # where it is not seen, kept
+        for network, _, _ in training.models:
+            give_masks(network, kept)
+        return training.step(*batch)
 
     def _once(self, key, compute):
         if key not in self._steps:

@@ -116,6 +116,36 @@ class Reference:
         return self.module.predict(self.model(hp, weights), x)
 
 
+class GivenMask:
+    """The random source of a ``Dropout`` layer that is given its mask, as booleans (n, ...).
+
+    first: the network's first layer, which lays images out, where their layout is not NCHW.
+    """
+
+    def __init__(self, kept, first):
+        self.kept, self.first = kept.astype(float), first
+
+    def random_sample(self, shape):
+        """1 for what is kept, or 0."""
+        if self.kept.shape == shape:
+            return self.kept
+        return type(self.first)(self.first.settings).forward(self.kept, training=True)
+
+
+def give_masks(network, masks):
+    """Let the dropout layers of a reference network apply these masks, {number: kept (n, ...)}."""
+    layers = [layer for layer in network if type(layer).__name__ == "Dropout"]
+    for number, layer in enumerate(layers, 1):
+        layer.random = GivenMask(masks[number], network[0])
+
+
+def applicable(model):
+    """The names of the ``Conventions`` that concern a model."""
+    adam = ["adam_epsilon", "adam_scalars"] if "adam" in model.traits else []
+    state = ["running_variance", "variance"] if "batchnorm" in model.traits else []
+    return (["ties"] if "pool" in model.traits else []) + adam + state
+
+
 def distance(ours, theirs):
     """Root mean square difference of two arrays, in float64."""
     difference = np.asarray(ours, np.float64) - np.asarray(theirs, np.float64)

@@ -15,7 +15,7 @@ from common.system.files import ROOT, atomic_write, cache_folder
 
 SOURCES = (
     "common/data/*.py",
-    "common/networks/*.py",
+    "common/networks/**/*.py",
     "common/proof/*.py",
     "frameworks/numpy/*.py",
 )
@@ -25,7 +25,7 @@ def fingerprint(model, threads):
     """A sha256 of what the reference rests on: sources, threads, the CPU."""
     digest = hashlib.sha256()
     for place in SOURCES:
-        for file in sorted(glob.glob(os.path.join(ROOT, place))):
+        for file in sorted(glob.glob(os.path.join(ROOT, place), recursive=True)):
             with open(file, "rb") as source:
                 digest.update(source.read())
     digest.update(json.dumps([model.name, threads, machine.cpu()]).encode())

@@ -78,6 +78,18 @@ class Classes:
         """Labels (n,) that leave no gradient under ``fixed_output``: softmax is exactly 1 and 0."""
         return np.zeros(n, np.int64)
 
+    def long_run(self, weights):
+        """The weights of the long model, for which ``long_run_targets`` leave no gradient."""
+        return self.fixed_output(weights)
+
+    def long_run_push(self, targets):
+        """Targets that leave a gradient in the long model: any do."""
+        return targets
+
+    def long_run_targets(self, n):
+        """Labels (n,) that leave no gradient, whatever has moved a little."""
+        return self.zero_gradient_targets(n)
+
     def counted(self, batch_size, count):
         """A batch for a model that always says class 0; ``count`` labels are not 0.
 
@@ -152,6 +164,17 @@ class Values:
         """Targets that leave no gradient under ``fixed_output``."""
         return self.none(n) + np.float32(self.FIXED_OUTPUT)
 
+    def long_run(self, weights):
+        """The weights of the long model."""
+        return weights
+
+    def long_run_push(self, targets):
+        """Targets that leave a gradient in the long model: any do."""
+        return targets
+
+    def long_run_targets(self, n):
+        """None: only targets that are the network's own outputs leave no gradient."""
+
     def counted(self, batch_size, count):
         """A batch for a model of fixed output, of which ``count`` targets are far off.
 
@@ -217,6 +240,25 @@ class Joints(Values):
         targets = self.none(n)
         targets[..., :2] = self.FIXED_OUTPUT
         self.show(targets, np.arange(targets[..., 2].size).reshape(n, -1) % 3 > 0)
+        return targets
+
+    def long_run(self, weights):
+        """``weights`` whose last joint is in one place whatever the image."""
+        *_, weight, bias = weights
+        weights = dict(weights, **{name: weights[name].copy() for name in (weight, bias)})
+        weights[weight][-2:], weights[bias][-2:] = 0, self.FIXED_OUTPUT
+        return weights
+
+    def long_run_push(self, targets):
+        """Targets that leave a gradient in the long model, but for its last joint."""
+        hidden = targets.copy()
+        hidden[:, -1] = figures.HIDDEN, figures.HIDDEN, 0
+        return hidden
+
+    def long_run_targets(self, n):
+        """Targets that leave no gradient: only the last joint is visible, and in its place."""
+        targets = self.none(n)
+        targets[:, -1] = self.FIXED_OUTPUT, self.FIXED_OUTPUT, 1
         return targets
 
     def counted(self, batch_size, count):

@@ -9,7 +9,7 @@ from common.networks.cnn import CNN
 from common.networks.hyperparameters import Decay
 from common.networks.lstm import causes as recurrent
 from common.proof.oracle import PROBE_BATCH
-from common.proof.rungs import COUNTS
+from common.proof.rungs.subject import COUNTS
 
 SETTINGS = {"precision": "float64", "ties": "one"}
 NORM = {"running_variance": "unbiased", "variance": "differences"}

@@ -150,12 +150,15 @@ def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
     assert "0 of 7 rungs proven" in capsys.readouterr().out
 
 
-# What an answer cannot show: that two models disturb each other, and what settings claim.
+# What an answer cannot show: that two models disturb each other, what settings claim, a long run.
 NOT_ASKED = (
     "models_share_state",
     "predicts_with_the_model_built_last",
     "claims_bfloat16",
     "epsilon_named_wrongly",
+    "weights_averaged_every_thirty_steps",
+    "lookahead_every_twenty_five_steps",
+    "learning_rate_restarts_at_forty_steps",
 )
 LATER = {"height_and_width_swapped": "forward"}  # load() itself is not seen, what comes of it is
 

@@ -16,7 +16,8 @@ from common.proof.check import Check
 from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit
 from common.proof.reference_cache import ReferenceCache
-from common.proof.rungs import PROBE_RATE, Certifier
+from common.proof.rungs import Certifier
+from common.proof.rungs.subject import PROBE_RATE
 from common.system import modules
 from common.system.files import ROOT
 

@@ -1,0 +1,98 @@
+"""Climbs the rungs with modules, and writes certificates."""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.proof.check import Check
+from common.proof.oracle import Oracle
+from common.proof.reference import applicable
+from common.proof.rungs import (
+    accuracy,
+    data,
+    dropout,
+    forward,
+    gradient,
+    momentum,
+    trajectory,
+    weights,
+)
+from common.proof.rungs.subject import Subject
+
+CHECKS = OrderedDict(
+    (rung.__name__.rsplit(".", 1)[1], rung.checks)
+    for rung in (data, weights, forward, gradient, momentum, trajectory, dropout, accuracy)
+)
+RUNGS = tuple(CHECKS)
+
+
+class Certifier:
+    """Climbs with one module after another; what the reference computes serves them all."""
+
+    Subject = Subject
+
+    def __init__(self, model, threads, cache=None, products="float32"):
+        self.model = model
+        self.oracle = Oracle(model, threads, {} if cache is None else cache, products)
+        self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
+
+    def take(self, module, lane):
+        """Make ``module`` in this lane the one that climbs, with models of its own."""
+        self.subject = self.Subject(self.oracle, module, lane)
+
+    def climb(self, rung, stop_early=False):
+        """One rung's result: its worst check, and the detail of the first check that failed.
+
+        ``stop_early``: make no check after one that failed.
+        """
+        checks = []
+        try:
+            with np.errstate(invalid="ignore"):  # masks have no number where they are not seen
+                for check in CHECKS[rung](self.subject):
+                    checks.append(check)
+                    if stop_early and not check.passed:
+                        break
+        except Exception as error:  # a module that raises fails this rung; the detail says why
+            checks.append(self.raised(error))
+        worst = max(checks, key=lambda check: check.ratio)
+        failed = [check for check in checks if not check.passed]
+        return OrderedDict(
+            [
+                ("rung", rung),
+                ("passed", not failed),
+                ("what", worst.what),
+                ("error", worst.error if np.isfinite(worst.error) else None),
+                ("tolerance", worst.tolerance),
+                ("checks", len(checks)),
+                ("detail", failed[0].detail if failed else ""),
+            ]
+        )
+
+    def raised(self, error):
+        """The check that an exception stands for."""
+        return Check("ran", np.inf, 0, "%s: %s" % (type(error).__name__, error))
+
+    def certify(self, name, module, lane, report=lambda rung: None):
+        """Climb all rungs with ``module``; the certificate as a dict of JSON values.
+
+        ``report`` is called with each rung's result in turn.
+        """
+        self.take(module, lane)
+        rungs = []
+        for rung in self.rungs:
+            rungs.append(self.climb(rung))
+            report(rungs[-1])
+        subject = self.subject
+        return OrderedDict(
+            [
+                ("framework", name),
+                ("model", self.model.name),
+                ("lane", lane),
+                ("passed", all(rung["passed"] for rung in rungs)),
+                ("multiple", self.oracle.multiple),
+                ("rungs", rungs),
+                ("losses", subject.losses),
+                ("settings", subject.settings),
+            ]
+            + [(key, getattr(subject.conventions, key)) for key in applicable(self.model)]
+        )

@@ -1,0 +1,56 @@
+"""Rung data: the batches are the same bytes, and are trained on in the order given."""
+
+import hashlib
+
+import numpy as np
+
+from common.proof.check import Check
+from common.proof.rungs.subject import COUNTS
+
+
+def checks(subject):
+    """The shared batches, what load() makes of one, and the order in which train() takes them."""
+    digest = hashlib.sha256()
+    for images, labels in subject.oracle.pairs:
+        digest.update(images.tobytes())
+        digest.update(subject.task.digested(labels))
+    known = subject.model.batches_sha256
+    detail = "the shared batches have sha256 %s, not %s" % (digest.hexdigest(), known)
+    yield Check("sha256 of the shared batches", digest.hexdigest() != known, 0, detail)
+    yield from loaded(subject, *subject.oracle.pairs[0])
+    yield from order(subject)
+
+
+def loaded(subject, images, labels):
+    """load() changes neither images nor targets."""
+    x, y = subject.load(images, labels)
+    x = np.asarray(x)
+    yield Check("precision", x.dtype != np.float32, 0, "load() gives %s" % x.dtype)
+    if subject.settings["layout"] == "NHWC":
+        x = x.transpose(0, 3, 1, 2)
+    y = subject.task.loaded(np.asarray(y))
+    pixels = np.size(images) if x.shape != images.shape else np.count_nonzero(x != images)
+    detail = "load() changed %d pixels" % pixels
+    if pixels and np.array_equal(x, images.swapaxes(2, 3)):
+        detail = "load() swapped height and width"
+    yield Check("pixels that load() changed", pixels, 0, detail)
+    wrong = np.size(labels) if y.shape != labels.shape else np.count_nonzero(y != labels)
+    detail = "load() changed %d %s" % (wrong, subject.model.task.targets)
+    yield Check("targets that load() changed", wrong, 0, detail)
+
+
+def order(subject):
+    """Each batch has its loss, and they come in the order of the batches."""
+    losses, _, _ = subject.probe_run()
+    counts = 2 * (subject.masks.SEEN,) + COUNTS
+    missing = abs(len(counts) - len(losses))
+    detail = "train() gave %d losses for %d batches" % (len(losses), len(counts))
+    yield Check("losses missing", missing, 0, detail)
+    # A loss is nearly the number of the batch's observations that have one, times a constant.
+    ranks, right = np.argsort(np.argsort(losses[2:])), np.argsort(np.argsort(COUNTS))
+    yield Check(
+        "batches out of order",
+        np.count_nonzero(ranks != right) + np.count_nonzero(~np.isfinite(losses)),
+        0,
+        "train() takes the batches in another order than they are given, or mixes them",
+    )

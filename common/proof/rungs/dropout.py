@@ -1,0 +1,96 @@
+"""Rung dropout: in training each layer keeps and scales as it should; in prediction none drops.
+
+The masks of a step are read from how the weights move, and the whole gradient of that step is the
+reference's under those masks. A failure names the layer and what it does.
+"""
+
+import numpy as np
+
+from common.proof import dropout, masks
+from common.proof.check import Check
+from common.proof.oracle import IMAGES, SEED
+from common.proof.reference import distance, unit
+
+ROWS = np.r_[:16, 256:IMAGES]  # of a prediction, that are compared
+TIED = {"one": 1, "all": 4}  # pixels of a tied 2x2 pool that get its gradient
+
+
+def checks(subject):
+    """Read the masks of three steps of the probe model, and look at them in many ways."""
+    _, pairs, model = subject.probe_run()
+    tied = TIED[subject.conventions.ties]
+    try:
+        seen = [subject.masks.observe(*pair, tied=tied) for pair in pairs]
+    except ValueError as error:
+        yield Check("values kept", np.inf, 0, str(error))
+        return
+    first, second, third = seen
+    products = subject.oracle.products
+    yield from dropout.fractions(seen, products)
+    yield from dropout.shared(first)
+    yield from dropout.repeated(seen)
+    yield from dropout.alike("between two steps", first, second)
+    yield from dropout.alike("between two passes", first, third)
+    yield from dropout.alike("between two passes, later", second, third)
+    yield from dropout.correlated(first)
+    yield from gradient(subject, first, *pairs[0])
+    yield from dropout.backward(first, products)
+    yield prediction(subject, model)
+    yield from seeds(subject, first, tied)
+
+
+def gradient(subject, mask, before, after):
+    """The whole gradient of a step with dropout is the reference's under the same masks.
+
+    Of a tensor with zeros among its initial weights only these are compared: they have all digits
+    of their gradient, which is small.
+    """
+    hp, batch = subject.probe_hp(), subject.probe_batch()
+    step = subject.oracle.masked_step(subject.conventions, hp, before, batch, mask.layers)
+    for name in reversed([name for name in before if name not in subject.masks.UNKNOWN]):
+        part = before[name] == 0
+        part = part if part.any() else slice(None)
+        exact, rounded = step.exact[name][part], step.rounded[name][part]
+        what = "with dropout on, " + name
+        detail = "%s: not the gradient under these masks; is an image changed in training?" % what
+        error = distance(exact, after[name][part])
+        yield Check(what, error, subject.oracle.multiple * unit(exact, rounded), detail)
+
+
+def prediction(subject, model):
+    """Scores of the probe model, trained with dropout, are those of the network without.
+
+    More images are predicted than a batch of any module has; the first and the last ones, which
+    are a partial batch, are compared.
+    """
+    images, telling = subject.oracle.test_images, subject.masks.telling
+    weights = subject.module.weights(model)
+    exact, rounded = (
+        telling(reference.scores(subject.oracle.recipe_hp, weights, images[ROWS]))
+        for reference in subject.oracle.references()
+    )
+    error = distance(exact, telling(subject.scores(model, images)[ROWS]))
+    detail = "prediction differs from the network without dropout"
+    tolerance = subject.oracle.multiple * unit(exact, rounded)
+    return Check("scores in prediction", error, tolerance, detail)
+
+
+def seeds(subject, first, tied):
+    """The same seed gives the same masks, another seed gives others."""
+    batch = subject.probe_batch()
+    observed = {}
+    try:
+        for seed in (SEED, SEED + 1):
+            model, weights = subject.probe(seed)
+            subject.interlude(model, batch[0][:1])
+            ((_, after),) = subject.train(model, [batch])
+            observed[seed] = subject.masks.observe(weights, after, tied)
+    finally:
+        subject.module.configure(subject.lane, subject.oracle.threads, SEED)
+    again, other = observed[SEED], observed[SEED + 1]
+    differ = sum(
+        np.count_nonzero((np.abs(a) > masks.DROPPED) != (np.abs(b) > masks.DROPPED))
+        for a, b in zip(first.layers.values(), again.layers.values())
+    )
+    yield Check("same seed", differ, 0, "the same seed gives other masks")
+    yield from dropout.alike("with another seed", first, other)

@@ -1,0 +1,62 @@
+"""Rung forward: scores of several batches, the last one partial, and of images 64 times as bright.
+
+A failure names the first layer that is off.
+"""
+
+from common.proof import mixed, probes
+
+BRIGHT_IMAGES, LOCATED_IMAGES = 40, 64
+# What may be wrong where weights only hand their input on, by what a model is made of.
+SUSPECTS = (
+    ("convolution", "padding"),
+    ("pool", "pooling"),
+    ("recurrent", "the state that a sequence begins with"),
+    ("recurrent", "what running free is fed with"),
+    ("batchnorm", "batch statistics in prediction"),
+)
+
+
+def checks(subject):
+    """Scores of the gradient model before it is trained."""
+    oracle, images = subject.oracle, subject.oracle.test_images
+    bright, _ = subject.task.bright(images[:BRIGHT_IMAGES], subject.task.none(BRIGHT_IMAGES))
+    for what, part in (("scores", images), ("scores, bright", bright)):
+        exact, allowed = oracle.scores(what, oracle.biased, part)
+        model, _ = subject.gradient_model()
+        check = subject.scores_check(what, exact, allowed, subject.scores(model, part))
+        if not check.passed and not check.detail:
+            check.detail = "only bright images are off: look for an activation that clips"
+            if part is images:
+                check.detail = subject.detail(first_layer_off, part[:LOCATED_IMAGES])
+        yield check
+    if oracle.products == "bfloat16":
+        yield from mixed.forward(oracle, subject.build, subject.scores)
+
+
+def first_layer_off(subject, images):
+    """Name the first layer that is off with its real weights while all later ones pass through.
+
+    Found by halves: a layer that is off alone is off among more.
+    """
+
+    def off(layer):
+        weights = probes.up_to(subject.model, layer, subject.oracle.biased)
+        exact, allowed = subject.oracle.scores("up to %s" % layer, weights, images)
+        scores = subject.scores(subject.build(subject.oracle.gradient_hp, weights), images)
+        return not subject.scores_check("", exact, allowed, scores).passed
+
+    layers = list(probes.layers(subject.model))
+    if off(None):
+        sequences = "recurrent" in subject.model.traits
+        suspects = [what for trait, what in SUSPECTS if trait in subject.model.traits]
+        suspects += [] if sequences else ["the flatten order", "height and width"]
+        suspects += ["an activation behind the last layer"]
+        detail = "already off with weights that only pass the %s through: look at %s"
+        return detail % ("sequence" if sequences else "image", ", ".join(suspects))
+    if not off(layers[-1]):
+        return "every layer is right on 64 images; are all rows there, and in their order?"
+    right, wrong = -1, len(layers) - 1
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        right, wrong = (right, middle) if off(layers[middle]) else (middle, wrong)
+    return "the first layer off is %s" % layers[wrong]

@@ -1,0 +1,213 @@
+"""The module under test, and the training runs that several rungs look at.
+
+A framework may take long to build a model, so a few models serve all rungs:
+
+gradient model   weights, scores, and a step without momentum and with learning rate 1
+bright model     the same, but its output is fixed: a step that leaves no gradient (sixty for Adam),
+                 and one with other labels; images 64 times as bright
+split model      with batch normalisation: a step in which each ReLU is open for some images
+momentum model   with other hyperparameters: three steps
+long model       with an optimiser that remembers much: 72 steps
+recipe model     with the recipe's own hyperparameters: 20 steps, then the scores
+probe model      hand-made weights that show the order of batches and the dropout masks; built again
+                 with the same seed and with another
+"""
+
+import numpy as np
+
+from common.networks import hyperparameters
+from common.networks.model import JOINTS
+from common.proof import joint_masks, masks, probes
+from common.proof.check import Check
+from common.proof.oracle import MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS
+from common.proof.reference import conventions_of, distance
+from common.proof.updates import compared
+
+COUNTS = (15, 3, 12, 1, 6)  # of observations with a loss, in the batches that show their order
+PROBE_RATE = 2.0**-20  # the probe model's learning rate
+
+
+def copied(weights):
+    """Weights that a module may change as it likes."""
+    return {name: w.copy() for name, w in weights.items()}
+
+
+class Subject:
+    """A module in one lane. What its runs gave is kept for all rungs that ask for it.
+
+    follows: whether the module can be asked questions that depend on its earlier answers.
+    """
+
+    follows = True
+
+    def __init__(self, oracle, module, lane):
+        self.oracle, self.module, self.lane = oracle, module, lane
+        self.model, self.task = oracle.model, oracle.task
+        self.masks = joint_masks if self.model.task is JOINTS else masks
+        self.settings = module.configure(lane, oracle.threads, SEED)
+        self.conventions = conventions_of(self.settings)
+        self.losses = {}  # the trajectory's, for the certificate
+        self._runs = {}
+
+    def build(self, hp, weights):
+        """A model with a copy of these weights."""
+        network = self.module.symbol(self.settings, hp)
+        return self.module.loss(network, self.settings, hp, copied(weights))
+
+    def load(self, images, labels):
+        """A batch, as the module loads it."""
+        return self.module.load(images.copy(), labels.copy(), self.settings)
+
+    def scores(self, model, images):
+        """A model's prediction."""
+        x, _ = self.load(images, self.task.none(len(images)))
+        return self.module.predict(model, x)
+
+    def interlude(self, model, images):
+        """Predict, as between two epochs, only for the state that prediction may leave."""
+        self.scores(model, images)
+
+    def train(self, model, pairs):
+        """Yield (loss, weights) after each step of one pass."""
+        for loss in self.module.train(model, [self.load(x, y) for x, y in pairs]):
+            yield float(loss), self.module.weights(model)
+
+    def detail(self, explain, *arguments):
+        """A failed check's sentence, which ``explain(subject, ...)`` finds with further models."""
+        return explain(self, *arguments)
+
+    def _once(self, name, run):
+        """The result of ``run()``, computed once; if it raised, the error is raised each time."""
+        if name not in self._runs:
+            try:
+                self._runs[name] = run()
+            except Exception as error:
+                self._runs[name] = error
+        if isinstance(self._runs[name], Exception):
+            raise self._runs[name]
+        return self._runs[name]
+
+    # Checks that several rungs make.
+
+    def scores_check(self, what, exact, allowed, scores):
+        """Scores have the right shape and type, and are within ``allowed`` units."""
+        tolerance = self.oracle.multiple * allowed
+        if scores.shape != exact.shape:
+            detail = "predict() gave %s, not %s" % (scores.shape, exact.shape)
+            return Check(what, np.inf, tolerance, detail)
+        if scores.dtype != np.float32:
+            detail = "predict() gave %s, not float32" % scores.dtype
+            return Check(what, np.inf, tolerance, detail)
+        return Check(what, distance(exact, scores), tolerance)
+
+    def updates(self, what, start, ours, step):
+        """A check for each tensor, in backward order: the first one off is where it went wrong."""
+        for name, error, allowed, factor in compared(start, ours, step, self.oracle.multiple):
+            detail = "%s%s: its update is %.6g times the reference's" % (what, name, factor)
+            yield Check(what + name, error, allowed, detail)
+
+    # Runs that several rungs look at.
+
+    def gradient_model(self):
+        """(the gradient model, the arrays it was built with, which it should leave as they are)."""
+
+        def build():
+            given = copied(self.oracle.biased)
+            hp = self.oracle.gradient_hp
+            network = self.module.symbol(self.settings, hp)
+            return self.module.loss(network, self.settings, hp, given), given
+
+        return self._once("gradient model", build)
+
+    def momentum_run(self):
+        """(model, weights after each of three steps, in two passes) of the momentum model."""
+
+        def run():
+            pairs = [pair[:2] for pair in self.oracle.momentum_steps(self.conventions)]
+            model = self.build(self.oracle.momentum_hp, self.oracle.biased)
+            ours = [weights for _, weights in self.train(model, pairs[:2])]
+            # Of a batch's size, so that a state that is kept would fit.
+            self.interlude(model, self.oracle.test_images[:MOMENTUM_BATCH])
+            ours += [weights for _, weights in self.train(model, pairs[2:3])]
+            return model, ours
+
+        return self._once("momentum", run)
+
+    def recipe_run(self, between=lambda: ()):
+        """(model, losses, checks) of the recipe model, trained in two passes.
+
+        between: yields checks of another model, made between the passes; the first failure ends
+        them, because a model that another one moved may not train any more.
+        """
+
+        def run():
+            # A model that was built before must not disturb this one.
+            checks = between()
+            model = self.build(self.oracle.recipe_hp, self.oracle.weights)
+            half = STEPS // 2
+            first, second = (
+                [self.load(images, labels) for images, labels in part]
+                for part in (self.oracle.pairs[:half], self.oracle.pairs[half:])
+            )
+            # All are taken before the first is read, as a run does that does not wait.
+            losses = [float(loss) for loss in list(self.module.train(model, first))]
+            made = []
+            for check in checks:
+                made.append(check)
+                if not check.passed:
+                    break
+            self.interlude(model, self.oracle.test_images)
+            losses += [float(loss) for loss in list(self.module.train(model, second))]
+            return model, losses, made
+
+        return self._once("recipe", run)
+
+    def probe_hp(self):
+        """The probe model's hyperparameters."""
+        hp = hyperparameters.plain(self.model.hp, PROBE_BATCH)
+        hp = hp._replace(learning_rate=PROBE_RATE)
+        return hp._replace(dropout=self.masks.RATES) if "dropout" in self.model.traits else hp
+
+    def probe_batch(self):
+        """(images, labels) that show the masks, or just have losses."""
+        if "dropout" in self.model.traits:
+            return self.masks.batch(self.model, PROBE_BATCH)[1:]
+        return self.task.counted(PROBE_BATCH, self.masks.SEEN)
+
+    def probe_weights(self):
+        """The probe model's initial weights."""
+        if "dropout" in self.model.traits:
+            return self.masks.batch(self.model, PROBE_BATCH)[0]
+        return self.task.fixed_output(probes.zeros(self.model))
+
+    def probe(self, seed):
+        """The probe model, built with this seed, and its initial weights."""
+        settings = self.module.configure(self.lane, self.oracle.threads, seed)
+        hp, weights = self.probe_hp(), self.probe_weights()
+        network = self.module.symbol(settings, hp)
+        return self.module.loss(network, settings, hp, copied(weights)), weights
+
+    def probe_run(self):
+        """(losses of a pass, [(weights before, after)] of three mask steps, the model).
+
+        The pass begins with two of these steps; batches whose order shows follow. The third is a
+        pass of its own, after a prediction.
+        """
+
+        def run():
+            model, weights = self.probe(SEED)
+            batch = self.probe_batch()
+            ordered = [self.task.counted(PROBE_BATCH, count) for count in COUNTS]
+            self.interlude(model, batch[0][:1])
+            losses, after = [], [weights]
+            loaded = [self.load(*pair) for pair in [batch, batch] + ordered]
+            for loss in self.module.train(model, loaded):
+                losses.append(float(loss))
+                if len(after) < 3:
+                    after.append(self.module.weights(model))
+            last = self.module.weights(model)
+            self.interlude(model, batch[0][:1])
+            ((_, third),) = self.train(model, [batch])
+            return losses, [(after[0], after[1]), (after[1], after[2]), (last, third)], model
+
+        return self._once("probe", run)

@@ -1,0 +1,90 @@
+"""Rung trajectory: the loss of each of 20 steps, with another model trained between two passes.
+
+A failure names the first step that is off, or says that one model disturbs another.
+"""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.proof import updates
+from common.proof.check import Check
+from common.proof.oracle import STEPS
+
+TOO_EXACT = 64  # float32 whose error is so many times below the unit is float64 in disguise
+EARLY = 5  # steps whose largest error is the least unit: one step's may be small by luck
+
+
+def checks(subject):
+    """Compare the losses of the recipe model, and see that no other model was disturbed."""
+    exact, rounded, units, _, _ = subject.oracle.trajectory(subject.conventions)
+    _, ours, of_two_models = run(subject)
+    finite = [loss if np.isfinite(loss) else None for loss in ours]  # JSON knows no NaN
+    subject.losses = OrderedDict(
+        [("reference", list(exact)), ("reference_float32", list(rounded)), ("framework", finite)]
+    )
+    yield from of_two_models
+    missing = abs(len(exact) - len(ours))
+    yield Check("losses missing", missing, 0, "train() gave %d losses" % len(ours))
+    for step, (e, o) in enumerate(zip(exact, ours), 1):
+        # Rounding errors grow from step to step, so the unit never shrinks.
+        tolerance = subject.oracle.multiple * max(units[: max(step, EARLY)])
+        if step == 1:  # no update has strayed yet, and the scores have been compared
+            least = 2 * np.finfo(np.float32).eps * abs(e)
+            tolerance = subject.oracle.multiple * max(units[0], least)
+        what = "step %d" % step
+        detail = "the loss of %s is %.7g, not %.7g" % (what, o, e)
+        if step > STEPS // 2:
+            detail += "; the second pass began at step %d" % (STEPS // 2 + 1)
+        yield Check(what, abs(o - e), tolerance, detail)
+    yield float64_in_disguise(exact, rounded, ours)
+
+
+def float64_in_disguise(exact, rounded, ours):
+    """The losses are not nearer to float64's than float32 can be.
+
+    The reference may stray because its rounding tipped a ReLU where another's did not; but no
+    float32 gives each of these losses rightly rounded.
+    """
+    largest = max(abs(o - e) for e, o in zip(exact, ours))
+    strayed = max(abs(r - e) for e, r in zip(exact, rounded))
+    rightly = all(abs(o - e) <= np.spacing(np.float32(abs(e))) for e, o in zip(exact, ours))
+    detail = (
+        "the losses are within %.1e of float64's, where float32 strays by %.1e: "
+        "the computation was not in float32" % (largest, strayed)
+    )
+    return Check("too exact for float32", rightly and strayed / TOO_EXACT > largest, 0, detail)
+
+
+def run(subject):
+    """The recipe model's run; between its passes the momentum model is looked at again."""
+    if not subject.follows:
+        return subject.recipe_run()
+    subject.momentum_run()  # which so is built before
+    return subject.recipe_run(lambda: two_models(subject))
+
+
+def two_models(subject):
+    """A model that was not trained has not moved, and goes on from where it was."""
+    oracle = subject.oracle
+    other, ours = subject.momentum_run()
+    before, left = ([oracle.biased] + ours)[-2:]
+    here = subject.module.weights(other)
+    moved = [name for name in left if not np.array_equal(left[name], here[name])]
+    detail = "training one model moved another: %s" % ", ".join(moved)
+    yield Check("two models", len(moved), 0, detail)
+    images = oracle.test_images[:64]
+    exact, allowed = oracle.scores(None, here, images)
+    scores = subject.scores(other, images)
+    check = subject.scores_check("two models, scores", exact, allowed, scores)
+    check.detail = check.detail or "predict() gives another model's scores"
+    yield check
+    if "momentum" in subject.model.traits:
+        arguments = (oracle, oracle.momentum_hp, subject.conventions, subject.train, other)
+        ((_, after, step),) = updates.follow(*arguments, before=before, after=left, steps=1)
+    else:
+        images, labels, step = oracle.momentum_steps(subject.conventions)[3]
+        ((_, after),) = subject.train(other, [(images, labels)])
+    for check in subject.updates("two models, ", left, after, step):
+        check.detail = "after another model was trained, " + check.detail
+        yield check

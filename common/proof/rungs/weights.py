@@ -1,0 +1,30 @@
+"""Rung weights: the weights that were put in come out equal bit for bit; they are float32."""
+
+import numpy as np
+
+from common.networks import weights as canonical
+from common.proof import contract
+from common.proof.check import Check
+from common.proof.reference import products
+from common.system.modules import MIXED
+
+
+def checks(subject):
+    """What the settings say of precision, and the weights of a model that was only built."""
+    settings = subject.settings
+    precision = settings["precision"]
+    detail = "settings say %s; what can be proven is float32" % precision
+    yield Check("precision", precision != "float32", 0, detail)
+    asked = products(settings)
+    detail = "settings say products of %s, in lane %s" % (asked, subject.lane)
+    wrong = asked != subject.oracle.products or (asked == "bfloat16") != (subject.lane == MIXED)
+    yield Check("products", wrong, 0, detail)
+    problems = contract.settings_problems(settings)
+    yield Check("settings", len(problems), 0, "; ".join(problems))
+    model, _ = subject.gradient_model()
+    out = subject.module.weights(model)
+    canonical.check(subject.model, out, "weights()")
+    given = subject.oracle.biased
+    different = [name for name, w in given.items() if not np.array_equal(w, out[name])]
+    detail = "came back changed: %s" % ", ".join(different)
+    yield Check("tensors that came back changed", len(different), 0, detail)
