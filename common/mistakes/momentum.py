@@ -109,7 +109,7 @@ def state_lost_late(module):
 
 @mistake("momentum")
 def weights_averaged_every_thirty_steps(module):
-    """Keras's ``use_ema``: at each thirtieth step the weights become their moving average."""
+    """At each thirtieth step the weights become their moving average, as with ``use_ema``."""
 
     def change(steps, before, update, hp):
         after = {n: before[n] + u for n, u in update.items()}
