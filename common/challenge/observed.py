@@ -7,8 +7,9 @@ import numpy as np
 
 from common.challenge import script
 from common.challenge.diagnosis import CAUSE, Finding
+from common.networks.cnn import masks
 from common.networks.model import CLASSES
-from common.proof import masks, tasks
+from common.proof import tasks
 from common.proof.dropout import SIGMAS, shared
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE, distance

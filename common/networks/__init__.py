@@ -3,8 +3,9 @@
 A network N is ``N.py`` in this package and ``N.py`` in each framework's folder. Nothing else knows
 it by name; this package finds each ``Model`` that a file defines, and its other sizes. A network
 with mistakes or causes of its own is a folder: ``N/__init__.py`` is the description, and beside it
-``N/mistakes.py`` has mistakes to plant (as ``common/mistakes`` has) and ``N/causes.py`` has causes
-that a challenge tries (see ``common/challenge/hypotheses.py``).
+``N/mistakes.py`` has mistakes to plant (as ``common/mistakes`` has), ``N/causes.py`` causes that a
+challenge tries (see ``common/challenge/hypotheses.py``), and ``N/masks.py`` reads dropout's masks,
+which a network with dropout must have (see ``common/proof/masks.py``).
 """
 
 import importlib
@@ -44,7 +45,7 @@ def file(name):
 
 
 def part(name, kind):
-    """A model's own module ``kind``, "causes" or "mistakes"; None if it has none."""
+    """A model's own module ``kind``: "causes", "masks" or "mistakes"; None if it has none."""
     if not os.path.isfile(os.path.join(__path__[0], file(name), kind + ".py")):
         return None
     return importlib.import_module("%s.%s.%s" % (__name__, file(name), kind))

@@ -47,6 +47,7 @@ def test_a_description_is_complete(model):
     forward, first = model.multiply_adds
     assert 0 < first < forward
     assert networks.find(model.name) is model and networks.file(model.name) in networks.MODELS
+    assert networks.part(model.name, "masks") or "dropout" not in model.traits
     assert len({mistake.name for mistake in catalogue.mistakes(model)}) >= 25
 
 

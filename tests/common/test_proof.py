@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from common.mistakes import adam
-from common.networks.cnn import CNN
+from common.networks.cnn import CNN, masks
 from common.networks.lstm import LSTM
 from common.networks.mlp import MLP
-from common.proof import certificate, dropout, kinks, masks, tasks
+from common.proof import certificate, dropout, kinks, tasks
 from common.proof.check import Check
 from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit

@@ -42,7 +42,7 @@ def loaded(subject, images, labels):
 def order(subject):
     """Each batch has its loss, and they come in the order of the batches."""
     losses, _, _ = subject.probe_run()
-    counts = 2 * (subject.masks.SEEN,) + COUNTS
+    counts = 2 * (subject.seen,) + COUNTS
     missing = abs(len(counts) - len(losses))
     detail = "train() gave %d losses for %d batches" % (len(losses), len(counts))
     yield Check("losses missing", missing, 0, detail)

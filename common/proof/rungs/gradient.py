@@ -109,7 +109,7 @@ def unlikely_labels(subject):
         subject.conventions, subject.probe_hp(), before, batch
     )
     shares = (np.float64(after[last]) - before[last])[1:] / right[1:]
-    expected = subject.task.FIXED_OUTPUT * subject.masks.SEEN / PROBE_BATCH
+    expected = subject.task.FIXED_OUTPUT * subject.seen / PROBE_BATCH
     detail = "the loss of all but impossible labels is %.4g, not about %.4g: look for a " % (
         losses[0],
         expected,

@@ -15,15 +15,16 @@ probe model      hand-made weights that show the order of batches and the dropou
 
 import numpy as np
 
+from common import networks
 from common.networks import hyperparameters
-from common.networks.model import JOINTS
-from common.proof import joint_masks, masks, probes
+from common.proof import probes
 from common.proof.check import Check
 from common.proof.oracle import MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS
 from common.proof.reference import conventions_of, distance
 from common.proof.updates import compared
 
 COUNTS = (15, 3, 12, 1, 6)  # of observations with a loss, in the batches that show their order
+SEEN = 9  # the same in a probe batch, for a network without dropout
 PROBE_RATE = 2.0**-20  # the probe model's learning rate
 
 
@@ -43,7 +44,8 @@ class Subject:
     def __init__(self, oracle, module, lane):
         self.oracle, self.module, self.lane = oracle, module, lane
         self.model, self.task = oracle.model, oracle.task
-        self.masks = joint_masks if self.model.task is JOINTS else masks
+        self.masks = networks.part(self.model.name, "masks")  # None without dropout
+        self.seen = self.masks.SEEN if self.masks else SEEN
         self.settings = module.configure(lane, oracle.threads, SEED)
         self.conventions = conventions_of(self.settings)
         self.losses = {}  # the trajectory's, for the certificate
@@ -172,7 +174,7 @@ class Subject:
         """(images, labels) that show the masks, or just have losses."""
         if "dropout" in self.model.traits:
             return self.masks.batch(self.model, PROBE_BATCH)[1:]
-        return self.task.counted(PROBE_BATCH, self.masks.SEEN)
+        return self.task.counted(PROBE_BATCH, self.seen)
 
     def probe_weights(self):
         """The probe model's initial weights."""

@@ -1,4 +1,4 @@
-"""Dropout seen through the weights: which values each of the pose network's two layers kept.
+"""Dropout seen through the weights: which values each of the two layers kept.
 
 In each observation another joint alone is visible, so each output has its gradient from one
 observation. A unit of the second hidden layer feeds the x of one joint. What its weights receive
