@@ -31,7 +31,7 @@ def _digest(*values):
 def shared(model):
     """A hash of what proves all frameworks' modules of a network: the rungs and the reference."""
     reference = frameworks.path(frameworks.ENVIRONMENTS[frameworks.REFERENCE], model)
-    start = _files("common/proof/rungs.py") + _files("common/proof/rungs/*.py") + [reference]
+    start = _files("common/proof/rungs/*.py") + [reference]
     for description in ("%s.py", "%s/__init__.py", "%s/masks.py"):
         start += _files("common/networks/" + description % networks.file(model))
     return source.code_sha256(source.imported(start, PROOF))
