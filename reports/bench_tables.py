@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from common.bench import compare, keys
+from common.bench import compare, contenders
 from common.networks import ALL
 from common.system import modules
 from reports import study_figures
@@ -25,7 +25,8 @@ def benched(used, machine):
     """
     benches = [bench for bench in used.benches if bench.machine == machine]
     parted = {
-        bench.path: [keys.read(key) for key in bench.result["contenders"]] for bench in benches
+        bench.path: [contenders.read(key) for key in bench.result["contenders"]]
+        for bench in benches
     }
     levers = [bench for bench in benches if any(key.lever for key in parted[bench.path])]
     workers = [bench for bench in benches if any(key.workers > 1 for key in parted[bench.path])]
@@ -192,7 +193,7 @@ def _key(bench):
 def _at(result, key, size):
     """The name of a contender with this batch size; None if it was not timed."""
     size = None if size == result["batch_size"] else size
-    name = keys.written(keys.read(key)._replace(batch_size=size))
+    name = contenders.read(key)._replace(batch_size=size).text
     return name if name in result["contenders"] else None
 
 
@@ -217,9 +218,9 @@ def shared(benches, machine):
         result = bench.result
         when.add(result["made"][:10])
         for text, contender in result["contenders"].items():
-            key = keys.read(text)
-            alone = keys.written(key._replace(workers=1))
-            whole = keys.written(key._replace(workers=1, threads=None))
+            key = contenders.read(text)
+            alone = key._replace(workers=1).text
+            whole = key._replace(workers=1, threads=None).text
             if key.workers == 1 or not {alone, whole} <= set(result["contenders"]):
                 continue
             size, times = contender["batch_size"], contender["seconds_per_step"]
@@ -298,7 +299,7 @@ def _crossing(benches, name, model, verdicts):
         result = bench.result
         if result["model"] != model:
             continue
-        fits = {keys.read(text): fit for text, fit in result.get("scaling", {}).items()}
+        fits = {contenders.read(text): fit for text, fit in result.get("scaling", {}).items()}
         for key, fit in fits.items():
             whole = fits.get(key._replace(workers=1, threads=None))
             if key.name != name or key.workers == 1 or whole is None:
@@ -315,7 +316,7 @@ def _crossing(benches, name, model, verdicts):
 def _exchange(result, key, times):
     """The share of a worker's step that is not computing its part of the batch, or a dash."""
     size = (key.batch_size or result["batch_size"]) // key.workers
-    alone = _at(result, keys.written(key._replace(workers=1)), size)
+    alone = _at(result, key._replace(workers=1).text, size)
     if alone is None:
         return "-"
     own = np.median(np.concatenate(result["contenders"][alone]["seconds_per_step"]))
@@ -327,7 +328,7 @@ def pulled(benches, machine, model):
     rows, when, runs, drawn = [], set(), set(), []
     for bench in benches:
         for key, contender in bench.result["contenders"].items():
-            key = keys.read(key)
+            key = contenders.read(key)
             levers = modules.levers(key.name, model.name)
             known, ratio, (low, high) = (
                 levers.get(key.lever),
@@ -337,7 +338,7 @@ def pulled(benches, machine, model):
             if known is None:
                 lever, ratio, low, high = turned(key.lever, contender)
                 known = levers.get(lever)
-            plain = keys.written(key._replace(lever=None))
+            plain = key._replace(lever=None).text
             if known is None or key.lane != "best" or bench.result["baseline"] != plain:
                 continue
             if known.kept:  # the lever takes it away
@@ -356,7 +357,7 @@ def pulled(benches, machine, model):
             runs.add(bench.result["runs"])
             drawn.append(("%s: %s" % (key.name, known.says), ratio, low, high))
         for key, failed in bench.result.get("not_proven", {}).items():
-            key = keys.read(key)
+            key = contenders.read(key)
             says = modules.find_lever(key.name, key.lever, model.name).says
             rows.append([(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"])
     study = LEVERS.get(model.name)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import jsonschema
 
-from common.bench import bench
+from common.bench import report
 from common.lessons import study
 from common.profiles import profiles
 from common.run import results
@@ -26,7 +26,7 @@ Kind.__doc__ = (
 )
 
 RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
-BENCHES = Kind("bench", HERE / "bench.schema.json", bench.SCHEMA_VERSION)
+BENCHES = Kind("bench", HERE / "bench.schema.json", report.SCHEMA_VERSION)
 PROFILES = Kind("profiles", HERE / "profile.schema.json", profiles.SCHEMA_VERSION)
 STUDIES = Kind("lessons", HERE / "lessons.schema.json", study.SCHEMA_VERSION)
 KINDS = (RUNS, BENCHES, PROFILES, STUDIES)

@@ -1,4 +1,4 @@
-"""A contender as the bench sees it: started in its own environment, told what to do, ended."""
+"""A contender as the bench sees it: a process that it starts, instructs and ends."""
 
 import json
 import os
@@ -10,9 +10,8 @@ import tempfile
 import time
 from contextlib import suppress
 
-from common.bench import keys
-from common.bench.contender import TOKEN
-from common.system import commands, environments, workers
+from common.bench.process import TOKEN
+from common.system import commands, environments
 from common.system.errors import InputError, NotProven
 from common.system.files import ROOT
 
@@ -20,30 +19,29 @@ START_LIMIT = 1800  # seconds that a contender may take to be proven and to trai
 PATIENCE = 5  # seconds in which all must have ended before they are killed
 
 
-def start(key, options):
+def start(contender, request):
     """The command that starts a contender in its environment."""
-    key = keys.read(key)
-    environment = workers.environment(key.name, key.workers)
-    command = environments.inside(environment, "-m", "common.bench.contender")
-    command += [key.name, "--lane", key.lane, "--model", options.model]
-    command += ["--threads", str(key.threads or options.threads)]
-    command += ["--workers", str(key.workers)] if key.workers > 1 else []
-    command += ["--lever", key.lever] if key.lever else []
-    return command + (["--batch-size", str(key.batch_size)] if key.batch_size else [])
+    command = environments.inside(contender.environment, "-m", "common.bench.process")
+    command += [contender.name, "--lane", contender.lane, "--model", request.model.name]
+    command += ["--threads", str(contender.threads or request.threads)]
+    command += ["--workers", str(contender.workers)] if contender.workers > 1 else []
+    command += ["--lever", contender.lever] if contender.lever else []
+    return command + (["--batch-size", str(contender.batch_size)] if contender.batch_size else [])
 
 
 class Remote:
     """A contender's process. ``stop`` ends it, and whatever it started."""
 
-    def __init__(self, key, options, listener, token):
+    def __init__(self, key, request, listener, token):
         self.key = key
         self.connection = self.process = None
         self.log = tempfile.TemporaryFile()
         try:
             # A signal waits until the process is known: who is not known cannot be ended.
+            port = str(listener.getsockname()[1])
             with commands.signals_wait():
                 self.process = subprocess.Popen(
-                    start(key, options) + ["--port", str(listener.getsockname()[1])],
+                    start(request.contenders[key], request) + ["--port", port],
                     cwd=ROOT,
                     env=dict(os.environ, **{TOKEN: token}),
                     stdin=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.bench import keys
+from common.bench import contenders as named
 
 LEAST = 3  # batch sizes that a fit takes
 
@@ -28,7 +28,7 @@ def fits(contenders):
     """{contender without its batch size: its fit} of those that were timed with several."""
     groups = OrderedDict()
     for key, one in contenders.items():
-        alike = keys.written(keys.read(key)._replace(batch_size=None))
+        alike = named.read(key)._replace(batch_size=None).text
         groups.setdefault(alike, []).append(one)
     found = OrderedDict()
     for key, group in groups.items():
@@ -51,11 +51,11 @@ def fits(contenders):
     return found
 
 
-def told(key, fit, noun):
+def line(key, fit, noun):
     """A fit as a line of text; ``noun``: what a batch has, images or sequences."""
     values = (1e3 * fit["overhead_per_step"], 1e6 * fit["seconds_per_image"], noun)
-    line = "%s: %.3g ms a step and %.3g ms for 1,000 %s" % ((key,) + values)
-    return line + ", to within %.0f%% from batch %d to %d" % (
+    costs = "%s: %.3g ms a step and %.3g ms for 1,000 %s" % ((key,) + values)
+    return costs + ", to within %.0f%% from batch %d to %d" % (
         100 * fit["largest_error"],
         fit["batch_sizes"][0],
         fit["batch_sizes"][-1],

@@ -12,7 +12,8 @@ import numpy as np
 
 import frameworks
 from common import networks
-from common.bench.bench import alone, lanes
+from common.bench import contenders
+from common.bench.bench import alone
 from common.profiles import categories, kernels
 from common.run import results
 from common.system import commands, environments, machine
@@ -40,11 +41,8 @@ def parse(arguments):
         if set("+/@") & set(text):
             raise InputError("%s: a profile takes NAME or NAME:LANE" % text)
     pairs = [text.partition(":") for text in options.profiled]
-    every = [
-        lanes("%s:%s" % (name, lane or "best"), options.model, options.threads)
-        for name, _, lane in pairs
-    ]
-    options.profiled = list(OrderedDict.fromkeys(key for (key,) in every))
+    names = ["%s:%s" % (name, lane or "best") for name, _, lane in pairs]
+    options.profiled = list(contenders.resolve(names, options.model, options.threads))
     if options.out and len(options.profiled) > 1:
         told = len(options.profiled)
         raise InputError("--out takes one profile, and these are %d" % told)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common import networks
-from common.bench.contender import WARM_UP, endless
+from common.bench.process import WARM_UP, endless
 from common.profiles import kernels
 from common.proof import certificate
 from common.run import clocks

@@ -11,9 +11,21 @@ import numpy as np
 import psutil
 import pytest
 
-from common.bench import against, bench, compare, contender, keys, remote, scaling
+from common.bench import (
+    bench,
+    compare,
+    contenders,
+    earlier,
+    process,
+    remote,
+    request,
+    rounds,
+    scaling,
+)
+from common.networks.cnn import CNN
 from common.system import commands, environments, machine
 from common.system.errors import NotProven
+from common.system.files import ROOT
 from tests import some
 from tests.common.test_signals import heed_signals
 
@@ -78,7 +90,7 @@ def test_a_change_is_held_to_the_spread_of_both_benches():
 def test_nobody_always_follows_the_same_one():
     followed = {key: set() for key in "abc"}
     for number in range(6):
-        order = bench.in_order(list("abc"), number)
+        order = rounds.in_order(list("abc"), number)
         assert sorted(order) == list("abc")
         for one, two in zip(order, order[1:]):
             followed[two].add(one)
@@ -94,16 +106,16 @@ def test_nobody_always_follows_the_same_one():
         (["numpy:same", "numpy", "--baseline", "other:best"], "--baseline other:best is not among"),
         (["numpy:same"], "a bench takes two contenders or more"),
         ([], "a bench takes two contenders or more"),
-        (["numpy:same@\u00b2", "numpy"], "behind the @ stands a batch size"),
+        (["numpy:same@\u00b2", "numpy"], "a batch size of 1 or more belongs after the @"),
         (["numpy@8", "--batch-sizes", "8", "9"], "numpy@8 has a batch size; leave it or"),
-        (["numpy@64", "numpy@"], "numpy@: behind the @ stands a batch size"),
+        (["numpy@64", "numpy@"], "numpy@: a batch size of 1 or more"),
         (["numpy", "--precision", "2"], "'2' is not a share between 0 and 1"),
         (["numpy", "--runs", "0"], "'0' is not a whole number"),
         (["numpy:best+none", "numpy"], "numpy has no lever 'none'; known: freed, whole_batch"),
         (["numpy+freed", "numpy"], "numpy+freed: a lever is pulled in one lane"),
         (["numpy:best", "--levers"], "unknown framework 'numpy:best'"),
-        (["numpy/", "numpy"], "numpy/: behind the / stands a number of threads"),
-        (["numpy/x1", "numpy"], "numpy/x1: before the x stands a number of workers"),
+        (["numpy/", "numpy"], "numpy/: a number of threads belongs after"),
+        (["numpy/x1", "numpy"], "numpy/x1: the number of workers belongs before"),
         (["numpy/4096", "numpy"], "numpy/4096: more threads than the"),
         (["numpy/2x1", "numpy"], "numpy: workers that share a batch are shown in "),
         ([some.WITH_WORKERS + "/2x4096", "numpy"], "/2x4096: more threads than the"),
@@ -111,7 +123,7 @@ def test_nobody_always_follows_the_same_one():
         (["numpy", "--levers", "--model", "mlp"], "no lever is known of numpy's mlp"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
         (["--against", __file__], "test_bench.py is no JSON"),
-        (["--against", against.SCHEMA], "bench.schema.json is no result of a bench"),
+        (["--against", earlier.SCHEMA], "bench.schema.json is no result of a bench"),
     ],
 )
 def test_bad_input_is_one_line(arguments, line, capsys):
@@ -131,35 +143,38 @@ def test_bad_input_is_one_line(arguments, line, capsys):
     ],
 )
 def test_a_contender_is_read_and_written(text, key):
-    assert keys.read(text) == keys.Key(*key) and keys.written(keys.Key(*key)) == text
+    contender = contenders.Contender(*key)
+    assert contenders.read(text) == contender and contender.text == text
 
 
 def test_what_goes_without_saying_is_not_said():
     """One contender has one name, so that an earlier bench's is found again."""
-    size = bench.networks.find("cnn").hp.batch_size
-    assert bench.lanes("numpy:same/1@%d" % size, "cnn", 1) == ["numpy:same"]
-    assert bench.lanes("numpy:same/1@8", "cnn", 2) == ["numpy:same/1@8"]
+    size = CNN.hp.batch_size
+    assert list(contenders.resolve(["numpy:same/1@%d" % size], "cnn", 1)) == ["numpy:same"]
+    assert list(contenders.resolve(["numpy:same/1@8"], "cnn", 2)) == ["numpy:same/1@8"]
 
 
 def here(monkeypatch, tmp_path):
     """Contenders of this interpreter, where a user's have the environment of each."""
     monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(remote, "start", started_here)
-    monkeypatch.setattr(bench, "LEAST_ROUNDS", 2)
-    monkeypatch.setenv("PYTHONPATH", bench.ROOT)
+    monkeypatch.setattr(rounds, "LEAST_ROUNDS", 2)
+    monkeypatch.setattr(rounds, "bandwidth", lambda threads: 1e10)
+    monkeypatch.setattr(machine, "matmul_flops", lambda: 1e11)
+    monkeypatch.setenv("PYTHONPATH", ROOT)
 
 
-def started_here(key, options, start=remote.start):
-    command = start(key, options)
+def started_here(contender, asked, start=remote.start):
+    command = start(contender, asked)
     return [sys.executable] + command[command.index("python") + 1 :]
 
 
-SHORT = ["numpy", "--model", "lstm", "--seconds", "1", "--minutes", "1", "--threads", "1"]
+SHORT = ["numpy", "--model", "lstm", "--seconds", ".1", "--minutes", "1", "--threads", "1"]
 
 
 def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
-    monkeypatch.setattr(bench, "LOOK", 1)
+    monkeypatch.setattr(rounds, "LOOK", 1)
     out = tmp_path / "bench.json"
     arguments = SHORT + ["--precision", "0.99", "--runs", "1", "--out", str(out)]
     assert bench.command(arguments) == 0
@@ -179,12 +194,12 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
 
 def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
-    monkeypatch.setattr(bench, "LOOK", 1)
+    monkeypatch.setattr(rounds, "LOOK", 1)
     out = tmp_path / "bench.json"
     sizes = ["--batch-sizes", "8", "64", "512", "--precision", "0.99"]
     arguments = ["numpy:same"] + SHORT[1:] + sizes + ["--runs", "1", "--out", str(out)]
     assert bench.command(arguments) == 0
-    found = against.read(str(out))  # keeps the schema
+    found = earlier.read(str(out))  # keeps the schema
     assert list(found["contenders"]) == ["numpy:same@8", "numpy:same@64", "numpy:same@512"]
     fit = found["scaling"]["numpy:same"]
     assert fit["batch_sizes"] == [8, 64, 512]
@@ -200,8 +215,8 @@ def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, caps
 def test_a_product_of_bfloat16_is_timed_where_a_framework_tells_how(product, monkeypatch):
     known = {"product": product} if product else {}
     mixed = types.SimpleNamespace(**known)
-    monkeypatch.setattr(contender.modules, "load", lambda name, lane: mixed)
-    found = contender.product(types.SimpleNamespace(name="any", lane="bf16"))
+    monkeypatch.setattr(process.modules, "load", lambda name, lane: mixed)
+    found = process.product(types.SimpleNamespace(name="any", lane="bf16"))
     assert (found["flops"] > 1e8) if product else found == {}
 
 
@@ -217,12 +232,12 @@ def test_what_slows_all_down_is_the_machine_and_not_one_of_them():
     now, then = made(1.1, 1e11 / 1.2), made(1, 1e11)
     quick = [[seconds / 2 for seconds in run] for run in now["contenders"]["a"]["seconds_per_step"]]
     now["contenders"]["a"]["seconds_per_step"] = quick
-    found = against.since(now, then)
+    found = earlier.since(now, then)
     assert found["together"]["ratio"] == pytest.approx(1.2 / 1.1)
     ratios = [one["ratio"] for one in found["changes"].values()]
     assert ratios == pytest.approx([2, 1, 1, 1])
     assert [one["verdict"] for one in found["changes"].values()][1:] == ["no difference shown"] * 3
-    assert "that, per matrix product" in against.summary(found)
+    assert "that, per matrix product" in earlier.summary(found)
 
 
 def test_what_has_changed_is_no_yardstick_for_the_others():
@@ -239,7 +254,7 @@ def test_what_has_changed_is_no_yardstick_for_the_others():
     new = dict(old, a={"source_sha256": "new"}, b=dict(old["b"], settings={"threads": 1}))
     new.update(c=dict(old["c"], cpu_switches={"MKL_DEBUG_CPU_TYPE": "5"}))
     then = made(dict.fromkeys("abcde", 0.2), old)
-    found = against.since(made(dict(dict.fromkeys("abc", 0.1), d=0.2, e=0.2), new), then)
+    found = earlier.since(made(dict(dict.fromkeys("abc", 0.1), d=0.2, e=0.2), new), then)
     assert "together" not in found
     ratios = {key: one["ratio"] for key, one in found["changes"].items()}
     assert ratios == pytest.approx(dict(a=2, b=2, c=2, d=1, e=1))
@@ -270,7 +285,7 @@ def check_against(out, monkeypatch, capsys):
         speeds["matmul_flops"] = 1e11 + 1e8 * (number % 2)
     out.write_text(json.dumps(found))
 
-    def again(options, number, records, listener, token):
+    def again(asked, number, records, listener, token):
         for key, one in found["contenders"].items():
             factor = {"numpy:same": 1, "numpy:best": 2}[key]
             records.times[key].append([t * factor for t in one["seconds_per_step"][0]])
@@ -280,13 +295,13 @@ def check_against(out, monkeypatch, capsys):
             float32 = speeds["matmul_flops"] / 2
             records.rounds.append(dict(speeds, matmul_flops=float32, bfloat16_flops=2e12))
 
-    monkeypatch.setattr(bench, "run", again)
+    monkeypatch.setattr(rounds, "run", again)
     later = out.parent / "later.json"
     arguments = ["--against", str(out), "--model", "lstm", "--threads", "1", "--runs", "1"]
     assert bench.command(arguments + ["--out", str(later)]) == 0
     said = capsys.readouterr().out
     assert "against the bench of 20" in said and "bfloat16 2000 GFLOP/s" in said
-    changes = against.read(str(later))["against"]["changes"]
+    changes = earlier.read(str(later))["against"]["changes"]
     assert changes["numpy:same"]["ratio"] == pytest.approx(2)
     assert changes["numpy:same"]["verdict"] == "faster"
     assert changes["numpy:best"]["ratio"] == pytest.approx(1)
@@ -329,16 +344,16 @@ def levers(monkeypatch):
     """The options of a bench of NumPy's levers, none of which is really started."""
     monkeypatch.setattr(remote, "Remote", Started)
     monkeypatch.setattr(remote, "stop", lambda remotes: None)
-    monkeypatch.setattr(bench, "rounds", lambda *_: None)
-    return bench.parse(["numpy", "--levers"])
+    monkeypatch.setattr(rounds, "time_rounds", lambda *_: None)
+    return request.parse(["numpy", "--levers"])
 
 
 def test_a_lever_that_makes_another_network_is_left_out(levers, monkeypatch, capsys):
     monkeypatch.setattr(Started, "others", ["numpy:best+freed"], raising=False)
-    records, count = bench.Records(levers), len(levers.contenders)
+    records, count = rounds.Records(levers), len(levers.contenders)
     for number in range(2):
-        bench.run(levers, number, records, None, None)
-    assert list(records.times) == levers.contenders and len(records.times) == count - 1
+        rounds.run(levers, number, records, None, None)
+    assert "numpy:best+freed" not in records.times and len(records.times) == count - 1
     assert all(len(runs) == 2 for runs in records.times.values())
     assert records.not_proven == {"numpy:best+freed": "dropout: other masks"}
     assert capsys.readouterr().out.count("left out   numpy:best+freed is not proven") == 1
@@ -346,10 +361,11 @@ def test_a_lever_that_makes_another_network_is_left_out(levers, monkeypatch, cap
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_without_its_plain_lane_or_any_lever_a_bench_ends(plain, levers, monkeypatch):
-    others = levers.contenders[:1] if plain else levers.contenders[1:]
+    names = list(levers.contenders)
+    others = names[:1] if plain else names[1:]
     monkeypatch.setattr(Started, "others", list(others), raising=False)
     with pytest.raises(NotProven, match="numpy:best"):
-        bench.run(levers, 0, bench.Records(levers), None, None)
+        rounds.run(levers, 0, rounds.Records(levers), None, None)
 
 
 STOPPED = """
@@ -367,10 +383,10 @@ sys.exit(commands.guarded(bench.command, sys.argv[1:]))
 def test_a_stopped_bench_leaves_nothing_behind(tmp_path, number, code, moment):
     out = tmp_path / "bench.json"
     command = [sys.executable, "-c", STOPPED] + SHORT + ["--out", str(out)]
-    environment = dict(os.environ, PYTHONPATH=bench.ROOT, ROSETTA_STOPPED="yes")
+    environment = dict(os.environ, PYTHONPATH=ROOT, ROSETTA_STOPPED="yes")
     stopped = subprocess.Popen(
         command,
-        cwd=bench.ROOT,
+        cwd=ROOT,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -391,18 +407,18 @@ def test_a_stopped_bench_leaves_nothing_behind(tmp_path, number, code, moment):
 def left(variable):
     """Processes of contenders that have this in their environment."""
     found = []
-    for process in psutil.process_iter():
+    for running in psutil.process_iter():
         try:
-            environment = process.environ()
+            environment = running.environ()
         except (psutil.Error, OSError):
             continue
-        if variable in environment and contender.TOKEN in environment:
-            found.append(process)
+        if variable in environment and process.TOKEN in environment:
+            found.append(running)
     return found
 
 
 def test_each_frameworks_levers_have_a_file_of_their_own():
     facts = {"cpu": "Intel(R) Xeon(R) Processor", "cores": 2, "gpus": []}
-    options = bench.parse(["numpy", "--model", "mnist_cnn", "--levers", "--threads", "2"])
-    path = bench.result_path(options, facts)
+    asked = request.parse(["numpy", "--model", "mnist_cnn", "--levers", "--threads", "2"])
+    path = request.result_path(asked, facts)
     assert path.endswith(os.path.join("intel-xeon-2-cores", "mnist_cnn-levers-numpy.json"))

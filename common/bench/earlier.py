@@ -12,8 +12,8 @@ from common.system.errors import InputError
 from common.system.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
-TOGETHER = 3  # contenders that are as they were, of which the median tells the machine's speed
-# What a contender's process tells of itself, all of which is then the same.
+TOGETHER = 3  # unchanged contenders whose median shows the machine's speed
+# What is the same in a contender that has not changed.
 AS_IT_WAS = ("source_sha256", "versions", "settings", "cpu_switches")
 SAME = ("model", "threads", "batch_size")  # what two benches must have in common, and the machine
 
@@ -41,34 +41,34 @@ def check(earlier, path, **now):
     """InputError unless the earlier bench was of this machine, and as this one is."""
     for key in ("cpu", "cores", "gpus"):
         if earlier["machine"][key] != now["machine"][key]:
-            told = (path, key, earlier["machine"][key], now["machine"][key])
-            raise InputError("%s is of another machine: %s %r, not %r" % told)
+            both = (path, key, earlier["machine"][key], now["machine"][key])
+            raise InputError("%s is of another machine: %s %r, not %r" % both)
     for key in SAME:
         if earlier[key] != now[key]:
-            told = (path, key.replace("_", " "), earlier[key], now[key])
-            raise InputError("%s has another %s: %r, not %r" % told)
+            both = (path, key.replace("_", " "), earlier[key], now[key])
+            raise InputError("%s has another %s: %r, not %r" % both)
 
 
-def as_they_were(found, earlier, both):
+def unchanged(found, earlier, both):
     """Those of the contenders whose module, versions and settings are the same in two benches."""
 
-    def told(bench, key):
+    def identity(bench, key):
         process = bench["contenders"][key]["processes"][-1]
         return [process.get(name) or None for name in AS_IT_WAS]
 
-    return [key for key in both if told(found, key) == told(earlier, key)]
+    return [key for key in both if identity(found, key) == identity(earlier, key)]
 
 
 def speeds(found, both, same):
     """({contender: its log speeds by a yardstick}, the yardstick's own in matrix products).
 
     Of each round, as a list for each run. The yardstick is the median of those that are the
-    ``same``, or the matrix product where these are fewer than ``TOGETHER``.
+    ``same``; with fewer than ``TOGETHER``, the matrix product is the yardstick instead.
     """
     own = [-np.log(np.concatenate(found["contenders"][key]["seconds_per_step"])) for key in both]
     product = np.log([one["matmul_flops"] for one in found["rounds"]])
-    unchanged = [one for key, one in zip(both, own) if key in same]
-    yardstick = np.median(unchanged, 0) if len(unchanged) >= TOGETHER else product
+    alike = [one for key, one in zip(both, own) if key in same]
+    yardstick = np.median(alike, 0) if len(alike) >= TOGETHER else product
     runs = found["contenders"][both[0]]["seconds_per_step"]
     ends = np.cumsum([len(run) for run in runs])[:-1]
     relative = {key: np.split(one - yardstick, ends) for key, one in zip(both, own)}
@@ -78,18 +78,18 @@ def speeds(found, both, same):
 def since(found, earlier):
     """What changed of the contenders that are in both benches.
 
-    A machine is not equally fast on two days. By how much, those contenders tell best that are as
-    they were: what slows them all down is the machine, or what they share, and stands apart as
-    ``together``. A matrix product may slow down by some percent more or less than they do.
+    A machine is not equally fast on two days. Unchanged contenders show best by how much: whatever
+    slows all of them down is the machine or something they share, and is given as ``together``. A
+    matrix product may slow down by some percent more or less than they do.
     """
     both = [key for key in found["contenders"] if key in earlier["contenders"]]
-    same = as_they_were(found, earlier, both)
+    same = unchanged(found, earlier, both)
     (now, all_now), (before, all_before) = (speeds(one, both, same) for one in (found, earlier))
-    told = OrderedDict(made=earlier["made"])
+    result = OrderedDict(made=earlier["made"])
     if len(same) >= TOGETHER:
-        told["together"] = _change(all_now, all_before)
-    told["changes"] = OrderedDict((key, _change(now[key], before[key])) for key in both)
-    return told
+        result["together"] = _change(all_now, all_before)
+    result["changes"] = OrderedDict((key, _change(now[key], before[key])) for key in both)
+    return result
 
 
 def _change(now, before):

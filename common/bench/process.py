@@ -29,7 +29,7 @@ WARM_UP = 8  # steps before the bench times any
 
 def parse(arguments):
     """The command line, which the bench writes."""
-    parser = commands.OneLineParser(prog="python -m common.bench.contender")
+    parser = commands.OneLineParser(prog="python -m common.bench.process")
     parser.add_argument("name")
     parser.add_argument("--model", required=True)
     parser.add_argument("--lane", required=True)
@@ -70,7 +70,7 @@ def product(options):
     return {"flops": machine.matmul_flops(mixed.product)}
 
 
-class Contender:
+class Trainer:
     """A proven module with a model that is trained on and on."""
 
     def __init__(self, options):
@@ -122,8 +122,8 @@ def serve(options, lines):
     say(token=os.environ.get(TOKEN))
     try:
         team = workers.Team(options.name, options.workers)
-        contender = Contender(options)
-        say(**contender.facts)
+        trainer = Trainer(options)
+        say(**trainer.facts)
         for line in lines:
             if line.strip() == PRODUCT:
                 say(**product(options))
@@ -133,7 +133,7 @@ def serve(options, lines):
             if not steps:
                 say(peak_memory_bytes=machine.peak_memory() + sum(team.answers()))
                 return
-            answer = contender.train(steps)
+            answer = trainer.train(steps)
             answer["cpu_seconds"] += sum(team.answers())
             say(**answer)
     except NotProven as error:
@@ -145,22 +145,22 @@ def serve(options, lines):
 def follow(options):
     """Do what the first worker does."""
     team = workers.Team(options.name, options.workers)
-    contender = Contender(options)
+    trainer = Trainer(options)
     for steps in team.told():
         if not steps:
             team.answer(machine.peak_memory())
             return
-        team.answer(contender.train(steps)["cpu_seconds"])
+        team.answer(trainer.train(steps)["cpu_seconds"])
 
 
 def command(arguments):
-    """Exit code 0 when the bench has ended, or has been told why it cannot go on."""
+    """Exit code 0 when the bench has ended, or knows why it cannot go on."""
     options = parse(arguments)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)
-    machine.restart_with(environ, "common.bench.contender", arguments)
+    machine.restart_with(environ, "common.bench.process", arguments)
     if options.workers > 1 and not workers.launched():
         proven(options)  # in processes of its own, before these
-        workers.launch(options.name, options.workers, "common.bench.contender", arguments)
+        workers.launch(options.name, options.workers, "common.bench.process", arguments)
     if workers.rank(options.name):
         follow(options)
         return 0

@@ -1,0 +1,136 @@
+"""What a bench times: how contenders are named, and which a command line means."""
+
+import argparse
+import re
+from collections import OrderedDict
+from typing import NamedTuple, Optional
+
+from common import networks
+from common.proof import contract
+from common.system import commands, debian, machine, modules, workers
+from common.system.errors import InputError
+
+FORM = "NAME[:LANE[+LEVER]][/[WORKERSx]THREADS][@BATCH]"
+PARTS = re.compile(
+    r"(?P<name>[^:+/@]*)(:(?P<lane>[^+/@]*))?(\+(?P<lever>[^/@]*))?"
+    r"(/((?P<workers>[^x@]*)x)?(?P<threads>[^@]*))?(@(?P<batch_size>.*))?$"
+)
+
+
+class Contender(NamedTuple):
+    """A framework in a lane.
+
+    name: of its environment.
+    lane: None for both lanes.
+    lever: of the framework's, or None.
+    workers: processes that share each batch.
+    threads: of each worker; None for as many as the bench has.
+    batch_size: None for the network's own.
+    """
+
+    name: str
+    lane: Optional[str] = None
+    lever: Optional[str] = None
+    workers: int = 1
+    threads: Optional[int] = None
+    batch_size: Optional[int] = None
+
+    @property
+    def text(self):
+        """Its name on the command line and in results."""
+        text = self.name
+        text += ":" + self.lane if self.lane else ""
+        text += "+" + self.lever if self.lever else ""
+        if self.threads:
+            both = (self.workers, self.threads)
+            text += "/%dx%d" % both if self.workers > 1 else "/%d" % self.threads
+        return text + ("@%d" % self.batch_size if self.batch_size else "")
+
+    @property
+    def environment(self):
+        """The tox environment in which it runs."""
+        return workers.environment(self.name, self.workers)
+
+
+def read(text):
+    """A contender from its name; InputError if that is not one."""
+    values = PARTS.match(text).groupdict()
+    for part, fault in (
+        ("workers", "the number of workers belongs before the x"),
+        ("threads", "a number of threads belongs after the /"),
+        ("batch_size", "a batch size of 1 or more belongs after the @"),
+    ):
+        if values[part] is not None:
+            try:
+                values[part] = commands.whole_number(values[part])
+            except (ValueError, argparse.ArgumentTypeError):
+                raise InputError("%s: %s" % (text, fault))
+    values["workers"] = values["workers"] or 1
+    return Contender(**values)
+
+
+def resolve(names, model, threads, batch_sizes=None, levers=False):
+    """{text: contender} for all that a command line names; InputError if any cannot run here.
+
+    names: as ``read`` takes them; of environments alone with ``levers``, which means each one's
+        best lane, plain and with each lever.
+    batch_sizes: each contender with each of these.
+    """
+    named = [read(name) for name in names] if not levers else []
+    if levers:
+        named = [contender for name in names for contender in _with_levers(name, model)]
+    if batch_sizes:
+        sized = [contender.text for contender in named if contender.batch_size]
+        if sized:
+            raise InputError("%s has a batch size; leave it or --batch-sizes out" % sized[0])
+        named = [one._replace(batch_size=size) for one in named for size in batch_sizes]
+    every = [one for contender in named for one in lanes(contender, model, threads)]
+    return OrderedDict((contender.text, contender) for contender in every)
+
+
+def lanes(contender, model, threads):
+    """The contender in each of its lanes; InputError if it cannot run here.
+
+    A batch size that is the model's own, and threads that are the bench's, are left out, so that
+    each contender has one name.
+    """
+    check(contender, model)
+    if contender.batch_size == networks.find(model).hp.batch_size:
+        contender = contender._replace(batch_size=None)
+    if contender.threads == threads and contender.workers == 1:
+        contender = contender._replace(threads=None)
+    every = [contender.lane] if contender.lane else contract.LANES
+    return [contender._replace(lane=lane) for lane in every]
+
+
+def check(contender, model):
+    """InputError if the contender cannot run here."""
+    name, lane, text = contender.name, contender.lane, contender.text
+    framework = modules.find(name, model)
+    if lane and lane not in contract.ALL_LANES:
+        raise InputError("%s: the lanes are %s" % (text, ", ".join(contract.ALL_LANES)))
+    modules.check_lane(name, lane, model)
+    system = dict(framework.system, **debian.needs(contender.environment))
+    packages = " ".join(debian.missing(system))
+    if packages:
+        raise InputError("%s needs packages outside pip: apt install %s" % (text, packages))
+    if contender.lever is not None:
+        if not lane:
+            raise InputError("%s: a lever is pulled in one lane" % text)
+        modules.find_lever(name, contender.lever, model)
+    size = contender.batch_size or networks.find(model).hp.batch_size
+    if size % contender.workers:
+        raise InputError("%s: so many workers cannot share a batch equally" % text)
+    cores = machine.usable_cores()
+    if contender.workers * (contender.threads or 1) > cores:
+        raise InputError("%s: more threads than the %d cores there are" % (text, cores))
+
+
+def _with_levers(name, model):
+    modules.find(name, model)
+    amd = machine.is_amd()
+    known = modules.levers(name, model).items()
+    levers = [key for key, lever in known if lever.amd in (None, amd)]
+    if not levers:
+        raise InputError("no lever is known of %s's %s" % (name, model))
+    return [Contender(name, "best", lever) for lever in [None] + levers]

@@ -1,0 +1,142 @@
+"""What the command line asks of a bench."""
+
+import argparse
+import hashlib
+import os
+import re
+from typing import Dict, NamedTuple, Optional
+
+from common import networks
+from common.bench import contenders, earlier
+from common.networks.model import Model
+from common.system import commands, machine
+from common.system.errors import InputError
+from common.system.files import ROOT
+
+
+class Request(NamedTuple):
+    """A bench as it was asked for.
+
+    contenders: {name: ``contenders.Contender``}.
+    baseline: the name of the contender that others are compared with.
+    levers: whether each framework's levers are timed.
+    runs: times that every process is started.
+    minutes: of all rounds. seconds: of a block. precision: a share; see ``compare.precision``.
+    earlier, earlier_path: the result of an earlier bench to compare with, or None.
+    out: the path of the result file, or None.
+    """
+
+    contenders: Dict[str, contenders.Contender]
+    baseline: str
+    levers: bool
+    model: Model
+    threads: int
+    runs: int
+    minutes: int
+    seconds: float
+    precision: float
+    earlier: Optional[dict]
+    earlier_path: Optional[str]
+    out: Optional[str]
+
+    def size(self, name):
+        """The batch size of a contender."""
+        return self.contenders[name].batch_size or self.model.hp.batch_size
+
+
+def parse(arguments):
+    """The request of a command line; InputError if it is not valid."""
+    options = _parser().parse_args(arguments)
+    before = earlier.read(options.against) if options.against else None
+    names = options.contenders or list(before["contenders"] if before else [])
+    found = contenders.resolve(
+        names, options.model, options.threads, options.batch_sizes, options.levers
+    )
+    if len(found) < 2:
+        raise InputError("a bench takes two contenders or more")
+    baseline = options.baseline or next(iter(found))
+    if baseline not in found:
+        raise InputError(
+            "--baseline %s is not among the contenders, %s" % (baseline, ", ".join(found))
+        )
+    if before and not set(found) & set(before["contenders"]):
+        raise InputError("%s has none of the contenders" % options.against)
+    return Request(
+        contenders=found,
+        baseline=baseline,
+        levers=options.levers,
+        model=networks.find(options.model),
+        threads=options.threads,
+        runs=options.runs,
+        minutes=options.minutes,
+        seconds=options.seconds,
+        precision=options.precision,
+        earlier=before,
+        earlier_path=options.against,
+        out=options.out,
+    )
+
+
+def _parser():
+    parser = commands.OneLineParser(
+        prog="python -m common.bench",
+        description="Time frameworks against each other, in turn, each in a process of its own.",
+    )
+    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add("contenders", nargs="*", metavar=contenders.FORM, help="without a lane: both lanes")
+    add("--baseline", metavar="CONTENDER", help="default: the first one")
+    sizes = "time each contender with each batch size, and separate the costs of steps and images"
+    add("--batch-sizes", type=number, nargs="+", metavar="N", help=sizes)
+    levers = "time each framework's best lane with each lever that is known for it"
+    add("--levers", action="store_true", help=levers)
+    add("--model", choices=list(networks.ALL), default="cnn", help="the network")
+    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
+    add("--runs", type=number, default=3, metavar="N", help="restart every process this many times")
+    add("--minutes", type=number, default=10, metavar="N", help="time limit for all rounds")
+    precise = "end a run when each interval is within this share on either side"
+    add("--precision", type=share, default=0.01, metavar="SHARE", help=precise)
+    add("--seconds", type=positive, default=2, metavar="N", help="length of a block")
+    against = "compare with an earlier bench; its contenders, if none are named"
+    add("--against", metavar="RESULT.json", help=against)
+    add("--out", metavar="RESULT.json", help="the result file")
+    return parser
+
+
+def positive(text):
+    """An option's value that must be above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("%r is not a number above 0" % text)
+    return value
+
+
+def share(text):
+    """An option's value that must be above 0 and below 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError("%r is not a share between 0 and 1" % text)
+    return value
+
+
+def result_path(request, facts):
+    """Where a result goes without ``--out``: a folder per machine, a file per set of contenders.
+
+    A comparison with an earlier bench has a file of its own.
+    """
+    names = [re.sub("[:+/@]", "-", name) for name in request.contenders]
+    if request.levers:
+        plain = [one.name for one in request.contenders.values() if not one.lever]
+        names = ["levers"] + plain
+    elif len(names) > 4:
+        digest = hashlib.sha256(" ".join(request.contenders).encode()).hexdigest()
+        names = ["%d-contenders-%s" % (len(names), digest[:6])]
+    threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
+    later = ["against", request.earlier["made"][:10]] if request.earlier else []
+    file = "-".join([request.model.name] + names + threads + later) + ".json"
+    return os.path.join(ROOT, "reports", "bench", machine.folder_name(facts), file)

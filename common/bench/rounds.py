@@ -1,0 +1,162 @@
+"""Rounds of blocks: each contender in turn, and then the machine itself."""
+
+import os
+import time
+from collections import OrderedDict
+from multiprocessing.pool import ThreadPool
+
+import numpy as np
+import psutil
+
+from common.bench import compare, remote
+from common.bench.process import PRODUCT
+from common.system import machine, modules
+from common.system.errors import InputError, NotProven
+
+LEAST_ROUNDS = 10  # fewer show no spread
+LOOK = 5  # rounds between two looks at the precision; one lucky look does not end a run
+SETTLE = 0.3  # pause in seconds while the previous contender's threads stop spinning
+FREE = 2 * 2**30  # bytes of memory that must be left when a contender has started
+
+
+def busy():
+    """Seconds that the cores which may be used have worked since the machine started."""
+    times = psutil.cpu_times(percpu=True)
+    if hasattr(os, "sched_getaffinity"):
+        times = [times[core] for core in os.sched_getaffinity(0)]
+    return sum(one.user + one.system + one.nice for one in times)
+
+
+def bandwidth(threads, megabytes=256):
+    """Bytes a second that are read and written by copying an array, the best of a few."""
+    source = np.ones(megabytes * 2**20 // 8)
+    target = np.ones_like(source)
+    parts = list(zip(np.array_split(target, threads), np.array_split(source, threads)))
+    seconds = []
+    with ThreadPool(threads) as pool:
+        for _ in range(3):
+            started = time.perf_counter()
+            pool.starmap(np.copyto, parts)
+            seconds.append(time.perf_counter() - started)
+    return 2 * source.nbytes / min(seconds)
+
+
+class Records:
+    """All that was timed.
+
+    sizes: {contender: its batch size}.
+    times: {contender: [[seconds per step of each round] of each run]}.
+    others: {contender: [the cores' share that others used meanwhile, of each block]}.
+    facts: {contender: [what its process said of itself, of each run]}.
+    rounds: what was timed of the machine in each round.
+    not_proven: {contender that was left out: the rung that failed, and what it says}.
+    """
+
+    def __init__(self, request):
+        self.request = request
+        self.sizes = {key: request.size(key) for key in request.contenders}
+        self.times, self.others, self.facts = (
+            OrderedDict((key, []) for key in request.contenders) for _ in range(3)
+        )
+        self.rounds, self.not_proven = [], OrderedDict()
+
+    def leave_out(self, key, error):
+        """Go on without a lever that makes another network; the error where nothing is left."""
+        self.not_proven[key] = error.failed
+        for values in (self.sizes, self.times, self.others, self.facts):
+            del values[key]
+        if len(self.times) < 2:
+            raise error
+
+    def compared(self, measure, key, runs=slice(None)):
+        """``measure`` of a contender's and the baseline's times per image, in some of the runs."""
+        return measure(*(self.per_image(one)[runs] for one in (key, self.request.baseline)))
+
+    def per_image(self, key):
+        """As ``times``, of one contender, for an image or a sequence."""
+        return [np.divide(run, self.sizes[key]) for run in self.times[key]]
+
+    def precise(self, runs=slice(None)):
+        """Whether all ratios are as precise as was asked for."""
+        return all(
+            self.compared(compare.precision, key, runs) <= self.request.precision
+            for key in self.times
+            if key != self.request.baseline
+        )
+
+
+def block(contender, steps):
+    """A block of ``steps``: seconds per step, and the share of the cores that others used."""
+    time.sleep(SETTLE)
+    before, started = busy(), time.perf_counter()
+    answer = contender.tell(steps)
+    window = (time.perf_counter() - started) * machine.usable_cores()
+    others = busy() - before - answer["cpu_seconds"]
+    return answer["seconds"] / steps, max(0.0, others / window)
+
+
+def in_order(names, number):
+    """The contenders in the order of a round: another one begins, and every other time backwards.
+
+    So nobody always follows the same one.
+    """
+    shift = number % len(names)
+    turned = names[shift:] + names[:shift]
+    return turned[::-1] if number // len(names) % 2 else turned
+
+
+def time_rounds(request, records, remotes):
+    """Time round after round of one run."""
+    steps, last = {}, slice(-1, None)
+    for key, one in remotes.items():  # a block that is not counted says how many steps take so long
+        seconds, _ = block(one, 2)
+        steps[key] = max(1, round(request.seconds / seconds))
+    end = time.perf_counter() + 60 * request.minutes / request.runs
+    number, precise = 0, 0
+    while number < LEAST_ROUNDS or (time.perf_counter() < end and precise < 2):
+        for key in in_order(list(records.times), number):
+            seconds, others = block(remotes[key], steps[key])
+            records.times[key][-1].append(seconds)
+            records.others[key].append(others)
+        time.sleep(SETTLE)
+        speed = {"matmul_flops": machine.matmul_flops(), "bandwidth": bandwidth(request.threads)}
+        mixed = [key for key in remotes if request.contenders[key].lane == modules.MIXED]
+        flops = [remotes[key].tell(PRODUCT).get("flops") for key in mixed]
+        if any(flops):
+            speed["bfloat16_flops"] = max(filter(None, flops))
+        records.rounds.append(speed)
+        number += 1
+        ratios = [
+            "%s %.3f" % (key, np.exp(np.median(records.compared(compare.logs, key, last)[0])))
+            for key in records.times
+        ]
+        print("round %-4d %s" % (number, ", ".join(ratios)), flush=True)
+        if number >= LEAST_ROUNDS and number % LOOK == 0:
+            precise = precise + 1 if records.precise(last) else 0
+
+
+def run(request, number, records, listener, token):
+    """Start every contender, and time them round by round."""
+    remotes = OrderedDict()
+    try:
+        for key in in_order(list(records.times), number):
+            print("starting   %s" % key, flush=True)
+            try:
+                remotes[key] = remote.Remote(key, request, listener, token)
+            except NotProven as error:
+                if not request.levers or key == request.baseline:
+                    raise
+                print("left out   %s" % error, flush=True)
+                records.leave_out(key, error)
+                continue
+            if psutil.virtual_memory().available < FREE:
+                counts = (len(remotes), len(records.times))
+                raise InputError("memory is short with %d of %d contenders started" % counts)
+        for key, one in remotes.items():
+            records.facts[key].append(one.facts)
+            records.times[key].append([])
+        time_rounds(request, records, remotes)
+        for key, one in remotes.items():
+            records.facts[key][-1].update(one.tell(0))
+    finally:
+        remote.stop(remotes.values())
