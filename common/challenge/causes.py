@@ -18,14 +18,20 @@ modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
 strips = importlib.import_module("frameworks.numpy.strips")
 
-Cause = namedtuple("Cause", "says make leaves")
-Cause.__new__.__defaults__ = (0.0,)
+Cause = namedtuple("Cause", "says make leaves concept")
+Cause.__new__.__defaults__ = (0.0, None)
 Cause.__doc__ = """A mistake that may be what an answer shows.
 
 says: what it is, and who makes it.
 make: takes a right module and returns one that makes this mistake.
 leaves: the part of the error that may be left, where the mistake is not exactly that of the port.
+concept: the concept of the phrase book under which each framework's right line is found, or None.
 """
+
+
+def under(concept, causes):
+    """These causes, with their concept in the phrase book."""
+    return [cause._replace(concept=concept) for cause in causes]
 
 
 def plain(description, module):
@@ -83,7 +89,7 @@ def images(description):
                 with_images(lambda x: (x - MEAN) / DEVIATION),
             ),
         ]
-    return found
+    return under("layout of images", found)
 
 
 def with_targets(change):
@@ -145,14 +151,17 @@ def weights(description, module):
             Cause(
                 "kernels are flipped: true convolution (Theano's filter_flip=True)",
                 both_ways(kernel, lambda w: w[:, :, ::-1, ::-1]),
+                concept="weight layout",
             ),
             Cause(
                 "height and width of the kernels are exchanged",
                 both_ways(kernel, lambda w: w.swapaxes(2, 3)),
+                concept="weight layout",
             ),
             Cause(
                 "kernels are reshaped to (height, width, in, out), where they must be transposed",
                 with_weights(only(kernel, _hwio), only(kernel, _back_from_hwio)),
+                concept="weight layout",
             ),
         ]
     for name, shape in shapes.items():
@@ -164,15 +173,32 @@ def weights(description, module):
                         only(_is(name), lambda w: w.reshape(w.shape[::-1]).T),
                         only(_is(name), lambda w: w.T.reshape(w.shape)),
                     ),
+                    concept="weight layout",
                 )
             )
         if len(shape) > 1 and shape[0] == shape[1]:
             what = "in and out of %s are exchanged" % name
-            found.append(Cause(what, both_ways(_is(name), lambda w: w.swapaxes(0, 1))))
+            found.append(
+                Cause(
+                    what, both_ways(_is(name), lambda w: w.swapaxes(0, 1)), concept="weight layout"
+                )
+            )
         if len(shape) == 1 and name.rsplit(".", 1)[0] + ".variance" not in shapes:
-            found.append(Cause("%s is left out, or not put in" % name, _without_bias(_is(name))))
+            found.append(
+                Cause(
+                    "%s is left out, or not put in" % name,
+                    _without_bias(_is(name)),
+                    concept="initial weights put in",
+                )
+            )
     every_bias = [name for name in shapes if name.endswith(".bias")]
-    found.append(Cause("no layer has a bias", _without_bias(lambda name, w: name in every_bias)))
+    found.append(
+        Cause(
+            "no layer has a bias",
+            _without_bias(lambda name, w: name in every_bias),
+            concept="initial weights put in",
+        )
+    )
     if "batchnorm" not in description.traits:  # which has a hundred tensors of a few shapes
         found += _exchanged(shapes)
     return found + _flattened(description, module)
@@ -197,7 +223,11 @@ def _exchanged(shapes):
     for name, shape in shapes.items():
         if shape in before:
             one = before[shape]
-            yield Cause("%s and %s are exchanged" % (one, name), make(one, name))
+            yield Cause(
+                "%s and %s are exchanged" % (one, name),
+                make(one, name),
+                concept="initial weights put in",
+            )
         before[shape] = name
 
 
@@ -218,13 +248,15 @@ def came_back(given, back):
     if even and len(constants) == 1:
         told = "%s begin%s %s too high" % (_listed(changed), "s" * (len(changed) == 1), *constants)
         put = only(lambda n, w: n in changed, lambda w: w + np.float32(next(iter(added.values()))))
-        return [Cause(told, with_weights(put, lambda name, w: w))]
+        return [Cause(told, with_weights(put, lambda name, w: w), concept="initial weights put in")]
 
     def put_back(name, w):
         return back[name] if name in changed and np.array_equal(w, given[name]) else w
 
     told = "other weights than those given are in %s" % _listed(changed)
-    return [Cause(told, with_weights(put_back, lambda name, w: w))]
+    return [
+        Cause(told, with_weights(put_back, lambda name, w: w), concept="initial weights put in")
+    ]
 
 
 def _listed(names):
@@ -278,6 +310,7 @@ def _flatten(name, letters, shape, axes):
         with_weights(
             only(_is(name), lambda w: w[:, back]), only(_is(name), lambda w: w[:, features])
         ),
+        concept="flatten order",
     )
 
 

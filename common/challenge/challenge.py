@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from common import networks
-from common.challenge import instructions, mending, observed, script
+from common.challenge import instructions, observed, script
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
@@ -180,8 +180,8 @@ def explained(asked, arrays, answers, description, judged, threads):
 
 
 def plain(finding):
-    """A finding as JSON values, which know no infinity, and the concept that it is mended by."""
-    values = dict(finding._asdict(), concept=mending.concept(finding.says))
+    """A finding as JSON values, which know no infinity,"""
+    values = finding._asdict()
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value
         for key, value in values.items()

@@ -11,7 +11,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 from tqdm import tqdm
 
-from common.challenge import causes, hypotheses, mending, script, updates
+from common.challenge import causes, hypotheses, script, updates
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
@@ -24,7 +24,10 @@ BRIGHT, SILENT = "bright/", "bright/after1/"  # of such images; of a step that s
 
 CAUSE, UNKNOWN, EDGES = "cause", "unknown", "edges"
 
-Finding = namedtuple("Finding", "kind stage says others before after")
+BOOK = "reports/README.md#phrase-book"
+
+Finding = namedtuple("Finding", "kind stage says others before after concept")
+Finding.__new__.__defaults__ = (None,)
 Finding.__doc__ = """What was found at a stage.
 
 kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``EDGES`` for so little that it may
@@ -33,6 +36,7 @@ stage: what was off.
 says: the cause, in words; of an unknown one what else can be told, if anything.
 others: further causes that give the same numbers.
 before, after: how far off the answer is, in tolerances, from the reference without and with it.
+concept: that of the cause: where the phrase book has each framework's right line; or None.
 """
 
 # Each is a model, and what of it is compared.
@@ -251,12 +255,14 @@ class Diagnosis:
             if before > SLACK:
                 found.append(Finding(EDGES, stage, "", [], before, before))
             if stage == "scores" and self._rows():
-                found.append(Finding(CAUSE, stage, self._rows(), [], before, before))
+                says, concept = self._rows()
+                found.append(Finding(CAUSE, stage, says, [], before, before, concept))
             return found + self._explain(module, later, effects)
         explaining = self._explaining(module, stage, errors, enough)
         if not explaining:
-            rows = self._rows() if stage == "scores" else None
-            return [Finding(CAUSE if rows else UNKNOWN, stage, rows or "", [], before, before)]
+            says, concept = (stage == "scores" and self._rows()) or ("", None)
+            kind = CAUSE if says else UNKNOWN
+            return [Finding(kind, stage, says, [], before, before, concept)]
         # Several may explain this stage; the right one leaves the fewest to be found in later ones.
         branches = []
         for cause, after, left in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
@@ -267,7 +273,7 @@ class Diagnosis:
                     one: (3 if one == "three steps" else 1) * part * self._apart(module, wrong, one)
                     for one in later
                 }
-            found = [Finding(CAUSE, stage, cause.says, [], before, after)]
+            found = [Finding(CAUSE, stage, cause.says, [], before, after, cause.concept)]
             if left > max(SLACK, after):
                 found.append(Finding(EDGES, stage, "", [], left, left))
             branches.append((self._right(wrong, later, more), found, wrong, more))
@@ -367,7 +373,7 @@ class Diagnosis:
         return True
 
     def _rows(self):
-        """What is wrong with a prediction, if it is not the network; None if nothing shows."""
+        """(mistake, concept) of a prediction whose network is right; None if nothing shows."""
         name = next(iter(self.predictions))
         ours = self.answers.get(name)
         if ours is None or not np.isfinite(ours).all():
@@ -382,17 +388,20 @@ class Diagnosis:
             return None
         if all(distances.min() <= allowed for distances in near):
             if len({int(distances.argmin()) for distances in near}) == len(ours):
-                return "the rows of a prediction are in another order"
-            return "%d rows of a prediction are those of other images" % len(wrong)
+                return "the rows of a prediction are in another order", None
+            return "%d rows of a prediction are those of other images" % len(wrong), None
         if len(wrong) < len(ours):
             told = (len(wrong), len(ours), wrong[0], wrong[-1])
-            return "%d of %d rows of a prediction are wrong, the first is %d, the last %d" % told
+            return (
+                "%d of %d rows of a prediction are wrong, the first is %d, the last %d" % told,
+                None,
+            )
         if np.sqrt(((right - ours) ** 2).mean()) > 2.0**-8 * _size(right):
             return None
         if np.array_equal(ours, ours.astype(np.float16)):
-            return "scores have the digits of float16 only"
+            return "scores have the digits of float16 only", "precision"
         if not (ours.view(np.int32) & 0xFFFF).any():
-            return "scores have the digits of bfloat16 only"
+            return "scores have the digits of bfloat16 only", "precision"
         return None
 
 
@@ -451,8 +460,7 @@ def told(findings):
                     one.after,
                 )
             lines.append(line)
-            concept = mending.concept(one.says)
-            if concept:
+            if one.concept:
                 line = "the line for it in each framework: %s, in the phrase book (%s)"
-                lines.append(line % (concept, mending.BOOK))
+                lines.append(line % (one.concept, BOOK))
     return lines

@@ -9,6 +9,7 @@ from common.compare.functions import log_softmax, softmax
 from common.networks.model import CLASSES
 from common.system.modules import replaced
 
+LOSS, TARGETS = "loss and its reduction", "label type"  # concepts of the phrase book
 SMALL_SCORES = 1e-3  # of an error, what may be left where numbers were divided by small scores
 
 
@@ -174,7 +175,10 @@ def found(description, evidence=None):
             ("the squared error is the sum over all values", lambda n: n * steps),
         ]
         every = _of_values()
-    return every + [Cause(says, with_criterion(weighed(weight))) for says, weight in weights]
+    every += [
+        Cause(says, with_criterion(weighed(weight)), concept=LOSS) for says, weight in weights
+    ]
+    return every
 
 
 def _of_classes(evidence):
@@ -206,17 +210,19 @@ def _of_classes(evidence):
         ("rows of class 0 have no loss, and the others' mean is taken", ignoring(0, _others)),
         ("rows of class 0 have no loss, and are counted in the mean", ignoring(0, _every)),
     ]
-    labels = Cause("the labels are off by one", with_targets(lambda y: (y + 1) % 10))
+    labels = Cause(
+        "the labels are off by one", with_targets(lambda y: (y + 1) % 10), concept=TARGETS
+    )
     # Each divides by scores, of which some are small, and have few right digits.
     told = "scores are taken for probabilities, %s (Keras without from_logits=True)"
     scores = [
-        Cause(told % how, with_criterion(change), SMALL_SCORES)
+        Cause(told % how, with_criterion(change), SMALL_SCORES, LOSS)
         for how, change in (
             ("clipped and divided by their sum", of_scores_as_probabilities),
             ("divided by their sum and clipped", of_shares),
         )
     ]
-    causes = [Cause(says, with_criterion(change)) for says, change in criteria]
+    causes = [Cause(says, with_criterion(change), concept=LOSS) for says, change in criteria]
     return [labels] + scores + causes
 
 
@@ -230,8 +236,16 @@ def _every(n, others):
 
 def _of_values():
     return [
-        Cause("the targets are one step late", with_targets(lambda y: np.roll(y, 1, 1))),
-        Cause("the targets are one step early", with_targets(lambda y: np.roll(y, -1, 1))),
-        Cause("the loss is the mean absolute difference", with_criterion(absolute)),
-        Cause("only the last step of a sequence counts", with_criterion(last_step)),
+        Cause(
+            "the targets are one step late",
+            with_targets(lambda y: np.roll(y, 1, 1)),
+            concept=TARGETS,
+        ),
+        Cause(
+            "the targets are one step early",
+            with_targets(lambda y: np.roll(y, -1, 1)),
+            concept=TARGETS,
+        ),
+        Cause("the loss is the mean absolute difference", with_criterion(absolute), concept=LOSS),
+        Cause("only the last step of a sequence counts", with_criterion(last_step), concept=LOSS),
     ]

@@ -7,6 +7,8 @@ from common.compare.functions import bfloat16, float16, softmax, tf32
 from common.networks.model import CLASSES
 from common.system.modules import replaced
 
+LOSS, RUNNING = "loss and its reduction", "running mean and variance"  # of the phrase book
+
 
 class Pointwise(layers.Layer):
     """An activation that the reference does not have."""
@@ -173,6 +175,7 @@ def batchnorm(description):
         Cause(
             "batch normalisation's epsilon is %g (%s)" % (epsilon, whose),
             _normalising(epsilon=epsilon),
+            concept="batch normalisation",
         )
         for epsilon, whose in (
             (1e-3, "Keras's and TensorFlow's default"),
@@ -193,7 +196,8 @@ def batchnorm(description):
             only(lambda name, w, n=names: name in n, lambda w, v=value: 0 * w + np.float32(v)),
             lambda name, w: w,
         )
-        found.append(Cause("the %s are not put in" % what, make))
+        concept = "batch normalisation" if kind in ("weight", "bias") else RUNNING
+        found.append(Cause("the %s are not put in" % what, make, concept=concept))
     return found
 
 
@@ -203,6 +207,7 @@ def following():
         Cause(
             "of the running mean and variance %g is kept in a step, not 0.9 (%s)" % (kept, whose),
             _normalising(kept=kept),
+            concept=RUNNING,
         )
         for kept, whose in (
             (0.1, "momentum taken for 1 - momentum"),
@@ -210,9 +215,11 @@ def following():
             (0.999, "a default of TensorFlow 1"),
         )
     ]
-    found.append(Cause("the running mean and variance do not follow", _made(NotFollowed)))
+    found.append(
+        Cause("the running mean and variance do not follow", _made(NotFollowed), concept=RUNNING)
+    )
     makes = "the variance that normalises is divided by n - 1"
-    return found + [Cause(makes, _made(DividedByLess))]
+    return found + [Cause(makes, _made(DividedByLess), concept="batch normalisation")]
 
 
 # lower precision
@@ -270,7 +277,7 @@ def precision(prediction=True):
             make = each(
                 kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o, prediction)
             )
-            found.append(Cause(where + what, make, 0.1 if outputs else 0.02))
+            found.append(Cause(where + what, make, 0.1 if outputs else 0.02, "precision"))
     return found
 
 
@@ -285,7 +292,9 @@ def _one_in_precision(name):
             return _rounding(layer, rounded, True, True) if layer.name == name else layer
 
         make = each((layers.Dense, layers.Convolution), new)
-        yield Cause("%s alone computes in %s (mixed precision)" % (name, what), make, 0.2)
+        yield Cause(
+            "%s alone computes in %s (mixed precision)" % (name, what), make, 0.2, "precision"
+        )
 
 
 # all
@@ -348,14 +357,20 @@ def network(description, module):
     for layer in _in_order(built):
         if isinstance(layer, activation):
             says = "there is no activation behind %s" % behind
-            found.append(Cause(says, _at(number, activation, lambda layer, settings: None)))
+            found.append(
+                Cause(
+                    says,
+                    _at(number, activation, lambda layer, settings: None),
+                    concept="activation",
+                )
+            )
             for name, new in others.items() if one_by_one else ():
                 says = "the activation behind %s is %s" % (behind, name)
-                found.append(Cause(says, _at(number, activation, new)))
+                found.append(Cause(says, _at(number, activation, new), concept="activation"))
             number += 1
         elif isinstance(layer, layers.MaxPool) and pools > 1:
             says = "the pool behind %s takes the mean, not the maximum" % behind
-            found.append(Cause(says, _at(pool, layers.MaxPool, mean)))
+            found.append(Cause(says, _at(pool, layers.MaxPool, mean), concept="pooling"))
             pool += 1
         elif layer.name:
             behind = layer.name
@@ -364,37 +379,50 @@ def network(description, module):
         elif isinstance(layer, layers.Residual):
             behind = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
     for name, new in others.items():
-        found.append(Cause("the activation is %s" % name, each(activation, new)))
-    for what, kind in (("an activation", activation), ("a softmax", Softmax)):
+        found.append(
+            Cause("the activation is %s" % name, each(activation, new), concept="activation")
+        )
+    for what, kind, concept in (
+        ("an activation", activation, "activation"),
+        ("a softmax", Softmax, LOSS),
+    ):
         make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
-        found.append(Cause("there is %s behind the last layer" % what, make))
+        found.append(Cause("there is %s behind the last layer" % what, make, concept=concept))
     if description.task is CLASSES:
         says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
-        found.append(Cause(says, _probabilities))
+        found.append(Cause(says, _probabilities, concept=LOSS))
     if "pool" in description.traits:
         found += [
             Cause(
                 "pools take the mean, not the maximum",
                 each(layers.MaxPool, mean),
+                concept="pooling",
             ),
             Cause(
                 "pools overlap: windows of 3 with a stride of 2",
                 each(layers.MaxPool, lambda _, settings: OverlappingPool(settings)),
+                concept="pooling",
             ),
         ]
     padded = [layer for layer in layers.every(built) if getattr(layer, "padding", 0)]
     for end, where in ((True, "at the end"), (False, "in front")) if padded else ():
         make = each(layers.Convolution, lambda one, s, end=end: OneSided(one, s, end))
-        found.append(Cause("convolutions are padded %s only" % where, make))
+        found.append(Cause("convolutions are padded %s only" % where, make, concept="padding"))
     if [layer for layer in padded if layer.stride > 1]:
         strided = each(
             layers.Convolution, lambda one, s: OneSided(one, s, True) if one.stride > 1 else one
         )
         says = "convolutions with a stride are padded at the end only (same in TensorFlow, Keras)"
-        found.append(Cause(says, strided))
+        found.append(Cause(says, strided, concept="padding"))
     if "batchnorm" in description.traits:
         found += batchnorm(description)
-        found.append(Cause("the stride of a block is in its first convolution", strided_first()))
+        found.append(
+            Cause(
+                "the stride of a block is in its first convolution",
+                strided_first(),
+                concept="padding",
+            )
+        )
     return found + precision()
 
 

@@ -15,6 +15,7 @@ from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE, distance
 from common.proof.rungs.subject import COUNTS
 
+LOSS = "loss and its reduction"  # a concept of the phrase book
 EXACT = 1e-6  # of a figure; of a loss, as a part of it
 SCALE = 2e-3  # of what a mask multiplies by
 SAME = 1e-5  # of scores: float32's rounding, and more
@@ -33,10 +34,13 @@ def findings(asked, arrays, answers, description, judged, before):
         readers.update(dropout=_dropout, trajectory=_losses)
     for rung in judged["rungs"]:
         if rung["passed"] is False and rung["rung"] in readers:
-            says = readers[rung["rung"]](asked, arrays, answers, description, judged)
+            causes = readers[rung["rung"]](asked, arrays, answers, description, judged)
             known = rung["error"] and rung["tolerance"]
             off = rung["error"] / rung["tolerance"] if known else np.inf
-            found += [Finding(CAUSE, rung["rung"], one, [], off, off) for one in says]
+            found += [
+                Finding(CAUSE, rung["rung"], says, [], off, off, concept)
+                for says, concept in causes
+            ]
     return found
 
 
@@ -58,7 +62,7 @@ def _order(asked, arrays, answers, description, judged):
     if np.array_equal(counts[order], counts) or np.ptp(part) > 0.1 * part.mean():
         return []
     told = ", ".join(str(number + 1) for number in order)
-    return ["the batches of a pass are trained on in another order: %s" % told]
+    return [("the batches of a pass are trained on in another order: %s" % told, None)]
 
 
 def _clipped(asked, arrays, answers, description, judged):
@@ -74,10 +78,10 @@ def _clipped(asked, arrays, answers, description, judged):
         ceiling = np.minimum(right, largest)
         if largest > 0.9 * right.max() or (abs(losses / ceiling - 1) > 0.1).any():
             return []
-        return ["no loss is above %.4g: a probability is clipped" % largest]
+        return [("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
     largest = float(part.mean() * certain)
     told = "no image's loss is above %.4g: a probability below %.2g is taken for that"
-    return [told % (largest, np.exp(-largest))]
+    return [(told % (largest, np.exp(-largest)), LOSS)]
 
 
 def _dropout(asked, arrays, answers, description, judged):
@@ -103,11 +107,13 @@ def _dropout(asked, arrays, answers, description, judged):
         says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
         found += [says] if says else []
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
-    first = rung["detail"]
+    first, concept = rung["detail"], "dropout"
     if rung["what"] == "scores in prediction" and _stale(asked, arrays, answers, description):
-        first = "prediction has the weights from before training"
+        first, concept = "prediction has the weights from before training", "prediction"
     # Of one mask for many values, too few were drawn to tell a fraction.
-    return several or found or ([first] if first else [])
+    if several or found:
+        return [(says, "dropout") for says in several or found]
+    return [(first, concept)] if first else []
 
 
 def _stale(asked, arrays, answers, description):
@@ -168,7 +174,7 @@ def _losses(asked, arrays, answers, description, judged):
     exact = np.array(judged["losses"].get("reference", ()))
     rung = next(one for one in judged["rungs"] if one["rung"] == "trajectory")
     if rung["what"].startswith("too exact"):
-        return ["the losses are those of float64: what was computed was not float32"]
+        return [("the losses are those of float64: what was computed was not float32", "precision")]
     names = [
         action["answer"]
         for entry in asked["models"]
@@ -199,15 +205,15 @@ def _losses(asked, arrays, answers, description, judged):
         ("the losses are in bits, not in nats", exact / np.log(2)),
     ):
         if fit(wrong):
-            return [says]
+            return [(says, LOSS)]
     if (abs(ours - exact) <= allowed + 2.0**-7 * abs(exact)).all():
         bits = np.ascontiguousarray(ours, np.float32).view(np.int32)
         if not (bits & 0xFFFF).any():
-            return ["the losses have the digits of bfloat16 only"]
+            return [("the losses have the digits of bfloat16 only", "precision")]
         if np.array_equal(ours, np.float16(ours)):
-            return ["the losses have the digits of float16 only"]
+            return [("the losses have the digits of float16 only", "precision")]
     if fit(_after_update(asked, arrays, description)):  # last: the reference trains for it
-        return ["the loss of a step is read after its update"]
+        return [("the loss of a step is read after its update", LOSS)]
     return []
 
 
@@ -230,7 +236,7 @@ def _after_update(asked, arrays, description):
 
 
 def _figure(asked, arrays, answers, description, judged):
-    """What is counted in place of what should be."""
+    """The mistake in counting that gives this figure."""
     figure = answers.get(asked["evaluate"]["answer"])
     if figure is None:
         return []
@@ -240,7 +246,7 @@ def _figure(asked, arrays, answers, description, judged):
     right, *wrong = known(np.float64(outputs), targets)
     for says, value in wrong:
         if abs(figure - right[1]) > EXACT and abs(figure - value) <= EXACT * max(1, abs(value)):
-            return ["evaluation: " + says]
+            return [("evaluation: " + says, None)]
     return []
 
 

@@ -398,8 +398,16 @@ def _decays(rule, evidence):
         if abs(strength) < 1e-12:
             continue
         told = "weight decay of %.3g %s" % (strength, what)
-        yield Cause(told + ", in the gradient", with_rule(changed(rule, decayed(strength, chosen))))
-        yield Cause(told + ", beside the gradient", with_rule(decoupled(rule, strength, chosen)))
+        yield Cause(
+            told + ", in the gradient",
+            with_rule(changed(rule, decayed(strength, chosen))),
+            concept="weight decay",
+        )
+        yield Cause(
+            told + ", beside the gradient",
+            with_rule(decoupled(rule, strength, chosen)),
+            concept="weight decay",
+        )
 
 
 def _factor(moved, right):
@@ -413,7 +421,7 @@ def _scales(rule, evidence):
     told = "the gradient is multiplied by %.6g" % factor
     if abs(factor - 0.1) < 1e-4:
         told += ": a mean over the ten classes, too"
-    yield Cause(told, with_rule(changed(rule, scaled(factor))))
+    yield Cause(told, with_rule(changed(rule, scaled(factor))), concept="loss and its reduction")
 
 
 def _rates(rule, evidence, hp, has_momentum):
@@ -421,12 +429,15 @@ def _rates(rule, evidence, hp, has_momentum):
     factor = _factor(evidence.moved, evidence.right)
     rate = factor * hp["learning_rate"]
     yield Cause(
-        "the learning rate is always %.4g" % rate, with_rule(constant(rule, learning_rate=rate))
+        "the learning rate is always %.4g" % rate,
+        with_rule(constant(rule, learning_rate=rate)),
+        concept="optimiser",
     )
     if not has_momentum:
         yield Cause(
             "the learning rate is %.4g times what it should be" % factor,
             with_rule(times(rule, factor)),
+            concept="optimiser",
         )
 
 
@@ -436,15 +447,17 @@ def _falls(rule, evidence):
     if 0.1 < first < 1 - 1e-6:
         part = rounded(first)
         told = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
-        yield Cause(told, with_rule(falling(rule, lambda step: part**step)))
+        yield Cause(told, with_rule(falling(rule, lambda step: part**step)), concept="optimiser")
     second = _factor(evidence.loud, evidence.loud_right) / first
     if 0.1 < second < 1 - 1e-6:
         decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
         told = "the learning rate is multiplied by %.6g from step to step" % part
-        yield Cause(told, with_rule(falling(rule, lambda step: part ** (step - 1))))
+        yield Cause(
+            told, with_rule(falling(rule, lambda step: part ** (step - 1))), concept="optimiser"
+        )
         told = "the learning rate is divided by 1 + %.3g t in step t, from 0 on (Keras's decay)"
         law = falling(rule, lambda step: 1 / (1 + decay * (step - 1)))
-        yield Cause(told % decay, with_rule(law))
+        yield Cause(told % decay, with_rule(law), concept="optimiser")
 
 
 def _clips(evidence):
@@ -475,18 +488,22 @@ def rounded(measured):
 def _constants(rule, has_momentum):
     """The usual values, written in."""
     if has_momentum:
-        yield Cause("the momentum is always 0.9", with_rule(constant(rule, momentum=0.9)))
+        yield Cause(
+            "the momentum is always 0.9",
+            with_rule(constant(rule, momentum=0.9)),
+            concept="momentum",
+        )
         return
     both = with_rule(constant(rule, beta1=0.9, beta2=0.999))
-    yield Cause("Adam's betas are always 0.9 and 0.999", both)
+    yield Cause("Adam's betas are always 0.9 and 0.999", both, concept="Adam")
     for epsilon in (1e-8, 1e-7, 1e-6):
         make = with_rule(constant(rule, epsilon=epsilon))
-        yield Cause("Adam's epsilon is always %g" % epsilon, make)
+        yield Cause("Adam's epsilon is always %g" % epsilon, make, concept="Adam's epsilon")
 
     def exchanged(hp, step, weights, gradients, state):
         return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
 
-    yield Cause("Adam's betas are exchanged", with_rule(exchanged))
+    yield Cause("Adam's betas are exchanged", with_rule(exchanged), concept="Adam")
 
 
 def _of_second_step(rule, second):
@@ -498,7 +515,7 @@ def _of_second_step(rule, second):
     part = dot(more, gradients) / max(rate * dot(gradients, gradients), 1e-300)
     if abs(part) > 1e-3:
         told = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
-        yield Cause(told, with_rule(rebased(rule, dampened(rounded(part)))))
+        yield Cause(told, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
 
     def other(hp, step, weights, gradients, state):
         return rule(
@@ -506,7 +523,9 @@ def _of_second_step(rule, second):
         )
 
     if abs(asked) > 1e-3 and abs(asked - was) > 1e-3:
-        yield Cause("the momentum is %.4g, not %.4g" % (asked, was), with_rule(other))
+        yield Cause(
+            "the momentum is %.4g, not %.4g" % (asked, was), with_rule(other), concept="momentum"
+        )
 
 
 def _other_decays(rule, usual):
@@ -516,14 +535,18 @@ def _other_decays(rule, usual):
         (2, "weight decay is twice what it should be (a penalty that is not halved)"),
         (0.5, "weight decay is half of what it should be"),
     ):
-        yield Cause(says, with_rule(decaying(rule, factor)))
+        yield Cause(says, with_rule(decaying(rule, factor)), concept="weight decay")
     always = "weight decay is always %g" % usual
-    yield Cause(always, with_rule(constant(rule, weight_decay=usual)))
+    yield Cause(always, with_rule(constant(rule, weight_decay=usual)), concept="weight decay")
     told = "biases and batch normalisation decay, too"
-    yield Cause(told, with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))))
+    yield Cause(
+        told,
+        with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))),
+        concept="weight decay",
+    )
     told = "weight decay is beside the gradient: the velocity does not hold it (SGDW)"
     beside = decoupled(decaying(rule, 0), None, lambda n, w: w.ndim > 1)
-    yield Cause(told, with_rule(beside))
+    yield Cause(told, with_rule(beside), concept="weight decay")
 
 
 def found(description, evidence, hp, rule=None, second=None):
@@ -551,45 +574,69 @@ def found(description, evidence, hp, rule=None, second=None):
     if hasattr(description.hp, "weight_decay"):
         every += list(_other_decays(rule, description.hp.weight_decay))
     changes = [
-        ("gradients are never reset: each step adds to the last one's", accumulated),
-        ("each step uses the gradient of the step before", stale),
-        ("nothing is trained", frozen(lambda name: True)),
-        ("biases are not trained", frozen(lambda name: name.endswith(".bias"))),
+        (
+            "gradients are never reset: each step adds to the last one's",
+            accumulated,
+            "gradients reset",
+        ),
+        ("each step uses the gradient of the step before", stale, "backward"),
+        ("nothing is trained", frozen(lambda name: True), "optimiser"),
+        ("biases are not trained", frozen(lambda name: name.endswith(".bias")), "optimiser"),
     ]
     changes += [
-        ("%s is not trained" % layer, frozen(lambda n, layer=layer: n.startswith(layer + ".")))
+        (
+            "%s is not trained" % layer,
+            frozen(lambda n, layer=layer: n.startswith(layer + ".")),
+            "optimiser",
+        )
         for layer in layer_names
     ]
     changes += [
-        ("%s is not trained" % name, frozen(lambda n, name=name: n == name)) for name in names
+        ("%s is not trained" % name, frozen(lambda n, name=name: n == name), "optimiser")
+        for name in names
     ]
-    changes += list(_clips(evidence if has_momentum else None))
-    every += [Cause(says, with_rule(changed(rule, change))) for says, change in changes]
+    changes += [(*clip, "optimiser") for clip in _clips(evidence if has_momentum else None)]
+    every += [
+        Cause(says, with_rule(changed(rule, change)), concept=concept)
+        for says, change, concept in changes
+    ]
     told = "weights move in every second step only, by the %s of two gradients (accumulation)"
     every += [
-        Cause(told % what, with_rule(gathered(rule, 2, share)))
+        Cause(told % what, with_rule(gathered(rule, 2, share)), concept="gradients reset")
         for what, share in (("mean", 0.5), ("sum", 1))
     ]
     if has_momentum:
-        rules = [
-            ("Nesterov momentum (Caffe2's and others' default)", nesterov),
-            ("the gradient counts 1 - momentum (unit gain, CNTK's default)", unit_gain),
-            ("the gradient counts 1 - momentum but in the first step (dampening)", dampened(None)),
-            ("no momentum", without_momentum),
-        ]
+        concept, rules = (
+            "momentum",
+            [
+                ("Nesterov momentum (Caffe2's and others' default)", nesterov),
+                ("the gradient counts 1 - momentum (unit gain, CNTK's default)", unit_gain),
+                (
+                    "the gradient counts 1 - momentum but in the first step (dampening)",
+                    dampened(None),
+                ),
+                ("no momentum", without_momentum),
+            ],
+        )
     else:
-        rules = [
-            ("Adam's epsilon is inside the root", epsilon_inside),
-            (
-                "Adam's epsilon is added before the correction "
-                "(by nature in Keras, MXNet, Chainer, CNTK: --named adam_epsilon=uncorrected)",
-                epsilon_uncorrected,
-            ),
-            ("Adam's moments are not corrected for their bias", not_corrected),
-            ("Adam corrects its moments as those of the step before", behind),
-            ("Adam keeps the largest mean square (AMSGrad)", largest),
-        ]
-    every += [Cause(says, with_rule(rebased(rule, other))) for says, other in rules]
+        concept, rules = (
+            "Adam",
+            [
+                ("Adam's epsilon is inside the root", epsilon_inside),
+                (
+                    "Adam's epsilon is added before the correction "
+                    "(by nature in Keras, MXNet, Chainer, CNTK: --named adam_epsilon=uncorrected)",
+                    epsilon_uncorrected,
+                ),
+                ("Adam's moments are not corrected for their bias", not_corrected),
+                ("Adam corrects its moments as those of the step before", behind),
+                ("Adam keeps the largest mean square (AMSGrad)", largest),
+            ],
+        )
+    for says, other in rules:
+        epsilon = other in (epsilon_inside, epsilon_uncorrected)
+        book = "Adam's epsilon" if epsilon else concept
+        every.append(Cause(says, with_rule(rebased(rule, other)), concept=book))
     return every + [
-        Cause("the optimiser's state is lost between passes", forgetful(rule)),
+        Cause("the optimiser's state is lost between passes", forgetful(rule), concept="momentum"),
     ]

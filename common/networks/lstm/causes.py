@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from common.challenge.causes import Cause, layers, only, with_network, with_weights
+from common.challenge.causes import Cause, layers, only, under, with_network, with_weights
 from common.challenge.updates import above, adam, with_rule
 from common.system.modules import replaced
 
@@ -137,28 +137,36 @@ def network():
     recurrent = only(
         lambda name, w: name == "lstm.recurrent.weight", _quarters(lambda w: w.swapaxes(1, 2))
     )
-    found = list(_orders()) + [
-        Cause("each gate's recurrent matrix is transposed", with_weights(recurrent, recurrent)),
-        Cause(
-            "the LSTM's bias is halved: of two biases that are added one was left at 0",
-            with_weights(only(_bias, lambda w: w / 2), lambda name, w: w),
-        ),
-        Cause(
-            "the LSTM's bias counts twice: it was put into both of two that are added",
-            with_weights(only(_bias, lambda w: 2 * w), only(_bias, lambda w: w / 2)),
-        ),
-        Cause(
-            "1 is added to the forget gate's bias (the initial one of Keras and TensorFlow)",
-            with_weights(_forget(1), lambda name, w: w),
-        ),
-        Cause(
-            "1 is added to the forget gate's bias in each pass (TensorFlow 1's forget_bias)",
-            with_weights(_forget(1), _forget(-1)),
-        ),
-        Cause("the state is lost before running free", _running(_state_lost)),
-        Cause("running free repeats the last value", _running(_held)),
-    ]
-    return found
+    found = under("order of the gates", _orders())
+    found += under(
+        "LSTM",
+        [
+            Cause("each gate's recurrent matrix is transposed", with_weights(recurrent, recurrent)),
+            Cause(
+                "the LSTM's bias is halved: of two biases that are added one was left at 0",
+                with_weights(only(_bias, lambda w: w / 2), lambda name, w: w),
+            ),
+            Cause(
+                "the LSTM's bias counts twice: it was put into both of two that are added",
+                with_weights(only(_bias, lambda w: 2 * w), only(_bias, lambda w: w / 2)),
+            ),
+            Cause(
+                "1 is added to the forget gate's bias (the initial one of Keras and TensorFlow)",
+                with_weights(_forget(1), lambda name, w: w),
+            ),
+            Cause(
+                "1 is added to the forget gate's bias in each pass (TensorFlow 1's forget_bias)",
+                with_weights(_forget(1), _forget(-1)),
+            ),
+        ],
+    )
+    return found + under(
+        "free-running",
+        [
+            Cause("the state is lost before running free", _running(_state_lost)),
+            Cause("running free repeats the last value", _running(_held)),
+        ],
+    )
 
 
 @above
@@ -182,11 +190,24 @@ def _whole(settings, network):
 def training(rule=None):
     """Causes of other updates."""
     return [
-        Cause("the gradient is not truncated: it goes back over all steps", with_network(_whole)),
-        Cause("in training each chunk of a sequence begins with zeros", _made(Forgetful)),
-        Cause("a sequence begins with the state that the last batch left", _made(Kept)),
+        Cause(
+            "the gradient is not truncated: it goes back over all steps",
+            with_network(_whole),
+            concept="gradient truncated",
+        ),
+        Cause(
+            "in training each chunk of a sequence begins with zeros",
+            _made(Forgetful),
+            concept="state carried",
+        ),
+        Cause(
+            "a sequence begins with the state that the last batch left",
+            _made(Kept),
+            concept="state carried",
+        ),
         Cause(
             "two biases are trained, which are added: their sum moves twice as far",
             with_rule(_twice(rule or adam)),
+            concept="LSTM",
         ),
     ]
