@@ -19,10 +19,10 @@ ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compare
 FEW = 2  # of them, that most hypotheses fail at
 BRANCHES = 4  # causes of the same numbers that are followed further
 SLACK = 4  # tolerances that a cause may leave: it is computed in another order than the port's
-NEAR = 0.01  # part of its effect that a cause may leave in a step whose images stand on edges
+NEAR = 0.01  # part of its effect that a cause may leave in a step whose images are near kinks
 BRIGHT, SILENT = "bright/", "bright/after1/"  # of such images; of a step that should move nothing
 
-CAUSE, UNKNOWN, EDGES = "cause", "unknown", "edges"
+CAUSE, UNKNOWN, KINKS = "cause", "unknown", "kinks"
 
 BOOK = "reports/README.md#phrase-book"
 
@@ -30,14 +30,49 @@ Finding = namedtuple("Finding", "kind stage says others before after concept")
 Finding.__new__.__defaults__ = (None,)
 Finding.__doc__ = """What was found at a stage.
 
-kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``EDGES`` for so little that it may
-    be ReLUs and pools which a cause of other scores has tipped over their edge.
+kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``KINKS`` for so little that it may
+    be ReLUs and pools that a cause of other scores has moved across a kink.
 stage: what was off.
 says: the cause, in words; of an unknown one what else can be told, if anything.
 others: further causes that give the same numbers.
 before, after: how far off the answer is, in tolerances, from the reference without and with it.
 concept: that of the cause: where the phrase book has each framework's right line; or None.
 """
+
+Fit = namedtuple("Fit", "cause after left")
+Fit.__doc__ = """A cause that explains a stage.
+
+after: how far off the answer is with it, in tolerances; left: the same with what kinks may leave.
+"""
+
+Branch = namedtuple("Branch", "cause left module effects complete")
+Branch.__doc__ = """The diagnosis after one more cause was found.
+
+cause: its finding; left: what kinks leave of it. module: one that makes it; effects: {stage: how
+far off it may leave it}. complete: whether the module gives the answers of all later stages.
+"""
+
+
+class Chain(namedtuple("Chain", "cause rest")):
+    """A finding and the findings of later stages that follow if it is the cause."""
+
+    def causes(self):
+        """The findings after the first, without what kinks leave."""
+        return [finding for finding in self.rest if finding.kind != KINKS]
+
+    def rank(self):
+        """Sort key; smaller is likelier."""
+        causes = self.causes()
+        return any(finding.kind == UNKNOWN for finding in causes), len(causes)
+
+    def continues_like(self, other):
+        """Whether the later findings of both chains say the same."""
+        ours, theirs = (
+            [(finding.kind, finding.stage, finding.says) for finding in chain.causes()]
+            for chain in (self, other)
+        )
+        return ours == theirs
+
 
 # Each is a model, and what of it is compared.
 STAGES = OrderedDict(
@@ -240,7 +275,7 @@ class Diagnosis:
         """Findings of these stages, where ``module`` makes the mistakes found so far.
 
         effects: {stage: how far off a cause of other scores may leave it}. Where scores are other
-        ones, a ReLU or a pool may stand on an edge that it did not stand on before.
+        ones, a ReLU or a pool may be at a kink where it was not before.
         """
         if not stages:
             return []
@@ -253,43 +288,49 @@ class Diagnosis:
         if before <= enough:
             found = []
             if before > SLACK:
-                found.append(Finding(EDGES, stage, "", [], before, before))
+                found.append(Finding(KINKS, stage, "", [], before, before))
             if stage == "scores" and self._rows():
                 says, concept = self._rows()
                 found.append(Finding(CAUSE, stage, says, [], before, before, concept))
             return found + self._explain(module, later, effects)
-        explaining = self._explaining(module, stage, errors, enough)
-        if not explaining:
+        fits = self._fits(module, stage, errors, enough)
+        if not fits:
             says, concept = (stage == "scores" and self._rows()) or ("", None)
             kind = CAUSE if says else UNKNOWN
             return [Finding(kind, stage, says, [], before, before, concept)]
-        # Several may explain this stage; the right one leaves the fewest to be found in later ones.
-        branches = []
-        for cause, after, left in sorted(explaining, key=lambda one: one[1])[:BRANCHES]:
-            wrong, more = cause.make(module), dict(effects)
-            if stage == "scores":
-                part = max(NEAR, cause.leaves)
-                more = {
-                    one: (3 if one == "three steps" else 1) * part * self._apart(module, wrong, one)
-                    for one in later
-                }
-            found = [Finding(CAUSE, stage, cause.says, [], before, after, cause.concept)]
-            if left > max(SLACK, after):
-                found.append(Finding(EDGES, stage, "", [], left, left))
-            branches.append((self._right(wrong, later, more), found, wrong, more))
-        # Where one leaves nothing, what others leave need not be explained.
-        whole = any(right for right, *_ in branches)
-        chains = []
-        for right, (found, *edges), wrong, more in branches:
-            if right or not whole:
-                chains.append((found, edges + self._explain(wrong, later, more)))
-        found, rest = min(chains, key=_rank)
-        others = [
-            one.says
-            for one, its in chains
-            if one is not found and _rank((one, its)) == _rank((found, rest)) and _same(its, rest)
+        branches = [
+            self._branch(module, stage, later, effects, before, fit)
+            for fit in sorted(fits, key=lambda fit: fit.after)[:BRANCHES]
         ]
-        return [found._replace(others=others)] + rest
+        # If one cause explains all later stages, causes that do not are dropped.
+        complete = [branch for branch in branches if branch.complete]
+        chains = [
+            Chain(branch.cause, branch.left + self._explain(branch.module, later, branch.effects))
+            for branch in complete or branches
+        ]
+        likeliest = min(chains, key=Chain.rank)
+        others = [
+            chain.cause.says
+            for chain in chains
+            if chain is not likeliest and chain.continues_like(likeliest)
+        ]
+        return [likeliest.cause._replace(others=others)] + likeliest.rest
+
+    def _branch(self, module, stage, later, effects, before, fit):
+        """The ``Branch`` in which one of the causes that fit a stage has been made."""
+        wrong = fit.cause.make(module)
+        if stage == "scores":
+            part = max(NEAR, fit.cause.leaves)
+            effects = {
+                name: (3 if name == "three steps" else 1) * part * self._apart(module, wrong, name)
+                for name in later
+            }
+        says, concept = fit.cause.says, fit.cause.concept
+        cause = Finding(CAUSE, stage, says, [], before, fit.after, concept)
+        left = []
+        if fit.left > max(SLACK, fit.after):
+            left.append(Finding(KINKS, stage, "", [], fit.left, fit.left))
+        return Branch(cause, left, wrong, effects, self._right(wrong, later, effects))
 
     def _right(self, module, stages, effects):
         """Whether ``module`` gives the answers of all these stages."""
@@ -304,15 +345,15 @@ class Diagnosis:
         """How far off an answer may be to count as explained."""
         return max(SLACK, effects.get(stage, 0))
 
-    def _explaining(self, module, stage, errors, enough):
-        """[(cause, how far off it leaves the answer, with what edges may leave)] of all that fit.
+    def _fits(self, module, stage, errors, enough):
+        """[``Fit``] of the causes that explain a stage.
 
         errors: {name: how far off the answer is without it}.
         """
         found = []
         known = self._hypotheses(module, stage)
         before = max(errors.values())
-        # Images of a step that moves nothing need not stand clear of edges: where they do move
+        # Images of a step that moves nothing may be near kinks: where they do move
         # something, its exact value is not known.
         moves = any(e > SLACK for name, e in errors.items() if name.startswith(SILENT))
         spare = {n: NEAR * e for n, e in errors.items() if moves and n.startswith(BRIGHT)}
@@ -332,7 +373,7 @@ class Diagnosis:
                     if not after <= times * allowed:
                         break
                 else:
-                    found.append((cause, after, max(left.values())))
+                    found.append(Fit(cause, after, max(left.values())))
         return found
 
     def _first_rows_fit(self, module, allowed):
@@ -410,24 +451,6 @@ def _worst(errors, spare):
     return max((e for name, e in errors.items() if e > spare.get(name, 0)), default=0.0)
 
 
-def _left(findings):
-    """Those of them that are more than edges."""
-    return [one for one in findings if one.kind != EDGES]
-
-
-def _rank(chain):
-    """Of (a finding, those behind it): the smaller, the likelier."""
-    _, rest = chain
-    return any(one.kind == UNKNOWN for one in rest), len(_left(rest))
-
-
-def _same(one, other):
-    """Whether two lists of findings say the same."""
-    return [(a.kind, a.stage, a.says) for a in _left(one)] == [
-        (b.kind, b.stage, b.says) for b in _left(other)
-    ]
-
-
 def some(n):
     """The numbers of some of n rows: of the first, the middle and the last ones."""
     return np.unique(np.r_[:ROWS, n // 2 : n // 2 + ROWS, n - ROWS : n].clip(0, n - 1))
@@ -444,10 +467,10 @@ def told(findings):
         if one.kind == UNKNOWN:
             seen = "first seen in %s: off by %.3g tolerances" % (one.stage, one.before)
             lines.append("unknown, " + (one.says or seen))
-        elif one.kind == EDGES:
+        elif one.kind == KINKS:
             line = (
                 "left in %s: %.3g tolerances, a small part of what the cause does there; ReLUs and "
-                "pools on an edge leave that, and so may a small second mistake"
+                "pools at a kink leave that, and so may a small second mistake"
             )
             lines.append(line % (one.stage, one.before))
         else:
