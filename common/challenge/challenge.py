@@ -6,9 +6,9 @@ import os
 import numpy as np
 
 from common import networks
-from common.challenge import instructions, observed, script
+from common.challenge import direct_evidence, instructions, protocol
+from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.diagnosis import Diagnosis, told
-from common.challenge.examiner import Examiner
 from common.challenge.replay import Replay
 from common.compare import command as comparison
 from common.proof import contract, progress
@@ -92,19 +92,19 @@ def write(options):
     description = networks.find(options.model)
     machine.limit_threads(options.threads)
     cache = ReferenceCache(description, options.threads)
-    examiner = Examiner(description, options.threads, cache)
+    certifier = AnswerCertifier(description, options.threads, cache)
     print("the reference answers first", flush=True)
-    with progress.told(examiner.rungs) as report:
-        asked, arrays, judged = script.record(examiner, options.named, report)
+    with progress.told(certifier.rungs) as report:
+        asked, arrays, judged = protocol.record(certifier, options.named, report)
     cache.save()
     if not judged["passed"]:
         raise InputError("the reference fails its own certificate on this machine (see above)")
     for name in ("challenge.npz", "challenge.safetensors"):
         array_files.write(inside[name], arrays)
-    scores, _ = examiner.oracle.scores(
-        "scores", examiner.oracle.biased, examiner.oracle.test_images
+    scores, _ = certifier.oracle.scores(
+        "scores", certifier.oracle.biased, certifier.oracle.test_images
     )
-    expected = script.expected(asked, arrays, description)
+    expected = protocol.expected(asked, arrays, description)
     size = 4 * sum(int(np.prod(shape)) for shape in expected.values())
     page = instructions.page(description, asked, options.folder, scores[0], judged, size)
     with atomic_write(inside[PAGE]) as file:
@@ -116,7 +116,7 @@ def write(options):
 
 def read(folder):
     """(script, arrays, description) of a challenge; InputError if the folder is none."""
-    asked, description = script.read(os.path.join(folder, SCRIPT))
+    asked, description = protocol.read(os.path.join(folder, SCRIPT))
     path = os.path.join(folder, "challenge.npz")
     arrays = array_files.read(path, asked["arrays"], ARRAY, ("float32", "int64"))
     for name in asked["arrays"]:
@@ -133,7 +133,7 @@ def answer(options):
     modules.find(options.name, description.name)
     machine.limit_threads(options.threads)
     module = modules.load(options.name, description.name)
-    answers = script.carry_out(asked, arrays, description, module, options.lane, options.threads)
+    answers = protocol.carry_out(asked, arrays, description, module, options.lane, options.threads)
     array_files.write(options.out, answers)
     print("answer file  %s" % os.path.relpath(options.out))
     return 0
@@ -144,17 +144,17 @@ def check(options):
     if options.json:
         check_writable(options.json)
     asked, arrays, description = read(options.folder)
-    expected = script.expected(asked, arrays, description)
+    expected = protocol.expected(asked, arrays, description)
     answers = array_files.read(options.answer, expected, "answer of this challenge")
     if not answers:
         raise InputError("%s holds no answer" % options.answer)
     machine.limit_threads(options.threads)
     cache = ReferenceCache(description, options.threads)
-    examiner = Examiner(description, options.threads, cache)
-    examiner.choose(asked["chosen"])
-    with progress.told(examiner.rungs) as report:
+    certifier = AnswerCertifier(description, options.threads, cache)
+    certifier.choose(asked["chosen"])
+    with progress.told(certifier.rungs) as report:
         replay = Replay(asked, arrays, answers, description, options.threads)
-        judged = examiner.examine(replay, report)
+        judged = certifier.examine(replay, report)
     cache.save()
     missing = [rung["rung"] for rung in judged["rungs"] if rung["missing"]]
     if missing:
@@ -175,7 +175,7 @@ def explained(asked, arrays, answers, description, judged, threads):
     """(findings, the same as lines of text) on an answer that failed a rung."""
     diagnosis = Diagnosis(asked, arrays, answers, description, threads)
     findings = diagnosis.findings()
-    findings += observed.findings(asked, arrays, answers, description, judged, findings)
+    findings += direct_evidence.findings(asked, arrays, answers, description, judged, findings)
     return findings, told(findings) or diagnosis.nothing()
 
 

@@ -3,7 +3,7 @@
 What an answer shows is compared in stages: the scores, the weights after a step, the weights after
 three. The first stage that is off is explained by one cause, or not; that cause stays made while
 later stages are looked at, so that one run may find three. What the rungs show besides (the masks
-of dropout, the losses, the figure of evaluation) is read from the answer by ``observed.py``.
+of dropout, the losses, the figure of evaluation) is read from the answer by ``direct_evidence.py``.
 """
 
 from collections import OrderedDict, namedtuple
@@ -11,7 +11,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 from tqdm import tqdm
 
-from common.challenge import causes, hypotheses, script, updates
+from common.challenge import causes, hypotheses, protocol, updates
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
@@ -90,7 +90,7 @@ class Diagnosis:
     def __init__(self, asked, arrays, answers, description, threads):
         self.asked, self.arrays, self.answers = asked, arrays, answers
         self.description, self.threads = description, threads
-        self.module = causes.plain(description, script.reference(asked, description))
+        self.module = causes.plain(description, protocol.reference(asked, description))
         self.models = {entry["name"]: entry for entry in asked["models"]}
         self.state = description.state
         self.units, self.sizes, self.every_row = {}, {}, None
@@ -111,7 +111,7 @@ class Diagnosis:
                 # Predictions that nobody reads may leave a state behind.
                 do = [one for one in entry["do"] if "predict" not in one or "answer" not in one]
                 part = dict(self.asked, models=[dict(entry, do=do)])
-                yield script.carry_out(
+                yield protocol.carry_out(
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
 
@@ -125,7 +125,7 @@ class Diagnosis:
 
     def _scores(self, module, rows):
         """{name: array} of predictions, of those rows of each that ``rows(n)`` gives."""
-        model, settings = script.build(
+        model, settings = protocol.build(
             self.models["gradient"], self.arrays, self.description, module, "same", self.threads
         )
         found = {}
@@ -388,7 +388,7 @@ class Diagnosis:
         """(model's name, module, model, weights) of a stage's first model, with its gradients."""
         entry = self.models[STAGES[stage][0]]
         wrapped = self._configured(updates.with_rule(updates.taken_down)(module), "float64")
-        model, settings = script.build(
+        model, settings = protocol.build(
             entry, self.arrays, self.description, wrapped, "same", self.threads
         )
         x, y = next(action["train"][0] for action in entry["do"] if "train" in action)

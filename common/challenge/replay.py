@@ -1,4 +1,4 @@
-"""Answers in place of a module: what the examiner asks for is looked up.
+"""Answers in place of a module: what the certifier asks for is looked up.
 
 Where an answer is missing, the NumPy module's own stands in, so that the others are still judged;
 but not where a rung compares answers with one another.
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from common.challenge import script as scripts
-from common.challenge.examiner import NotAnswered
-from common.challenge.script import Stale
+from common.challenge import protocol
+from common.challenge.answer_certifier import NotAnswered
+from common.challenge.protocol import Stale
 
 # Answers that are judged without others; one begins with any of these.
 JUDGED_ALONE = ("gradient/", "bright/", "uneven/", "momentum/", "recipe/losses", "evaluate")
@@ -33,7 +33,7 @@ class Weights(Mapping):
 
 
 class Model:
-    """A model of the script, and how far the examiner has come with it."""
+    """A model of the script, and how far the certifier has come with it."""
 
     def __init__(self, entry):
         self.entry = entry
@@ -66,10 +66,12 @@ class Replay:
             own = [one for one in self.script["models"] if name.startswith(one["name"] + "/")]
             part, module = (
                 dict(self.script, models=own),
-                scripts.reference(self.script, self.description),
+                protocol.reference(self.script, self.description),
             )
             self.stand_ins.update(
-                scripts.carry_out(part, self.arrays, self.description, module, "same", self.threads)
+                protocol.carry_out(
+                    part, self.arrays, self.description, module, "same", self.threads
+                )
             )
         return self.stand_ins[name]
 

@@ -8,8 +8,8 @@ import os
 import sys
 from collections import OrderedDict
 
-from common.challenge import challenge, script
-from common.challenge.examiner import Examiner
+from common.challenge import challenge, protocol
+from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.replay import Replay
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
@@ -34,11 +34,11 @@ def command(arguments):
     certificate = Certifier(description, options.threads, cache).certify(
         options.name, module, "same"
     )
-    answers = script.carry_out(asked, arrays, description, module, "same", options.threads)
-    examiner = Examiner(description, options.threads, cache)
-    examiner.choose(asked["chosen"])
+    answers = protocol.carry_out(asked, arrays, description, module, "same", options.threads)
+    certifier = AnswerCertifier(description, options.threads, cache)
+    certifier.choose(asked["chosen"])
     replay = Replay(asked, arrays, answers, description, options.threads)
-    judged = examiner.examine(replay)
+    judged = certifier.examine(replay)
     cache.save()
     rungs = OrderedDict()
     for one, other in zip(certificate["rungs"], judged["rungs"]):

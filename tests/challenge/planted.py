@@ -16,8 +16,8 @@ from collections import OrderedDict
 import numpy as np
 from tqdm import tqdm
 
-from common.challenge import challenge, script
-from common.challenge.examiner import Examiner
+from common.challenge import challenge, protocol
+from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.replay import Replay
 from common.mistakes import catalogue, planted
 from common.proof.reference_cache import ReferenceCache
@@ -38,8 +38,8 @@ class Patient:
         machine.limit_threads(threads)
         self.module, self.threads = modules.load(name, self.description.name), threads
         self.cache = ReferenceCache(self.description, threads)
-        self.examiner = Examiner(self.description, threads, self.cache)
-        self.examiner.choose(self.asked["chosen"])
+        self.certifier = AnswerCertifier(self.description, threads, self.cache)
+        self.certifier.choose(self.asked["chosen"])
 
     def examined(self, mistake):
         """(rungs that failed, causes said, the same as lines) of its answer; None for no answer.
@@ -52,7 +52,7 @@ class Patient:
                 return None
             try:
                 with np.errstate(all="ignore"):
-                    answers = script.carry_out(
+                    answers = protocol.carry_out(
                         self.asked, self.arrays, self.description, wrong, "same", self.threads
                     )
             except Exception:
@@ -60,7 +60,7 @@ class Patient:
                     raise
                 return None
         replay = Replay(self.asked, self.arrays, answers, self.description, self.threads)
-        judged = self.examiner.examine(replay)
+        judged = self.certifier.examine(replay)
         failed = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is False]
         if not failed:
             return [], [], []

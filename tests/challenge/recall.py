@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.challenge import causes, challenge, hypotheses, script
+from common.challenge import causes, challenge, hypotheses, protocol
 from common.challenge.diagnosis import CAUSE, STAGES, UNKNOWN, Diagnosis
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
@@ -32,7 +32,7 @@ def told(asked, arrays, description, module, threads):
     models = [entry for entry in asked["models"] if entry["name"] in LOOKED_AT]
     part = dict(asked, models=models)
     with np.errstate(all="ignore"):
-        answers = script.carry_out(part, arrays, description, module, "same", threads)
+        answers = protocol.carry_out(part, arrays, description, module, "same", threads)
         return sentences(Diagnosis(asked, arrays, answers, description, threads).findings())
 
 

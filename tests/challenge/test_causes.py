@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from common.challenge import causes, losses, networks, observed, updates
+from common.challenge import causes, direct_evidence, losses, networks, updates
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
 from common.networks.hyperparameters import Decay
@@ -16,7 +16,7 @@ NORM = {"running_variance": "unbiased", "variance": "differences"}
 
 
 def lstm(random):
-    layer = recurrent.Forgetful(SETTINGS, "lstm", chunk=3)
+    layer = recurrent.StateResetPerChunk(SETTINGS, "lstm", chunk=3)
     layer.put(*(random.normal(size=shape) for shape in ((8, 2), (8, 2), (8,))))
     return layer, (3, 6, 2)
 
@@ -163,12 +163,12 @@ def probed(order=slice(None), limit=None):
 
 
 def test_the_order_of_the_batches_is_read_from_their_losses():
-    assert observed._order(None, None, probed(), CNN, None) == []
-    ((said, _),) = observed._order(None, None, probed([0, 1, 3, 2, 4, 5, 6]), CNN, None)
+    assert direct_evidence._order(None, None, probed(), CNN, None) == []
+    ((said, _),) = direct_evidence._order(None, None, probed([0, 1, 3, 2, 4, 5, 6]), CNN, None)
     assert said.endswith("another order: 1, 2, 4, 3, 5, 6, 7")
 
 
 def test_a_clipped_probability_is_read_from_the_largest_loss():
-    assert observed._clipped(None, None, probed(), CNN, None) == []
-    ((said, _),) = observed._clipped(None, None, probed(limit=16.118), CNN, None)
+    assert direct_evidence._clipped(None, None, probed(), CNN, None) == []
+    ((said, _),) = direct_evidence._clipped(None, None, probed(limit=16.118), CNN, None)
     assert "16.12" in said and "1e-07" in said

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from common import networks
-from common.challenge import challenge, script
-from common.challenge.examiner import Examiner
+from common.challenge import challenge, protocol
+from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.replay import Replay
 from common.mistakes import catalogue
 from common.proof.reference_cache import ReferenceCache
@@ -60,7 +60,7 @@ def test_both_formats_hold_the_same(folder, right):
     )
     assert set(other) == set(arrays)
     assert all(np.array_equal(arrays[name], other[name]) for name in arrays)
-    answers = array_files.read(str(right), script.expected(asked, arrays, MODEL))
+    answers = array_files.read(str(right), protocol.expected(asked, arrays, MODEL))
     array_files.write(str(right.parent / "right.safetensors"), answers)
     _, verdicts = judged(folder, right.parent / "right.safetensors", 0)
     assert set(verdicts.values()) == {True}
@@ -172,10 +172,10 @@ def test_a_mistake_fails_the_rung_that_the_certificate_names(folder, mistake, tm
     asked, arrays, _ = challenge.read(str(folder))
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
     with np.errstate(all="ignore"):
-        answers = script.carry_out(asked, arrays, MODEL, wrong, "same", 1)
-    examiner = Examiner(MODEL, 1, ReferenceCache(MODEL, 1))
-    examiner.choose(asked["chosen"])
-    judged = examiner.examine(Replay(asked, arrays, answers, MODEL, 1))
+        answers = protocol.carry_out(asked, arrays, MODEL, wrong, "same", 1)
+    certifier = AnswerCertifier(MODEL, 1, ReferenceCache(MODEL, 1))
+    certifier.choose(asked["chosen"])
+    judged = certifier.examine(Replay(asked, arrays, answers, MODEL, 1))
     verdicts = {rung["rung"]: rung["passed"] for rung in judged["rungs"]}
     assert verdicts[LATER.get(mistake.name, mistake.rung)] is False
 
@@ -202,7 +202,7 @@ def planted():
 def test_what_a_mistake_is_is_said(folder, mistake, tmp_path):
     asked, arrays, _ = challenge.read(str(folder))
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
-    answers = script.carry_out(asked, arrays, MODEL, wrong, "same", 1)
+    answers = protocol.carry_out(asked, arrays, MODEL, wrong, "same", 1)
     array_files.write(str(tmp_path / "wrong.npz"), answers)
     found, _ = judged(folder, tmp_path / "wrong.npz", 3)
     says = [finding["says"] for finding in found["findings"]] or ["nothing"]

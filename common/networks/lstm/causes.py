@@ -11,7 +11,7 @@ from common.system.modules import replaced
 GATES = ("input", "forget", "cell", "output")
 
 
-class Kept(layers.LSTM):
+class StateCarriedOver(layers.LSTM):
     """A sequence begins with the state that the last one of the same batch size left."""
 
     def forward(self, x, training, state=None):
@@ -21,7 +21,7 @@ class Kept(layers.LSTM):
         return super().forward(x, training, state)
 
 
-class Forgetful(layers.LSTM):
+class StateResetPerChunk(layers.LSTM):
     """A chunk of a training sequence begins with zeros."""
 
     def forward(self, x, training, state=None):
@@ -197,12 +197,12 @@ def training(rule=None):
         ),
         Cause(
             "in training each chunk of a sequence begins with zeros",
-            _made(Forgetful),
+            _made(StateResetPerChunk),
             concept="state carried",
         ),
         Cause(
             "a sequence begins with the state that the last batch left",
-            _made(Kept),
+            _made(StateCarriedOver),
             concept="state carried",
         ),
         Cause(

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.challenge.script import Stale
+from common.challenge.protocol import Stale
 from common.proof import probes
 from common.proof.check import Check
 from common.proof.rungs import Certifier
@@ -38,7 +38,7 @@ class Answers(Subject):
             return "the scores of the models layer_... tell which layer"
 
 
-class Examiner(Certifier):
+class AnswerCertifier(Certifier):
     """Climbs with ``Answers``."""
 
     Subject = Answers

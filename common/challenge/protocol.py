@@ -175,22 +175,22 @@ def names(description):
     return first + again + layers
 
 
-def record(examiner, conventions, report):
-    """(script, arrays, how the NumPy module was judged) of what an examiner asks.
+def record(certifier, conventions, report):
+    """(script, arrays, how the NumPy module was judged) of what an certifier asks.
 
     report: called with each rung's result as it falls.
     """
-    description = examiner.model
+    description = certifier.model
     recorder = Recorder(description, conventions, names(description))
-    judged = examiner.examine(recorder, report)
-    examiner.ask_for_layers()
+    judged = certifier.examine(recorder, report)
+    certifier.ask_for_layers()
     script = OrderedDict(
         schema=SCHEMA_VERSION,
         model=description.name,
         named=conventions._asdict(),
         chosen=OrderedDict(
             (key, [int(number) for number in numbers])
-            for key, numbers in examiner.oracle.chosen.items()
+            for key, numbers in certifier.oracle.chosen.items()
         ),
         models=recorder.models,
         evaluate=recorder.evaluated,

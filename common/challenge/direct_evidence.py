@@ -5,7 +5,7 @@ Each is named where what it gives is what was answered; nothing has to be traine
 
 import numpy as np
 
-from common.challenge import script
+from common.challenge import protocol
 from common.challenge.diagnosis import CAUSE, Finding
 from common.networks.cnn import masks
 from common.networks.model import CLASSES
@@ -24,7 +24,7 @@ SAME = 1e-5  # of scores: float32's rounding, and more
 def findings(asked, arrays, answers, description, judged, before):
     """``Finding`` of each rung that failed, of those that are read so.
 
-    judged: the examiner's verdict. before: what was found by simulation, of which masks and losses
+    judged: the certifier's verdict. before: what was found by simulation, of which masks and losses
     would show the effect; other scores, of which any loss would.
     """
     found, readers = [], {"data": _order, "accuracy": _figure}
@@ -123,8 +123,8 @@ def _stale(asked, arrays, answers, description):
     ours, observations = answers.get(action["answer"]), arrays[action["predict"]]
     if ours is None:
         return False
-    module = script.reference(asked, description)
-    model, settings = script.build(entry, arrays, description, module, "same", 1)
+    module = protocol.reference(asked, description)
+    model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     x, _ = module.load(observations, np.zeros(len(observations), np.int64), settings)
     begun = masks.telling(module.predict(model, x))
     return distance(begun, masks.telling(ours)) < SAME * abs(begun).max()
@@ -220,8 +220,8 @@ def _losses(asked, arrays, answers, description, judged):
 def _after_update(asked, arrays, description):
     """The losses of the recipe model's batches, each with the weights that its step has left."""
     entry = next(one for one in asked["models"] if one["name"] == "recipe")
-    module = script.reference(asked, description)
-    model, settings = script.build(entry, arrays, description, module, "same", 1)
+    module = protocol.reference(asked, description)
+    model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     network, criterion, _ = model
     losses = []
     for action in entry["do"]:
