@@ -1,8 +1,7 @@
-"""The categories of a profile's operations: which layer or purpose each one's time goes to.
+"""The categories of a profile's operations: the layer or purpose that each operation serves.
 
-``frameworks/X/operations.py`` has the regular expressions that find a category in the names that
-X's profiler gives to operations; the first one that matches counts. An operation that none
-matches is "other": nothing is guessed.
+``frameworks/X/operations.py`` has regular expressions for the names that X's profiler gives to
+operations; the first one that matches decides. An operation that none matches is "other".
 
 CATEGORIES: {category: expression}.
 IN_THE_CNN: the same, for the CNN alone; it comes before the others.
@@ -18,7 +17,7 @@ import frameworks
 from common.system.files import ROOT
 
 FORWARD, BACKWARD = "convolution forward", "convolution backward"
-CONVOLUTION = "convolution"  # in an unknown direction
+CONVOLUTION = "convolution"  # direction unknown
 LAYERS = ("dense", "pool", "ReLU", "dropout", "loss", "update")
 TOGETHER = "not told apart"  # several categories in one operation
 OTHER = "other"
@@ -38,19 +37,19 @@ def _table(name, table):
 def category(name, model, operation):
     """The category of an operation in an environment's profile of a model."""
     for table in ("IN_THE_CNN", "CATEGORIES") if model == "cnn" else ("CATEGORIES",):
-        for found, expression in _table(name, table).items():
+        for known, expression in _table(name, table).items():
             if re.search(expression, operation):
-                return found
+                return known
     return OTHER
 
 
 def shares(name, model, operations):
-    """{category: its share of a profile's sum}, from {operation: seconds}, without empty ones."""
+    """{category: its share of a profile's sum}, from {operation: seconds}; no empty categories."""
     total = sum(operations.values())
-    seconds = OrderedDict((found, 0.0) for found in CATEGORIES)
+    seconds = OrderedDict((known, 0.0) for known in CATEGORIES)
     for operation, took in operations.items():
         seconds[category(name, model, operation)] += took
-    return OrderedDict((found, took / total) for found, took in seconds.items() if took)
+    return OrderedDict((known, took / total) for known, took in seconds.items() if took)
 
 
 def phases(name, model, operations):

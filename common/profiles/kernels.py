@@ -1,8 +1,8 @@
-"""How oneDNN computes a step's convolutions, from what it prints, and how much of that is padding.
+"""Read oneDNN's log of a step's convolutions, and compute how much of their work is padding.
 
-A CPU computes with vectors of 8 or 16 numbers. A kernel whose vectors lie along the channels fills
-the last one up: of 50 channels it makes 64. Where the images it reads lie in a blocked layout, too
-(``nChw16c``), it also multiplies what fills their last block.
+A CPU computes with vectors of 8 or 16 numbers. A kernel with vectors along the channels pads the
+last vector: 50 channels become 64. If its input has a blocked layout (``nChw16c``), it multiplies
+the padding of the last block as well.
 """
 
 import re
@@ -22,7 +22,7 @@ LINE = re.compile(
 # fsrc:nChw16c, or src_f32:p:blocked:aBcd16b:f0, or src:f32::blocked:acdb::f0
 LAYOUT = r"\bf?%s[:_](?:(?P<type>\w+):\w*:blocked:)?(?P<layout>\w+)"
 VECTORS = (("avx512", 16), ("avx10_1_512", 16), ("avx2", 8))  # float32 numbers in each
-# By direction: the channels along which the vectors lie, the others, and whose layout these have.
+# By direction: the channels that vectors run along, the others, and the image with these others.
 ROLES = {
     "forward": ("outputs", "inputs", "src"),
     "backward_data": ("inputs", "outputs", "dst"),
@@ -31,63 +31,63 @@ ROLES = {
 
 
 def read(text):
-    """What is printed after ``MARK``: a list of each convolution's kernel; [] where oneDNN is mute.
+    """A list of the convolutions' kernels that are printed after ``MARK``.
 
     src, weights, dst: the layouts, as oneDNN writes them.
     """
-    found = []
+    kernels = []
     for line in text.partition(MARK)[2].splitlines():
         match = LINE.search(line)
         if not match:
             continue
-        said = match.groupdict()
-        layouts = [re.search(LAYOUT % one, said["layouts"]) for one in ("src", "wei", "dst")]
+        fields = match.groupdict()
+        layouts = [re.search(LAYOUT % array, fields["layouts"]) for array in ("src", "wei", "dst")]
         sizes = ("images", "height", "width", "kernel_height", "kernel_width", "inputs", "outputs")
-        found.append(
+        kernels.append(
             OrderedDict(
-                direction=said["direction"],
-                kernel=said["kernel"],
-                type=layouts[0].group("type") or "f32",  # MKL-DNN does not say it
+                direction=fields["direction"],
+                kernel=fields["kernel"],
+                type=layouts[0].group("type") or "f32",  # MKL-DNN leaves it out
                 src=layouts[0].group("layout"),
                 weights=layouts[1].group("layout"),
                 dst=layouts[2].group("layout"),
-                inputs=int(said["inputs"]),
-                outputs=int(said["outputs"]),
-                multiply_adds=int(np.prod([int(said[size]) for size in sizes])),
+                inputs=int(fields["inputs"]),
+                outputs=int(fields["outputs"]),
+                multiply_adds=int(np.prod([int(fields[size]) for size in sizes])),
             )
         )
-    return found
+    return kernels
 
 
-def own_share(found):
-    """The part of the kernels' arithmetic that is the network's own.
+def own_share(kernels):
+    """The share of the kernels' arithmetic that is not padding; None if a kernel's is unknown."""
+    counts = [computed(kernel) for kernel in kernels]
+    if not kernels or None in counts:
+        return None
+    return sum(kernel["multiply_adds"] for kernel in kernels) / sum(counts)
 
-    None where it cannot be told: of other numbers than float32, or of an unknown kernel.
+
+def computed(kernel):
+    """Multiply-adds of one of ``read``'s kernels, padding included.
+
+    None for other numbers than float32 and for an unknown kernel.
     """
-    every = [computed(one) for one in found]
-    if not found or None in every:
+    name = kernel["kernel"]
+    if kernel["type"] != "f32" or "wino" in name:
         return None
-    return sum(one["multiply_adds"] for one in found) / sum(every)
-
-
-def computed(one):
-    """Multiply-adds of one of ``read``'s kernels, those of the padding too; None if unknown."""
-    kernel = one["kernel"]
-    if one["type"] != "f32" or "wino" in kernel:
-        return None
-    if re.search("gemm:(jit|blas)$", kernel):  # pixels fill its vectors
-        return one["multiply_adds"]
-    vectors = [size for name, size in VECTORS if name in kernel]
-    role = ROLES.get(one["direction"].partition("_training")[0])
+    if re.search("gemm:(jit|blas)$", name):  # its vectors run along the pixels
+        return kernel["multiply_adds"]
+    vectors = [size for isa, size in VECTORS if isa in name]
+    role = ROLES.get(kernel["direction"].partition("_training")[0])
     if not vectors or not role:
         return None
     lanes, others, images = role
-    numbers = one["multiply_adds"] // (one["inputs"] * one["outputs"])
-    along = filled(one[lanes], vectors[0])
-    blocked = re.search("B|C", one[images])  # a capital is a blocked axis
-    return numbers * along * (filled(one[others], vectors[0]) if blocked else one[others])
+    positions = kernel["multiply_adds"] // (kernel["inputs"] * kernel["outputs"])
+    along = padded(kernel[lanes], vectors[0])
+    blocked = re.search("B|C", kernel[images])  # a capital is a blocked axis
+    return positions * along * (padded(kernel[others], vectors[0]) if blocked else kernel[others])
 
 
-def filled(channels, vector):
-    """Channels with those of the last vector."""
+def padded(channels, vector):
+    """Channels rounded up to whole vectors."""
     return -(-channels // vector) * vector

@@ -1,13 +1,14 @@
-"""What a profile does in a framework's own environment: prove, time without the profiler and with.
+"""A profile's work in a framework's own environment: prove, time without the profiler and with it.
 
-Its answer is a file, because frameworks print what they like. What oneDNN prints is asked for in a
-process of its own: it takes time.
+The answer is a file, because frameworks print what they like. oneDNN prints its kernels in a
+process of its own, because printing takes time.
 """
 
 import itertools
 import sys
 import time
 from collections import OrderedDict
+from typing import Callable, Iterator, NamedTuple
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from common.system import commands, cuda, machine, modules
 from common.system.errors import InputError
 from common.system.files import write_json
 
-PASSES = 5  # that are timed without the profiler
+PASSES = 5  # timed without the profiler
 
 
 def parse(arguments):
-    """The command line, which the driver writes."""
+    """The command line, which ``profiles`` writes."""
     parser = commands.OneLineParser(prog="python -m common.profiles.worker")
     parser.add_argument("name")
     parser.add_argument("answer", nargs="?", help="its file; without, oneDNN prints its kernels")
@@ -33,6 +34,22 @@ def parse(arguments):
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--steps", type=int, required=True)
     return parser.parse_args(arguments)
+
+
+class Training(NamedTuple):
+    """A proven module, and what it trains on.
+
+    build: makes a model. batches: without end.
+    """
+
+    module: object
+    settings: dict
+    build: Callable
+    batches: Iterator
+
+    def timed(self, model, steps):
+        """Train the next steps; a ``clocks.Pass``."""
+        return clocks.timed_pass(self.module, model, itertools.islice(self.batches, steps), steps)
 
 
 class Clock:
@@ -53,58 +70,53 @@ class Clock:
             self.seconds += time.perf_counter() - started
 
 
-def timed(module, model, source, steps):
-    """Seconds per step without the profiler, of some passes; the model is gone after them."""
-    for warm_up in (1, WARM_UP):
-        clocks.timed_pass(module, model, itertools.islice(source, warm_up), warm_up)
-    passes = [
-        clocks.timed_pass(module, model, itertools.islice(source, steps), steps)
-        for _ in range(PASSES)
-    ]
-    return [(one.seconds - one.outside) / steps for one in passes]
-
-
-def prepared(options):
-    """The proven module, its settings, a function that builds a model, and batches without end."""
-    description = networks.find(options.model)
-    module, settings = certificate.proven(
-        options.name, options.model, options.lane, options.threads
-    )
+def prepare(name, model, lane, threads):
+    """The ``Training`` of a proven module."""
+    module, settings = certificate.proven(name, model.name, lane, threads)
 
     def build():
-        network = module.symbol(settings, description.hp)
-        weights = description.initialize(description.shapes, 0)
-        return module.loss(network, settings, description.hp, weights)
+        network = module.symbol(settings, model.hp)
+        weights = model.initialize(model.shapes, 0)
+        return module.loss(network, settings, model.hp, weights)
 
-    source = endless(module, description, settings, description.hp.batch_size)
-    return module, settings, build, source
+    return Training(module, settings, build, endless(module, model, settings, model.hp.batch_size))
 
 
-def show_kernels(module, build, source):
-    """Train a step after the mark; oneDNN, where it is used, prints what it computes."""
-    model = build()
-    clocks.timed_pass(module, model, itertools.islice(source, 1), 1)
+def seconds_per_step(training, steps):
+    """Seconds per step of each of some passes, without the profiler."""
+    model = training.build()
+    for warm_up in (1, WARM_UP):
+        training.timed(model, warm_up)
+    passes = [training.timed(model, steps) for _ in range(PASSES)]
+    return [(timed.seconds - timed.outside) / steps for timed in passes]
+
+
+def show_kernels(training):
+    """Train a step after the mark; oneDNN, if it is used, prints its kernels."""
+    model = training.build()
+    training.timed(model, 1)
     print("\n" + kernels.MARK, flush=True)
-    clocks.timed_pass(module, model, itertools.islice(source, 1), 1)
+    training.timed(model, 1)
 
 
-def measured(options, module, settings, build, source):
-    """The answer, a dict of JSON values: times are of a step."""
-    plain = timed(module, build(), source, options.steps)
-    clock = Clock(module.train)
-    batches = list(itertools.islice(source, options.steps))
-    found = modules.load(options.name, "profile").profile(build, clock.train, batches)
-    package = modules.find(options.name).package
+def measure(name, training, steps):
+    """The answer, a dict of JSON values; times are per step."""
+    plain = seconds_per_step(training, steps)
+    clock = Clock(training.module.train)
+    batches = list(itertools.islice(training.batches, steps))
+    operations = modules.load(name, "profile").profile(training.build, clock.train, batches)
     answer = {
-        "versions": dict(machine.versions(package), **cuda.versions()),
-        "settings": settings,
+        "versions": dict(machine.versions(modules.find(name).package), **cuda.versions()),
+        "settings": training.settings,
         "environment": machine.environment(),
-        "source_sha256": modules.source_sha256(module),
+        "source_sha256": modules.source_sha256(training.module),
         "seconds_per_step": float(np.median(plain)),
         "passes": plain,
-        "operations": OrderedDict((one, took / options.steps) for one, took in found.items()),
+        "operations": OrderedDict(
+            (operation, seconds / steps) for operation, seconds in operations.items()
+        ),
     }
-    if clock.steps:  # none where the profiler runs the network itself
+    if clock.steps:  # none if the profiler runs the network itself
         answer["seconds_per_step_profiled"] = clock.seconds / clock.steps
     return answer
 
@@ -116,12 +128,13 @@ def command(arguments):
     if not options.answer:
         environ.update(kernels.SWITCHES)
     machine.restart_with(environ, "common.profiles.worker", arguments)
+    model = networks.find(options.model)
     try:
-        module, settings, build, source = prepared(options)
+        training = prepare(options.name, model, options.lane, options.threads)
         if options.answer:
-            write_json(options.answer, measured(options, module, settings, build, source))
+            write_json(options.answer, measure(options.name, training, options.steps))
         else:
-            show_kernels(module, build, source)
+            show_kernels(training)
     except clocks.Stop as stop:
         raise InputError(str(stop))
     return 0

@@ -1,4 +1,4 @@
-"""Profiles: each operation in its category, a worker's answer whole, clear errors."""
+"""Profiles: each operation in its category, complete answers of workers, clear errors."""
 
 import json
 import os
@@ -20,13 +20,13 @@ def seen():
     They took 0.2% or more of the CNN's step in lane best. "unknown" has names, by network, that
     only look like known ones.
     """
-    found = {}
+    operations = {}
     for folder in frameworks.FRAMEWORKS:
         path = os.path.join(ROOT, "frameworks", folder, "operations.json")
         if os.path.isfile(path):
             with open(path) as file:
-                found.update(json.load(file))
-    return found
+                operations.update(json.load(file))
+    return operations
 
 
 SEEN = seen()
@@ -39,10 +39,10 @@ DIRECTED = [name for name in SEEN if categories.phases(name, "cnn", {"x": 1.0})]
 @pytest.mark.parametrize("name", list(SEEN))
 def test_operations_are_in_their_category(name):
     for category, operations in SEEN[name].items():
-        found = {one: categories.category(name, "cnn", one) for one in operations}
+        found = {label: categories.category(name, "cnn", label) for label in operations}
         assert set(found.values()) == {category}, found
     for model, operations in LOOKALIKES[name].items():
-        found = {one: categories.category(name, model, one) for one in operations}
+        found = {label: categories.category(name, model, label) for label in operations}
         assert set(found.values()) == {categories.OTHER}, found
 
 
@@ -54,7 +54,7 @@ def test_a_table_has_known_categories_alone(name):
 
 def test_few_of_the_operations_are_in_no_category():
     others = {name: len(known.get(categories.OTHER, [])) for name, known in SEEN.items()}
-    every = sum(len(one) for known in SEEN.values() for one in known.values())
+    every = sum(len(labels) for known in SEEN.values() for labels in known.values())
     assert every > 200 and sum(others.values()) < 0.06 * every, others
 
 
@@ -106,9 +106,9 @@ def test_the_directions_of_a_convolution_are_phases(name):
 
 def test_multiply_adds_are_those_of_the_convolutions_alone():
     counted = profiles.multiply_adds(networks.find("cnn"))
-    one, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900
-    assert counted[categories.FORWARD] == one + sum(others)
-    assert counted[categories.BACKWARD] == one + 2 * sum(others)
+    first, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900
+    assert counted[categories.FORWARD] == first + sum(others)
+    assert counted[categories.BACKWARD] == first + 2 * sum(others)
     assert profiles.multiply_adds(networks.find("lstm")) is None
 
 
@@ -132,18 +132,18 @@ def test_bad_input_is_one_line(arguments, line, capsys):
     assert line in error and error.count("\n") == 1
 
 
-def test_lane_best_is_meant_and_none_twice():
+def test_best_is_the_default_lane_and_no_contender_comes_twice():
     keys = [NAME + lane for lane in (":best", ":same")]
-    assert profiles.parse([NAME, NAME + ":"] + keys).profiled == keys
+    assert list(profiles.parse([NAME, NAME + ":"] + keys).contenders) == keys
 
 
 ANSWERS = """
 import json, sys
 print("what a framework prints")
-answer, told = %r
+answer, kernels = %r
 path = sys.argv[sys.argv.index(%r) + 1]
 if path == "--lane":
-    print(told)
+    print(kernels)
 else:
     with open(path, "w") as file:
         json.dump(answer, file)
@@ -160,7 +160,7 @@ ANSWER = {
 }
 
 
-# What MKL-DNN 0.x, DNNL 1.x, oneDNN 2.x and 3.x printed of one of the CNN's convolutions.
+# How MKL-DNN 0.x, DNNL 1.x, oneDNN 2.x and 3.x print one of the CNN's convolutions.
 SHAPE = "mb64_%sic50oc100_ih16oh16kh3sh1dh0ph1_iw16ow16kw3sw1dw0pw1,7.4"
 OLD = "mkldnn_verbose,exec,convolution,%s,fsrc:%s fwei:%s fbia:x fdst:%s,alg:convolution_direct,"
 NEW = (
@@ -175,7 +175,7 @@ DNNL = (
 FLOAT = ("f32", "f32")
 BRGEMM = "brg_conv_bwd:avx512_core+brg_conv_fwd:avx512_core,backward_data"
 PLAIN = ("abcd",) * 3
-KERNELS = {  # a line without its shape: what of 50 inputs and 100 outputs is computed
+KERNELS = {  # {a line without its shape: (inputs, outputs) computed for 50 and 100}
     OLD % ("jit:avx512_common,forward_training", "nChw16c", "OIhw16i16o", "nChw16c"): (64, 112),
     OLD % ("jit:avx512_common,backward_data", "nChw16c", "OIhw16o16i", "nChw16c"): (64, 112),
     OLD % ("jit:avx512_common,forward_training", "nchw", "Ohwi16o", "nChw16c"): (50, 112),
@@ -185,7 +185,7 @@ KERNELS = {  # a line without its shape: what of 50 inputs and 100 outputs is co
     NEW % ("brg_conv_fwd:avx512_core,forward_training", *FLOAT, "Acdb32a", "f32"): (50, 112),
     NEW % ("brg_conv_fwd:avx10_1_512,forward_training", *FLOAT, "Acdb32a", "f32"): (50, 112),
     NEW % (BRGEMM, *FLOAT, "Bcda64b", "f32"): (64, 100),
-    # The weights' gradient is stored in blocks of both, and computed for its 50 inputs alone.
+    # The weights' gradient is stored in blocks of both, but computed for 50 inputs only.
     NEW % ("jit:avx512_core,backward_weights", *FLOAT, "ABcd16b16a", "f32"): (50, 112),
 }
 UNKNOWN = [
@@ -224,7 +224,7 @@ def test_no_padding_is_guessed(line):
     assert len(kernels.read(text)) == 2 and kernels.own_share(kernels.read(text)) is None
 
 
-def test_what_is_printed_before_the_last_step_is_not_counted():
+def test_only_the_last_step_is_counted():
     line = list(KERNELS)[0] + SHAPE % "g1"
     assert kernels.read(line) == kernels.read("\n".join([line, kernels.MARK])) == []
     inner = (
@@ -235,12 +235,12 @@ def test_what_is_printed_before_the_last_step_is_not_counted():
     )
 
 
-def worker_that(says, tmp_path, monkeypatch):
-    """One of this interpreter, whatever the environment and other benches; no machine is timed."""
+def fake_worker(code, tmp_path, monkeypatch):
+    """Have this interpreter run ``code`` as the worker; the machine is not timed."""
     monkeypatch.setenv("ROSETTA_CACHE", "%s-cache" % tmp_path)
-    said = [sys.executable, "-c", says]
+    command = [sys.executable, "-c", code]
     monkeypatch.setattr(environments, "make", lambda names: None)
-    monkeypatch.setattr(environments, "inside", lambda _, *arguments: said + list(arguments))
+    monkeypatch.setattr(environments, "inside", lambda _, *arguments: command + list(arguments))
     monkeypatch.setattr(profiles.machine, "matmul_flops", lambda: 1e11)
 
 
@@ -250,8 +250,8 @@ def schema():
 
 
 def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
-    told = "\n".join(["ready", kernels.MARK] + STEP)
-    worker_that(ANSWERS % ((ANSWER, told), NAME), tmp_path, monkeypatch)
+    log = "\n".join(["ready", kernels.MARK] + STEP)
+    fake_worker(ANSWERS % ((ANSWER, log), NAME), tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 0
     found = json.loads(out.read_text())
@@ -260,17 +260,18 @@ def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
     assert found["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
     assert found["lane"] == "best" and found["matmul_flops"] == [1e11, 1e11]
     assert len(found["kernels"]) == len(STEP)
-    told = capsys.readouterr().out
-    assert "slowest: %s (75%%)" % BACKWARD in told and "84% of the convolutions' arithmetic" in told
+    printed = capsys.readouterr().out
+    assert "slowest: %s (75%%)" % BACKWARD in printed
+    assert "84% of the convolutions' arithmetic" in printed
     jsonschema.Draft7Validator.check_schema(schema())
     found["parts"]["convolutions"] = 0.1
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(found, schema())
 
 
-def test_kernels_of_some_convolutions_alone_are_not_told(tmp_path, monkeypatch, capsys):
-    told = "\n".join([kernels.MARK] + STEP[1:])
-    worker_that(ANSWERS % ((ANSWER, told), NAME), tmp_path, monkeypatch)
+def test_kernels_of_only_some_convolutions_are_dropped(tmp_path, monkeypatch, capsys):
+    log = "\n".join([kernels.MARK] + STEP[1:])
+    fake_worker(ANSWERS % ((ANSWER, log), NAME), tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 0
     assert json.loads(out.read_text())["kernels"] == []
@@ -278,8 +279,8 @@ def test_kernels_of_some_convolutions_alone_are_not_told(tmp_path, monkeypatch, 
 
 
 def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypatch, capsys):
-    says = "import sys; print('noise'); print('error: not proven'); sys.exit(2)"
-    worker_that(says, tmp_path, monkeypatch)
+    code = "import sys; print('noise'); print('error: not proven'); sys.exit(2)"
+    fake_worker(code, tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 2
     assert capsys.readouterr().err == "error: %s:best: error: not proven\n" % NAME
@@ -288,7 +289,7 @@ def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypa
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="the NumPy environment's profile needs 3.11")
 def test_the_lstm_is_proven_and_profiled(tmp_path, monkeypatch):
-    """By the worker itself, in this interpreter."""
+    """The real worker, in this interpreter."""
     monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(environments, "inside", lambda _, *rest: [sys.executable, *rest])
     monkeypatch.setenv("PYTHONPATH", ROOT)

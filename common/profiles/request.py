@@ -1,0 +1,64 @@
+"""What the command line asks of profiles."""
+
+import os
+from typing import Dict, NamedTuple, Optional
+
+from common import networks
+from common.bench.contenders import Contender, resolve
+from common.networks.model import Model
+from common.system import commands, machine
+from common.system.errors import InputError
+from common.system.files import ROOT
+
+
+class Request(NamedTuple):
+    """Profiles as they were asked for.
+
+    contenders: {name: ``Contender``}, each in one lane. steps: that the profiler sees.
+    out: the path of the result file, or None.
+    """
+
+    contenders: Dict[str, Contender]
+    model: Model
+    threads: int
+    steps: int
+    out: Optional[str]
+
+
+def parse(arguments):
+    """The request of a command line; InputError if it is not valid."""
+    options = _parser().parse_args(arguments)
+    names = [_with_lane(text) for text in options.profiled]
+    contenders = resolve(names, options.model, options.threads)
+    if options.out and len(contenders) > 1:
+        raise InputError("--out takes one profile, and these are %d" % len(contenders))
+    model = networks.find(options.model)
+    return Request(contenders, model, options.threads, options.steps, options.out)
+
+
+def _with_lane(text):
+    if set("+/@") & set(text):
+        raise InputError("%s: a profile takes NAME or NAME:LANE" % text)
+    name, _, lane = text.partition(":")
+    return "%s:%s" % (name, lane or "best")
+
+
+def _parser():
+    parser = commands.OneLineParser(
+        prog="python -m common.profiles",
+        description="Show where a training step's time goes, from each framework's own profiler.",
+    )
+    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add("profiled", nargs="+", metavar="NAME[:LANE]", help="a framework; without a lane: best")
+    add("--model", choices=list(networks.ALL), default="cnn", help="the network")
+    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
+    add("--steps", type=number, default=20, metavar="N", help="profile this many steps")
+    add("--out", metavar="RESULT.json", help="the result file; for one framework only")
+    return parser
+
+
+def result_path(contender, request, facts):
+    """Where a profile goes without ``--out``: a folder per machine, a file per contender."""
+    threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
+    file = "-".join([request.model.name, contender.name, contender.lane] + threads) + ".json"
+    return os.path.join(ROOT, "reports", "profiles", machine.folder_name(facts), file)
