@@ -18,14 +18,15 @@ modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
 strips = importlib.import_module("frameworks.numpy.strips")
 
-Cause = namedtuple("Cause", "says make leaves concept")
-Cause.__new__.__defaults__ = (0.0, None)
+Cause = namedtuple("Cause", "says make leaves concept bounds_loss")
+Cause.__new__.__defaults__ = (0.0, None, False)
 Cause.__doc__ = """A mistake that may be what an answer shows.
 
 says: what it is, and who makes it.
 make: takes a right module and returns one that makes this mistake.
 leaves: the part of the error that may be left, where the mistake is not exactly that of the port.
 concept: the concept of the phrase book under which each framework's right line is found, or None.
+bounds_loss: whether the mistake bounds the loss, so that a bound shows no further mistake.
 """
 
 

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from common import networks
-from common.challenge import direct_evidence, instructions, protocol
+from common.challenge import direct_evidence, protocol, readme
 from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.diagnosis import Diagnosis, told
 from common.challenge.replay import Replay
@@ -106,7 +106,7 @@ def write(options):
     )
     expected = protocol.expected(asked, arrays, description)
     size = 4 * sum(int(np.prod(shape)) for shape in expected.values())
-    page = instructions.page(description, asked, options.folder, scores[0], judged, size)
+    page = readme.render(description, asked, options.folder, scores[0], judged, size)
     with atomic_write(inside[PAGE]) as file:
         file.write(page.encode())
     write_json(inside[SCRIPT], asked)  # last: a folder with it is whole

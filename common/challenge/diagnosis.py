@@ -26,8 +26,8 @@ CAUSE, UNKNOWN, KINKS = "cause", "unknown", "kinks"
 
 BOOK = "reports/README.md#phrase-book"
 
-Finding = namedtuple("Finding", "kind stage says others before after concept")
-Finding.__new__.__defaults__ = (None,)
+Finding = namedtuple("Finding", "kind stage says others before after concept bounds_loss")
+Finding.__new__.__defaults__ = (None, False)
 Finding.__doc__ = """What was found at a stage.
 
 kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``KINKS`` for so little that it may
@@ -36,7 +36,7 @@ stage: what was off.
 says: the cause, in words; of an unknown one what else can be told, if anything.
 others: further causes that give the same numbers.
 before, after: how far off the answer is, in tolerances, from the reference without and with it.
-concept: that of the cause: where the phrase book has each framework's right line; or None.
+concept, bounds_loss: those of the cause.
 """
 
 Fit = namedtuple("Fit", "cause after left")
@@ -286,47 +286,54 @@ class Diagnosis:
             says = "the answer has NaN or infinity, first in %s" % self._first_not_finite(stage)
             return [Finding(UNKNOWN, stage, says, [], before, before)]
         if before <= enough:
-            found = []
-            if before > SLACK:
-                found.append(Finding(KINKS, stage, "", [], before, before))
-            if stage == "scores" and self._rows():
-                says, concept = self._rows()
-                found.append(Finding(CAUSE, stage, says, [], before, before, concept))
-            return found + self._explain(module, later, effects)
+            return self._small(stage, before) + self._explain(module, later, effects)
         fits = self._fits(module, stage, errors, enough)
         if not fits:
-            says, concept = (stage == "scores" and self._rows()) or ("", None)
-            kind = CAUSE if says else UNKNOWN
-            return [Finding(kind, stage, says, [], before, before, concept)]
+            return [
+                self._row_mistake(stage, before) or Finding(UNKNOWN, stage, "", [], before, before)
+            ]
         branches = [
             self._branch(module, stage, later, effects, before, fit)
             for fit in sorted(fits, key=lambda fit: fit.after)[:BRANCHES]
         ]
         # If one cause explains all later stages, causes that do not are dropped.
         complete = [branch for branch in branches if branch.complete]
-        chains = [
-            Chain(branch.cause, branch.left + self._explain(branch.module, later, branch.effects))
-            for branch in complete or branches
-        ]
-        likeliest = min(chains, key=Chain.rank)
-        others = [
-            chain.cause.says
-            for chain in chains
-            if chain is not likeliest and chain.continues_like(likeliest)
-        ]
-        return [likeliest.cause._replace(others=others)] + likeliest.rest
+        return _likeliest(
+            [
+                Chain(
+                    branch.cause, branch.left + self._explain(branch.module, later, branch.effects)
+                )
+                for branch in complete or branches
+            ]
+        )
+
+    def _small(self, stage, before):
+        """Findings at a stage that is off by no more than it may be."""
+        kinks = [Finding(KINKS, stage, "", [], before, before)] if before > SLACK else []
+        rows = self._row_mistake(stage, before)
+        return kinks + ([rows] if rows else [])
+
+    def _row_mistake(self, stage, before):
+        """The ``Finding`` of a mistake in some rows of a prediction; None if there is none."""
+        mistake = self._rows() if stage == "scores" else None
+        if not mistake:
+            return None
+        says, concept = mistake
+        return Finding(CAUSE, stage, says, [], before, before, concept)
 
     def _branch(self, module, stage, later, effects, before, fit):
         """The ``Branch`` in which one of the causes that fit a stage has been made."""
-        wrong = fit.cause.make(module)
+        made = fit.cause
+        wrong = made.make(module)
         if stage == "scores":
-            part = max(NEAR, fit.cause.leaves)
+            part = max(NEAR, made.leaves)
             effects = {
                 name: (3 if name == "three steps" else 1) * part * self._apart(module, wrong, name)
                 for name in later
             }
-        says, concept = fit.cause.says, fit.cause.concept
-        cause = Finding(CAUSE, stage, says, [], before, fit.after, concept)
+        cause = Finding(
+            CAUSE, stage, made.says, [], before, fit.after, made.concept, made.bounds_loss
+        )
         left = []
         if fit.left > max(SLACK, fit.after):
             left.append(Finding(KINKS, stage, "", [], fit.left, fit.left))
@@ -444,6 +451,17 @@ class Diagnosis:
         if not (ours.view(np.int32) & 0xFFFF).any():
             return "scores have the digits of bfloat16 only", "precision"
         return None
+
+
+def _likeliest(chains):
+    """The findings of the likeliest chain; its first one names the causes that fit as well."""
+    likeliest = min(chains, key=Chain.rank)
+    others = [
+        chain.cause.says
+        for chain in chains
+        if chain is not likeliest and chain.continues_like(likeliest)
+    ]
+    return [likeliest.cause._replace(others=others)] + likeliest.rest
 
 
 def _worst(errors, spare):

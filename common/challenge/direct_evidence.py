@@ -28,7 +28,7 @@ def findings(asked, arrays, answers, description, judged, before):
     would show the effect; other scores, of which any loss would.
     """
     found, readers = [], {"data": _order, "accuracy": _figure}
-    if not any(one.stage == "scores" or "taken for probabilities" in one.says for one in before):
+    if not any(finding.stage == "scores" or finding.bounds_loss for finding in before):
         readers.update(gradient=_clipped)
     if not before:
         readers.update(dropout=_dropout, trajectory=_losses)

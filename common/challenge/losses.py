@@ -216,7 +216,7 @@ def _of_classes(evidence):
     # Each divides by scores, of which some are small, and have few right digits.
     told = "scores are taken for probabilities, %s (Keras without from_logits=True)"
     scores = [
-        Cause(told % how, with_criterion(change), SMALL_SCORES, LOSS)
+        Cause(told % how, with_criterion(change), SMALL_SCORES, LOSS, bounds_loss=True)
         for how, change in (
             ("clipped and divided by their sum", of_scores_as_probabilities),
             ("divided by their sum and clipped", of_shares),

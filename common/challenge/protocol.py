@@ -200,70 +200,86 @@ def record(certifier, conventions, report):
 
 
 def read(path):
-    """(script, description) of a file; InputError if it is none that can be carried out."""
+    """(script, description) of a file; InputError unless it can be carried out."""
     try:
         with open(path) as file:
             script = json.load(file, object_pairs_hook=OrderedDict)
         with open(SCHEMA) as file:
             jsonschema.validate(script, json.load(file))
         description = networks.find(script["model"])
+        jsonschema.validate(script, schema_of(description))
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
     except (ValueError, RecursionError):
         raise InputError("%s is no challenge's script" % path)
     except jsonschema.ValidationError as error:
-        if list(error.path) == ["schema"]:
+        place = "/".join(str(part) for part in error.path)
+        if place == "schema":
             raise InputError("%s: %s" % (path, STALE))
-        raise InputError("%s is no challenge's script: %s" % (path, error.message[:100]))
+        message = (place and place + ": ") + error.message[:100]
+        raise InputError("%s is no challenge's script: %s" % (path, message))
     for problem in problems(script, description):
         raise InputError("%s: %s" % (path, problem))
     return script, description
 
 
+def schema_of(description):
+    """JSON schema of what depends on the network: its weights and hyperparameters; conventions."""
+
+    def exactly(properties):
+        return {
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def form(value):
+        if isinstance(value, tuple):
+            return {"type": "array", "minItems": len(value), "maxItems": len(value)}
+        return {"type": "number"}
+
+    hyperparameters = {key: form(value) for key, value in description.hp._asdict().items()}
+    model = {
+        "hyperparameters": exactly(hyperparameters),
+        "weights": exactly({tensor: {"type": "string"} for tensor in description.shapes}),
+    }
+    conventions = {key: {"enum": list(choices)} for key, choices in CHOICES._asdict().items()}
+    return {
+        "properties": {
+            "named": exactly(conventions),
+            "models": {"items": {"properties": model}},
+        }
+    }
+
+
 def problems(script, description):
-    """Yield what keeps a script of the right form from being carried out."""
-    known = CHOICES._asdict()
-    if set(script["named"]) != set(known):
-        yield "what is named must be %s" % ", ".join(known)
-    for key, choice in script["named"].items():
-        if choice not in known.get(key, (choice,)):
-            yield "%s is %s" % (key, " or ".join(known[key]))
-    arrays, task = script["arrays"], tasks.of(description)
-    observation = list(description.observation)
-    target = list(task.none(1).shape[1:])
-    asked = [(script["evaluate"][key], None) for key in ("scores", "targets")]
+    """Yield what no schema can check: names that must exist, and shapes of arrays."""
     names = [entry["name"] for entry in script["models"]]
     if len(set(names)) < len(names):
         yield "two models have one name"
+    for name in DIAGNOSED:
+        if name not in names:
+            yield "there is no model %s" % name
+    arrays, task = script["arrays"], tasks.of(description)
+    observation = list(description.observation)
+    target = list(task.none(1).shape[1:])
+    uses = [(script["evaluate"][key], None) for key in ("scores", "targets")]
     for entry in script["models"]:
-        if set(entry["weights"]) != set(description.shapes):
-            yield "%s has other weights than %s" % (entry["name"], description.name)
-        if set(entry["hyperparameters"]) != set(description.hp._fields):
-            yield "%s has other hyperparameters than %s" % (entry["name"], description.name)
-        for key, value in description.hp._asdict().items():
-            one = entry["hyperparameters"].get(key)
-            if isinstance(one, list) != isinstance(value, tuple) or (
-                isinstance(one, list) and len(one) != len(value)
-            ):
-                yield "%s: %s is %r, which is of another form" % (entry["name"], key, one)
         for tensor, shape in description.shapes.items():
-            name = entry["weights"].get(tensor)
+            name = entry["weights"][tensor]
             if arrays.get(name) != list(shape):
                 yield "%s: %r are no weights %s" % (entry["name"], name, tensor)
         for action in entry["do"]:
-            asked += [(action["predict"], observation)] if "predict" in action else []
+            uses += [(action["predict"], observation)] if "predict" in action else []
             for x, y in action.get("train", ()):
-                asked += [(x, observation), (y, target)]
+                uses += [(x, observation), (y, target)]
                 if arrays.get(x, [0])[:1] != arrays.get(y, [0])[:1]:
                     yield "%s and %s are not of one batch" % (x, y)
-    for name, shape in asked:
+    for name, shape in uses:
         if name not in arrays:
             yield "%r is no array of this challenge" % name
         elif shape is not None and (not arrays[name] or arrays[name][1:] != shape):
             yield "%s has shape %s, not (n, %s" % (name, arrays[name], str(shape)[1:-1] + ")")
-    missing = [name for name in DIAGNOSED if name not in names]
-    if missing:
-        yield "there is no model %s" % missing[0]
 
 
 def reference(script, description):

@@ -32,7 +32,7 @@ In training, dropout sets each value on its own, anew in each step, to 0 with th
 dropped. Any random generator will do; the same seed must give the same masks, which are read from
 the weights."""
 
-EDGES = {
+DETAILS = {
     "convolution": """\
 Convolutions are cross-correlations{stride}, kernels (out, in, height, width).""",
     "pool": "Of equal maxima in a pool, {ties} gets the gradient.",
@@ -69,7 +69,7 @@ judged.
 
 {network}
 
-{edges}
+{details}
 
 {loss}
 
@@ -131,7 +131,7 @@ MODELS = {
 }
 
 
-def page(description, script, folder, scores, judged, size):
+def render(description, script, folder, scores, judged, size):
     """The text of a challenge's README.
 
     scores: of the first image; judged: what came of the reference; size: of an answer, in bytes.
@@ -144,16 +144,16 @@ def page(description, script, folder, scores, judged, size):
     ]
     losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]
-    names, edges = script["named"], ["Dense weights are (out, in)."]
+    names, details = script["named"], ["Dense weights are (out, in)."]
     strided = "batchnorm" in description.traits
     if "convolution" in description.traits:
         stride = "" if strided else " with a stride of 1"
-        edges.append(EDGES["convolution"].format(stride=stride))
+        details.append(DETAILS["convolution"].format(stride=stride))
     if not {"sigmoid", "recurrent"} & description.traits:
-        edges.append(EDGES["relu"])
+        details.append(DETAILS["relu"])
     if "pool" in description.traits:
         ties = {"one": "the first by rows alone", "all": "each"}[names["ties"]]
-        edges.append(EDGES["pool"].format(ties=ties))
+        details.append(DETAILS["pool"].format(ties=ties))
     hat = names["adam_epsilon"] == "uncorrected"
     epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""
     losing = LOSSES[description.task.name] + (
@@ -167,7 +167,7 @@ def page(description, script, folder, scores, judged, size):
             values=2 * description.observation[0],
             divisor=DIVISORS[names["running_variance"]],
         ),
-        edges=" ".join(edges),
+        details=" ".join(details),
         loss=losing,
         update=UPDATES["momentum" in description.traits].format(
             epsilon=epsilon, decay=DECAY if hasattr(description.hp, "weight_decay") else ""
