@@ -1,4 +1,4 @@
-"""python -m common.exchange NAME ...: carry weights from each to each. ``--help`` lists options."""
+"""python -m common.exchange NAME ...: carry weights between frameworks. See ``--help``."""
 
 import sys
 

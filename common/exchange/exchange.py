@@ -1,15 +1,16 @@
 """Carry weights from every framework to every other, in their own files, and compare the scores.
 
-Each trains some steps from a seed of its own and saves. In another process each reads its own files
-again, and says what the weights are in the canonical form. From that each takes all others' weights
-over, predicts the same images, saves what it took, and reads it again. ONNX Runtime runs what can
-be written as ONNX.
+Each framework trains some steps from a seed of its own and saves. In another process it reads its
+own files back and writes the weights in the canonical form. Then each framework takes all others'
+weights, predicts the same images, saves the weights and reads them back. ONNX Runtime runs the
+networks that can be exported to ONNX.
 """
 
 import json
 import os
 import tempfile
 from collections import OrderedDict
+from typing import List, NamedTuple, Optional
 
 import numpy as np
 
@@ -17,6 +18,7 @@ import frameworks
 from common import networks
 from common.exchange import worker
 from common.networks import weights as canonical
+from common.networks.model import Model
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
 from common.system import commands, environments, machine, modules
 from common.system.errors import InputError
@@ -26,71 +28,82 @@ ONNX_RUNTIME = "ONNX Runtime"
 FAILED = 1  # the exit code where scores differ
 
 
+class Request(NamedTuple):
+    """An exchange as it was asked for. ``names`` are environments; ``out`` is a path or None."""
+
+    names: List[str]
+    model: Model
+    threads: int
+    out: Optional[str] = None
+
+
 def parse(arguments):
-    """The command line's options; InputError where it is off."""
+    """The request of a command line; InputError if it is not valid."""
     parser = commands.OneLineParser(
-        prog="python -m common.exchange", description=__doc__.split("\n")[0]
+        prog="python -m common.exchange",
+        description="Carry weights from every framework to every other, in their own files, and "
+        "compare the scores.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="environments; all if none")
-    parser.add_argument("--model", choices=list(networks.MODELS), default="cnn")
-    cores = machine.usable_cores()
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
-    parser.add_argument("--out", metavar="RESULT.json", help="the result file")
+    add, cores = parser.add_argument, machine.usable_cores()
+    add("names", nargs="*", metavar="NAME", help="frameworks; default: all that need no GPU")
+    add("--model", choices=list(networks.MODELS), default="cnn", help="the network")
+    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
+    add("--out", metavar="RESULT.json", help="the result file")
     options = parser.parse_args(arguments)
     if options.out:
         check_writable(options.out)
-    known = [
-        name
-        for name, one in frameworks.ENVIRONMENTS.items()
-        if modules.has(name, options.model) and not one.gpu
-    ]
     for name in options.names:
         modules.find(name, options.model)
-    options.names = list(OrderedDict.fromkeys(options.names or known))
-    if len(options.names) < 2:
+    every = [
+        name
+        for name, environment in frameworks.ENVIRONMENTS.items()
+        if modules.has(name, options.model) and not environment.gpu
+    ]
+    names = list(OrderedDict.fromkeys(options.names or every))
+    if len(names) < 2:
         raise InputError("an exchange takes two environments or more")
-    return options
+    return Request(names, networks.find(options.model), options.threads, options.out)
 
 
-def send(what, name, folder, options):
-    """Have a worker do its part; InputError with its last line if it fails."""
-    print("%-9s%s" % (what, name), flush=True)
-    givers = options.names if what == "take" else []
-    command = environments.inside(name, "-m", "common.exchange.worker", what, name, folder)
-    command += givers + ["--model", options.model, "--threads", str(options.threads)]
+def run_worker(step, name, folder, request):
+    """Run a step in a framework's environment; InputError with its last line if it fails."""
+    print("%-9s%s" % (step, name), flush=True)
+    givers = request.names if step == "take" else []
+    command = environments.inside(name, "-m", "common.exchange.worker", step, name, folder)
+    command += givers + ["--model", request.model.name, "--threads", str(request.threads)]
     with tempfile.TemporaryFile() as log:
         if commands.call(command, log):
-            raise InputError("%s, %s: %s" % (name, what, environments.last_line(log)))
+            raise InputError("%s, %s: %s" % (name, step, environments.last_line(log)))
 
 
 def onnx_scores(path, images):
-    """Scores of ``images`` as ONNX Runtime computes them, one by one: some files take no more."""
+    """Scores of ``images`` by ONNX Runtime, image by image: some files take one only."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors; old exporters' habits are warnings
+    options.log_severity_level = 3  # errors; old exporters cause warnings
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     rows = [session.run(None, {name: images[n : n + 1]})[0] for n in range(len(images))]
     return np.reshape(rows, (len(images), -1))
 
 
-def compared(folder, options):
-    """(rows, tolerances): how far scores are from the giver's own and from the reference's.
+def compare(folder, request):
+    """(rows, tolerances): the distances of scores from the giver's own and from the reference's.
 
-    rows: {taker: {giver: figures}}; ONNX Runtime is a taker of those that can be written for it.
+    rows: {taker: {giver: figures}}; ONNX Runtime takes the networks that are exported to ONNX.
     """
-    description = networks.find(options.model)
-    references = [Reference(description, one, options.threads) for one in (EXACT, ROUNDED)]
-    images = worker.observations(description)[2]
-    rows = OrderedDict((name, OrderedDict()) for name in options.names + [ONNX_RUNTIME])
+    model = request.model
+    references = [Reference(model, kind, request.threads) for kind in (EXACT, ROUNDED)]
+    images = worker.observations(model)[2]
+    rows = OrderedDict((name, OrderedDict()) for name in request.names + [ONNX_RUNTIME])
     tolerances = OrderedDict()
-    for giver in options.names:
-        weights = canonical.load(description, os.path.join(folder, giver, "restored.npz"))
-        exact, rounded = (one.scores(description.hp, weights, images) for one in references)
+    for giver in request.names:
+        weights = canonical.load(model, os.path.join(folder, giver, "restored.npz"))
+        exact, rounded = (ref.scores(model.hp, weights, images) for ref in references)
         tolerances[giver] = MULTIPLE * unit(exact, rounded)
         scores = {}
-        for taker in options.names:
+        for taker in request.names:
             with np.load(os.path.join(folder, taker, giver + "-scores.npz")) as archive:
                 scores[taker] = archive["scores"]
         path = os.path.join(folder, giver, "network.onnx")
@@ -103,19 +116,19 @@ def compared(folder, options):
     return rows, tolerances
 
 
-def off(rows, tolerances):
-    """Yield (taker, giver, error) of scores that are not the reference's; NaN is never."""
+def failures(rows, tolerances):
+    """Yield (taker, giver, error) of scores beyond the tolerance, NaN included."""
     for taker, row in rows.items():
         for giver, cell in row.items():
             if not cell["error"] <= tolerances[giver]:
                 yield taker, giver, cell["error"]
 
 
-def result(folder, options):
+def result(folder, request):
     """The result, a dict of JSON values."""
-    rows, tolerances = compared(folder, options)
+    rows, tolerances = compare(folder, request)
     givers = OrderedDict()
-    for name in options.names:
+    for name in request.names:
         with open(os.path.join(folder, name, "versions.json")) as file:
             versions = json.load(file)
         endings = frameworks.ENVIRONMENTS[name].endings or (".npz",)
@@ -123,49 +136,48 @@ def result(folder, options):
             versions=versions, files=list(endings), tolerance=tolerances[name]
         )
     return OrderedDict(
-        model=options.model,
+        model=request.model.name,
         made=now(),
         machine=machine.facts(),
-        steps=worker.STEPS,
+        steps=worker.TRAINING_STEPS,
         observations=worker.IMAGES,
-        passed=not list(off(rows, tolerances)),
+        passed=not list(failures(rows, tolerances)),
         frameworks=givers,
         takers=rows,
     )
 
 
-def told(found):
+def summary(result):
     """Yield the matrix as lines of text: a row for each taker, a column for each giver."""
-    names = list(found["frameworks"])
+    names = list(result["frameworks"])
     yield "largest difference from the giver's own scores; a column for each giver"
     yield " " * 13 + " ".join("%-8s" % name[:8] for name in names)
-    for taker, row in found["takers"].items():
+    for taker, row in result["takers"].items():
         cells = (
             "%-8.1e" % row[giver]["largest_difference"] if giver in row else "-       "
             for giver in names
         )
         yield "%-13s%s" % (taker, " ".join(cells))
-    tolerances = {name: one["tolerance"] for name, one in found["frameworks"].items()}
-    for taker, giver, error in off(found["takers"], tolerances):
-        told = (giver, taker, error, tolerances[giver])
-        yield "%s's weights in %s: %.2e, where %.2e is allowed" % told
-    if found["passed"]:
+    tolerances = {name: giver["tolerance"] for name, giver in result["frameworks"].items()}
+    for taker, giver, error in failures(result["takers"], tolerances):
+        values = (giver, taker, error, tolerances[giver])
+        yield "%s's weights in %s: %.2e, where %.2e is allowed" % values
+    if result["passed"]:
         yield "all within the tolerance of the certificate, all files bit for bit"
 
 
 def command(arguments):
     """Exit code 0 if all scores are the reference's and all weights came back bit for bit."""
-    options = parse(arguments)
-    environments.make(options.names)
+    request = parse(arguments)
+    environments.make(request.names)
     with tempfile.TemporaryDirectory() as folder:
-        for name in options.names:
+        for name in request.names:
             os.mkdir(os.path.join(folder, name))
-        for what in ("give", "restore", "take"):
-            for name in options.names:
-                send(what, name, folder, options)
-        found = result(folder, options)
-    for line in told(found):
-        print(line)
-    if options.out:
-        write_json(options.out, found, allow_nan=True)  # a score that is NaN is what was found
-    return 0 if found["passed"] else FAILED
+        for step in worker.STEPS:
+            for name in request.names:
+                run_worker(step, name, folder, request)
+        carried = result(folder, request)
+    print("\n".join(summary(carried)))
+    if request.out:
+        write_json(request.out, carried, allow_nan=True)  # a score may be NaN
+    return 0 if carried["passed"] else FAILED

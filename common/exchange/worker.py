@@ -1,8 +1,8 @@
-"""What an exchange does in a framework's own environment: give weights, read them, take others'.
+"""An exchange's work in a framework's own environment, in three processes.
 
-give     train some steps; save the weights in each of the framework's own files
-restore  in another process: read each of these files, and compare with what was saved; write ONNX
-take     put in the weights that each of the others gave; save, read them again, and predict
+give     train some steps; save the weights in each of the framework's own formats
+restore  read each of these files, and compare it with the trained weights; write ONNX
+take     load every framework's weights; save them, read them back, and predict
 """
 
 import os
@@ -20,34 +20,34 @@ from common.system import commands, machine, modules
 from common.system.errors import InputError
 from common.system.files import atomic_write, write_json
 
-STEPS = 20  # of training
-IMAGES = 1000  # that are predicted
+STEPS = ("give", "restore", "take")
+TRAINING_STEPS = 20
+IMAGES = 1000  # to predict
 
 
-def observations(description):
-    """(those that are trained on and their targets, those that are predicted), for all alike."""
-    task, size = tasks.of(description), description.hp.batch_size
-    images, targets = task.observations(STEPS * size, 0)
+def observations(model):
+    """(training images, their targets, images to predict), the same for all frameworks."""
+    task, size = tasks.of(model), model.hp.batch_size
+    images, targets = task.observations(TRAINING_STEPS * size, 0)
     return images, targets, task.observations(IMAGES, 1)[0]
 
 
 class Worker:
-    """One framework's module, and the folder in which all of an exchange lies.
+    """One framework's module, and the exchange's folder.
 
     In the folder: ``NAME/trained.npz``, the canonical weights after training; NAME's own files;
-    ``NAME/restored.npz``, what was read from them; ``NAME/network.onnx``;
+    ``NAME/restored.npz``, the weights read from these; ``NAME/network.onnx``;
     ``TAKER/NAME-scores.npz``.
     """
 
-    def __init__(self, options):
-        self.name, self.folder = options.name, options.folder
-        self.description = networks.find(options.model)
-        self.endings = frameworks.ENVIRONMENTS[self.name].endings or (".npz",)
-        machine.limit_threads(options.threads)
-        self.module = modules.load(self.name, self.description.name)
-        # The number of the environment: no two give the same weights.
-        self.seed = list(frameworks.ENVIRONMENTS).index(self.name)
-        self.settings = self.module.configure("same", options.threads, self.seed)
+    def __init__(self, name, folder, model, threads):
+        self.name, self.folder, self.description = name, folder, model
+        self.endings = frameworks.ENVIRONMENTS[name].endings or (".npz",)
+        machine.limit_threads(threads)
+        self.module = modules.load(name, model.name)
+        # The environment's number, so that no two give the same weights.
+        self.seed = list(frameworks.ENVIRONMENTS).index(name)
+        self.settings = self.module.configure("same", threads, self.seed)
 
     def build(self, weights):
         """(module, model) with these weights."""
@@ -60,7 +60,7 @@ class Worker:
         return os.path.join(self.folder, *parts)
 
     def own(self, ending):
-        """Where the framework's own file of this ending lies."""
+        """The path of the framework's own file with this ending."""
         return self.path(self.name, "weights" + ending)
 
     def read(self, path):
@@ -68,7 +68,7 @@ class Worker:
         return weight_files.read(self.description, self.name, path, self.build)
 
     def give(self):
-        """Train, and save."""
+        """Train and save."""
         _, model = self.build(self.description.initialize(self.description.shapes, self.seed))
         images, targets, _ = observations(self.description)
         x, y = self.module.load(images, targets, self.settings)
@@ -81,44 +81,44 @@ class Worker:
             weight_files.write(self.description, self.name, self.own(ending), model, trained)
 
     def restore(self):
-        """Read what was saved; InputError if a bit differs."""
+        """Read the saved files; InputError if a bit differs."""
         trained = canonical.load(self.description, self.path(self.name, "trained.npz"))
         for ending in self.endings:
-            found = self.read(self.own(ending))
-            self.compare(trained, found, "weights%s came back changed" % ending)
-        canonical.save(self.description, self.path(self.name, "restored.npz"), found)
+            restored = self.read(self.own(ending))
+            self.compare(trained, restored, "weights%s came back changed" % ending)
+        canonical.save(self.description, self.path(self.name, "restored.npz"), restored)
         if frameworks.ENVIRONMENTS[self.name].onnx:
-            _, model = self.build(found)
-            two = observations(self.description)[2][:2]
-            x, _ = self.module.load(two, tasks.of(self.description).none(2), self.settings)
+            _, model = self.build(restored)
+            images = observations(self.description)[2][:2]
+            x, _ = self.module.load(images, tasks.of(self.description).none(2), self.settings)
             weight_files.export(self.name, self.path(self.name, "network.onnx"), model, x)
 
     def take(self, givers):
-        """Take each giver's weights over; save, read again, predict."""
+        """Load each giver's weights; save them, read them back, predict."""
         images = observations(self.description)[2]
         none = tasks.of(self.description).none(len(images))
         x, _ = self.module.load(images, none, self.settings)
         for giver in givers:
-            given = canonical.load(self.description, self.path(giver, "restored.npz"))
-            _, model = self.build(given)
+            weights = canonical.load(self.description, self.path(giver, "restored.npz"))
+            _, model = self.build(weights)
             scores = np.asarray(self.module.predict(model, x))
             path = self.path(self.name, "of-%s%s" % (giver, self.endings[0]))
-            weight_files.write(self.description, self.name, path, model, given)
-            self.compare(given, self.read(path), "%s's weights came back changed" % giver)
+            weight_files.write(self.description, self.name, path, model, weights)
+            self.compare(weights, self.read(path), "%s's weights came back changed" % giver)
             with atomic_write(self.path(self.name, giver + "-scores.npz")) as file:
                 np.savez(file, scores=scores)
 
-    def compare(self, right, found, what):
+    def compare(self, expected, weights, fault):
         """InputError unless both are equal bit for bit."""
-        changed = [name for name, w in right.items() if not np.array_equal(w, found[name])]
+        changed = [name for name, w in expected.items() if not np.array_equal(w, weights[name])]
         if changed:
-            raise InputError("%s: %s: %s" % (self.name, what, ", ".join(changed)))
+            raise InputError("%s: %s: %s" % (self.name, fault, ", ".join(changed)))
 
 
 def parse(arguments):
     """The command line, which the exchange writes."""
     parser = commands.OneLineParser(prog="python -m common.exchange.worker")
-    parser.add_argument("what", choices=("give", "restore", "take"))
+    parser.add_argument("step", choices=STEPS)
     parser.add_argument("name")
     parser.add_argument("folder")
     parser.add_argument("givers", nargs="*")
@@ -128,11 +128,14 @@ def parse(arguments):
 
 
 def command(arguments):
-    """Exit code 0 when all was done, and came back bit for bit."""
+    """Exit code 0 if all weights came back bit for bit."""
     options = parse(arguments)
-    worker = Worker(options)
-    steps = {"give": worker.give, "restore": worker.restore}
-    steps.get(options.what, lambda: worker.take(options.givers))()
+    model = networks.find(options.model)
+    worker = Worker(options.name, options.folder, model, options.threads)
+    if options.step == "take":
+        worker.take(options.givers)
+    else:
+        getattr(worker, options.step)()
     versions = machine.versions(modules.find(options.name).package)
     write_json(worker.path(options.name, "versions.json"), versions)
     return 0

@@ -1,7 +1,6 @@
-"""An exchange: a bit that changed on the way is seen, and so is a score that is off."""
+"""An exchange finds a bit that changed on the way, and a score beyond the tolerance."""
 
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,30 +13,29 @@ from common.system import commands, environments
 from common.system.errors import InputError
 from tests import some
 
-MODEL = networks.find("mlp")  # the quickest
+MODEL = networks.find("mlp")  # the fastest
 OTHER = some.PLAIN
 NAMES = ["numpy", OTHER]
-OPTIONS = SimpleNamespace(model="mlp", names=NAMES, threads=1)
+REQUEST = exchange.Request(NAMES, MODEL, threads=1)
 
 
 @pytest.fixture
 def numpy_worker(tmp_path):
-    """One that has trained and saved."""
+    """A worker that has trained and saved."""
     (tmp_path / "numpy").mkdir()
-    options = SimpleNamespace(name="numpy", folder=str(tmp_path), model="mlp", threads=1)
-    made = worker.Worker(options)
-    made.give()
-    return made
+    numpy_worker = worker.Worker("numpy", str(tmp_path), MODEL, 1)
+    numpy_worker.give()
+    return numpy_worker
 
 
-def test_what_was_saved_is_restored_and_taken(numpy_worker, tmp_path):
+def test_saved_weights_are_restored_and_taken(numpy_worker, tmp_path):
     numpy_worker.restore()
     numpy_worker.take(["numpy"])
     with np.load(str(tmp_path / "numpy" / "numpy-scores.npz")) as archive:
         assert archive["scores"].shape == (worker.IMAGES, 10)
 
 
-def test_a_bit_that_changed_in_a_file_is_seen(numpy_worker):
+def test_a_changed_bit_in_a_file_is_an_error(numpy_worker):
     path = numpy_worker.own(".npz")
     weights = canonical.load(MODEL, path)
     weights["dense2.bias"][3] = np.nextafter(weights["dense2.bias"][3], np.float32(9))
@@ -48,7 +46,7 @@ def test_a_bit_that_changed_in_a_file_is_seen(numpy_worker):
 
 @pytest.fixture(scope="module")
 def carried(tmp_path_factory):
-    """A folder as the workers leave it: both frameworks' weights, and all scores."""
+    """A folder with both frameworks' weights and all scores, as the workers write them."""
     folder = tmp_path_factory.mktemp("exchange")
     images = worker.observations(MODEL)[2]
     for seed, giver in enumerate(NAMES):
@@ -63,9 +61,9 @@ def carried(tmp_path_factory):
 
 
 def test_equal_scores_pass(carried):
-    found = exchange.result(str(carried), OPTIONS)
-    assert found["passed"] and found["takers"]["numpy"][OTHER]["largest_difference"] == 0
-    assert "all within" in list(exchange.told(found))[-1]
+    result = exchange.result(str(carried), REQUEST)
+    assert result["passed"] and result["takers"]["numpy"][OTHER]["largest_difference"] == 0
+    assert "all within" in list(exchange.summary(result))[-1]
 
 
 def test_scores_of_other_weights_are_named(carried):
@@ -73,18 +71,18 @@ def test_scores_of_other_weights_are_named(carried):
     before = path.read_bytes()
     path.write_bytes((carried / OTHER / (OTHER + "-scores.npz")).read_bytes())
     try:
-        found = exchange.result(str(carried), OPTIONS)
+        result = exchange.result(str(carried), REQUEST)
     finally:
         path.write_bytes(before)
-    assert not found["passed"]
-    (line,) = [line for line in exchange.told(found) if "is allowed" in line]
+    assert not result["passed"]
+    (line,) = [line for line in exchange.summary(result) if "is allowed" in line]
     assert line.startswith("numpy's weights in %s: " % OTHER)
 
 
 def test_a_worker_that_fails_is_quoted(monkeypatch, tmp_path, capsys):
-    says = "import sys; print('noise'); print('error: no disk'); sys.exit(2)"
+    code = "import sys; print('noise'); print('error: no disk'); sys.exit(2)"
     monkeypatch.setattr(environments, "make", lambda names: None)
-    monkeypatch.setattr(environments, "inside", lambda *_: [sys.executable, "-c", says])
+    monkeypatch.setattr(environments, "inside", lambda *_: [sys.executable, "-c", code])
     out = tmp_path / "out.json"
     arguments = NAMES + ["--model", "mlp", "--out", str(out)]
     assert commands.guarded(exchange.command, arguments) == 2
@@ -107,7 +105,7 @@ def test_bad_input_is_one_line(arguments, words, capsys):
     assert words in line and line.count("\n") == 1
 
 
-def test_a_score_that_is_no_number_is_off():
+def test_a_score_of_nan_fails():
     rows = {"a": {"b": {"error": float("nan")}, "a": {"error": 0.0}}}
-    (found,) = exchange.off(rows, {"b": 1.0, "a": 1.0})
-    assert found[:2] == ("a", "b")
+    ((taker, giver, _),) = exchange.failures(rows, {"b": 1.0, "a": 1.0})
+    assert (taker, giver) == ("a", "b")
