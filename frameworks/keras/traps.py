@@ -56,6 +56,11 @@ TRAPS = [
         ('name="dense1"),', 'name="dense1", kernel_regularizer=keras.regularizers.L2(1e-6)),'),
     ),
     with_optimiser("nesterov_asked_for", "momentum", "nesterov=True"),
+    with_optimiser(
+        "weights_replaced_by_their_average",
+        "momentum",
+        "use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=30",
+    ),
     with_optimiser("gradients_accumulated", "gradient", "gradient_accumulation_steps=2"),
     trap(
         "compiled_anew_in_each_pass",

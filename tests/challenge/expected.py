@@ -180,6 +180,7 @@ NOT_ASKED = {
     "learning_rate_policy",
     "state_lost_late",
     "weights_averaged_every_thirty_steps",
+    "weights_replaced_by_their_average",
     "lookahead_every_twenty_five_steps",
     "learning_rate_restarts_at_forty_steps",
     "models_share_state",
