@@ -1,7 +1,6 @@
-"""python -m common.mistakes NAME [--model M] [--write]: plant known mistakes in a framework."""
+"""python -m common.mistakes NAME [--model M]: plant known mistakes in a framework."""
 
 import sys
-import time
 from collections import OrderedDict
 
 from common import networks
@@ -9,8 +8,9 @@ from common.mistakes import catalogue, planted
 from common.proof import contract
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
-from common.records.records import MISTAKES, Proof
 from common.system import commands, machine, modules
+from common.system.errors import InputError
+from common.system.files import write_json
 
 
 def command(arguments):
@@ -21,8 +21,10 @@ def command(arguments):
         "--model", choices=list(networks.MODELS), nargs="+", help="the networks; by default all"
     )
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
-    parser.add_argument("--write", action="store_true", help="into reports/mistakes")
+    parser.add_argument("--out", metavar="FILE.json", help="what caught each, of one network")
     options = parser.parse_args(arguments)
+    if options.out and len(options.model or ()) != 1:
+        raise InputError("--out: of one network; name it with --model")
     asked = options.model or list(networks.MODELS)
     modules.find(options.name)
     chosen = [model for model in modules.models(options.name) if model.name in asked]
@@ -35,14 +37,11 @@ def command(arguments):
 
 def plant(options, model):
     """Plant all mistakes in one model's module; the number of failures."""
-    started = time.perf_counter()
     framework = modules.find(options.name, model.name)
     module = modules.load(options.name, model.name)
     cache = ReferenceCache(model, options.threads)
     certifier = Certifier(model, options.threads, cache)
     print("%s, %s" % (framework.title, model.title), flush=True)
-    proof = Proof(MISTAKES, options.name, model.name, contract.LANES[0])
-    rests_on = proof.rests_on()
     alarms = OrderedDict()
     for lane in contract.LANES[::-1]:  # the mistakes are planted in the first one
         certificate = certifier.certify(options.name, module, lane)
@@ -56,16 +55,11 @@ def plant(options, model):
     misnamed = sum(1 for expected, rung in rungs if rung != expected)
     failed = misnamed + sum(1 for lane in alarms.values() if lane)
     print("%d of %d caught, %d at another rung" % (caught, len(rungs), misnamed), flush=True)
-    if options.write and not failed:
-        seconds = time.perf_counter() - started
-        proof.write(
-            rests_on,
-            seconds,
-            threads=options.threads,
-            false_alarms=alarms,
-            outside=shared,
-            own=own,
-        )
+    if options.out:
+        versions = machine.versions(framework.package)
+        result = OrderedDict(versions=versions, threads=options.threads)
+        result.update(false_alarms=alarms, outside=shared, own=own)
+        write_json(options.out, result)
     print("%d passed, %d failed" % (len(rungs) + len(alarms) - failed, failed))
     return failed
 

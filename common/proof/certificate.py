@@ -4,17 +4,14 @@ import hashlib
 import json
 import os
 import sys
-import time
 from contextlib import suppress
 
 from common import networks
-from common.proof import contract, progress
+from common.proof import basis, contract, progress
 from common.proof.oracle import SEED
 from common.proof.reference import products
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
-from common.records import basis
-from common.records.records import CERTIFICATE, Proof
 from common.system import commands, machine, modules, source, workers
 from common.system.errors import InputError, NotProven
 from common.system.files import cache_folder, write_json
@@ -124,10 +121,8 @@ def command(arguments):
         metavar="N",
         help="processes that share each batch, each with so many threads",
     )
-    parser.add_argument("--record", action="store_true", help="keep it in reports/proofs")
+    parser.add_argument("--out", metavar="FILE.json", help="write the certificate there")
     options = parser.parse_args(arguments)
-    if options.record and (options.lever or options.workers > 1):
-        raise InputError("--record: only of a module as it is, in one process")
     model = networks.find(options.model)
     modules.find(options.name, model.name)
     workers.environment(options.name, options.workers)
@@ -138,10 +133,9 @@ def command(arguments):
         workers.launch(options.name, options.workers, "common.proof", arguments)
     module = modules.in_lane(options.name, options.lane, model.name, options.lever)
     module = workers.parallel(options.name, module, options.workers)
-    proof = Proof(CERTIFICATE, options.name, model.name, options.lane)
-    rests_on, start = proof.rests_on(), time.perf_counter()
     certificate = make(model, options.name, module, options.lane, options.threads, options.lever)
-    if options.record and certificate["passed"]:
-        seconds = time.perf_counter() - start
-        proof.write(rests_on, seconds, threads=options.threads, rungs=certificate["rungs"])
+    if options.out:
+        versions = machine.versions(modules.find(options.name).package)
+        result = dict(certificate, versions=versions, threads=options.threads)
+        write_json(options.out, result, allow_nan=True)
     return 0 if certificate["passed"] else FAILED

@@ -9,7 +9,7 @@ import os
 
 import numpy as np
 
-from common.records import basis
+from common.proof import basis
 from common.system import machine
 from common.system.files import atomic_write, cache_folder
 

@@ -1,6 +1,7 @@
 """Prove what is not on record, each in its framework's own environment, and put it on record."""
 
 import collections
+import json
 import os
 import subprocess
 import tempfile
@@ -95,17 +96,22 @@ def chosen(options, states):
 
 
 def make(proof):
-    """Make a proof in its environment; whether it passed. What it printed is shown if it did not.
+    """Make a proof in its environment and record it; whether it passed.
 
-    All cores serve one proof: frameworks prove more with several threads than with one.
+    All cores serve one proof, for some mistakes show with several threads only. What a failed proof
+    printed is shown.
     """
-    start = time.perf_counter()
-    with tempfile.TemporaryFile() as log:
-        command = environments.inside(proof.name, *proof.command(machine.usable_cores()))
-        code = commands.call(command, log)
+    rests_on, start = proof.rests_on(), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        out = os.path.join(folder, "proof.json")
+        arguments = proof.command(machine.usable_cores(), out)
+        code = commands.call(environments.inside(proof.name, *arguments), log)
         seconds = time.perf_counter() - start
         print("%-40s %s in %.0f s" % (proof, "FAILED" if code else "passed", seconds), flush=True)
-        if code:
+        if code == 0:
+            with open(out) as file:
+                proof.write(json.load(file), rests_on, seconds)
+        else:
             log.seek(0)
             lines = log.read().decode(errors="replace").splitlines()
             print("\n".join("    " + line for line in lines[-LINES:]), flush=True)

@@ -6,11 +6,13 @@ from collections import OrderedDict, namedtuple
 
 import frameworks
 from common import networks
-from common.proof import contract
-from common.records import basis
+from common.proof import basis, contract
 from common.system import files, machine, modules
 
 CERTIFICATE, MISTAKES = "certificate", "mistakes"
+
+# Of a proof's result; the settings and losses of a certificate are left out.
+KEPT = ("versions", "threads", "rungs", "false_alarms", "outside", "own")
 
 # A record fits; or what all frameworks share has changed since it was made, and continuous
 # integration will come to it; or the framework's own code or pins have; or there is none.
@@ -35,12 +37,12 @@ class Proof(namedtuple("Proof", "kind name model lane")):
             file = os.path.join("proofs", self.name, "%s-%s.json" % (self.model, self.lane))
         return os.path.join(files.ROOT, "reports", file)
 
-    def command(self, threads):
-        """The arguments of Python that make the proof in its environment, and the record."""
-        options = ["--model", self.model, "--threads", str(threads)]
+    def command(self, threads, out):
+        """The arguments of Python that make the proof in its environment, into the file ``out``."""
+        options = [self.name, "--model", self.model, "--threads", str(threads), "--out", out]
         if self.kind == MISTAKES:
-            return ["-m", "common.mistakes", self.name, "--write"] + options
-        return ["-m", "common.proof", self.name, "--record", "--lane", self.lane] + options
+            return ["-m", "common.mistakes"] + options
+        return ["-m", "common.proof"] + options + ["--lane", self.lane]
 
     def rests_on(self):
         """{what: its hash} as things are now."""
@@ -72,24 +74,22 @@ class Proof(namedtuple("Proof", "kind name model lane")):
             return FRESH
         return STALE if "own" in changed else DUE
 
-    def write(self, rests_on, seconds, **content):
-        """Make ``content`` the record.
+    def write(self, result, rests_on, seconds):
+        """Make a proof's result, as its ``command`` wrote it, the record.
 
-        rests_on: as things were when the proof began. seconds: that it took.
+        rests_on: as things were when the proof began. seconds: how long it took.
         """
-        environment = frameworks.ENVIRONMENTS[self.name]
         record = OrderedDict(
             framework=self.name,
             model=self.model,
-            title=environment.title,
+            title=frameworks.ENVIRONMENTS[self.name].title,
             lane=self.lane,
             made=files.now(),
             machine=machine.folder_name(machine.facts()),
-            versions=machine.versions(environment.package),
             seconds=round(seconds, 1),
             rests_on=rests_on,
         )
-        record.update(content)
+        record.update((key, result[key]) for key in KEPT if key in result)
         files.write_json(self.path, record)
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import frameworks
-from common.records import basis, prove, records
+from common.proof import basis
+from common.records import prove, records
 from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, MISTAKES, STALE, Proof
 from common.system import source
 
@@ -74,9 +75,8 @@ def test_a_record_is_missing_fresh_due_or_stale(monkeypatch, tmp_path, kind):
     monkeypatch.setattr(records.files, "ROOT", str(tmp_path))
     proof = Proof(kind, NAME, "cnn", "same")
     assert proof.state() == MISSING
-    monkeypatch.setattr(records.machine, "versions", lambda package: {})
-    proof.write(proof.rests_on(), 1.23, content=1)
-    assert proof.state() == FRESH and proof.read()["content"] == 1
+    proof.write({"threads": 2, "losses": []}, proof.rests_on(), 1.23)
+    assert proof.state() == FRESH and proof.read()["threads"] == 2
     for what, state in [("shared", DUE), ("own", STALE)]:
         record = proof.read()
         record["rests_on"][what] = "another"
