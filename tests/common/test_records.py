@@ -131,10 +131,14 @@ def test_check_fails_without_a_record(monkeypatch, state, code):
     assert run(monkeypatch, state, True, "--check") == code
 
 
-def test_a_proof_that_fails_or_is_left_undone_fails_the_command(monkeypatch, capsys):
+def test_a_proof_that_fails_fails_the_command(monkeypatch):
     assert run(monkeypatch, STALE, True) == 0
     assert run(monkeypatch, STALE, False) == 1
+
+
+@pytest.mark.parametrize("state, made", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
+def test_without_time_only_what_lacks_a_record_is_proven(monkeypatch, capsys, state, made):
     clock = iter([0, 1e9])
     monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
-    assert run(monkeypatch, MISSING, True, "--ci", "--minutes", "1") == 1
-    assert "1 left for want of time, 1 of them without a record" in capsys.readouterr().out
+    assert run(monkeypatch, state, True, "--ci", "--minutes", "1") == 0
+    assert "%d left for want of time\n%d passed" % (1 - made, made) in capsys.readouterr().out
