@@ -1,4 +1,4 @@
-"""python -m common.lessons [NAME]: throw the original's lessons. ``--help`` lists the options."""
+"""python -m common.lessons [NAME]: the original's lessons as switches. See ``--help``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What trainings of the same seeds show: mean differences of accuracy, and their intervals."""
+"""Mean differences of accuracy between trainings of the same seeds, and their intervals."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from common.bench import compare
 
 
 def interval(mean, error, freedom):
-    """[low, high] of 95% by Student's t, of a mean's standard error and degrees of freedom."""
+    """[low, high]: Student's 95% interval, from the standard error and degrees of freedom."""
     half = compare.T.get(freedom, compare.T_MORE) * float(error)
     return [mean - half, mean + half]
 
 
 def student(values):
-    """(mean, [low, high] of 95%) of values alone; no interval, None, of a single value."""
+    """(mean, 95% interval) of values; the interval is None for a single value."""
     mean = float(np.mean(values))
     if len(values) < 2:
         return mean, None
@@ -21,18 +21,19 @@ def student(values):
 
 
 def residual(trained):
-    """What chance does to an accuracy: (standard deviation in percentage points, its freedom).
+    """The effect of chance: (standard deviation in percentage points, degrees of freedom).
 
-    trained: {switch: {seed: {"accuracy": from 0 to 1}}}, the plain trainings among them. An
-    accuracy is taken as the sum of what its switch does, what its seed does, and chance, which
-    spreads all alike: randomised blocks (Fisher, 1935). So all trainings of a study tell how wide
-    each interval is; two or three seeds of one switch alone would hardly. None where two seeds of
-    two kinds of training are missing.
+    trained: {switch: {seed: {"accuracy": from 0 to 1}}}, the plain trainings among them.
+
+    An accuracy is modelled as the sum of an effect of its switch, one of its seed, and chance with
+    the same spread everywhere: randomised blocks (Fisher, 1935). So all trainings of a study help
+    to estimate the spread; two or three seeds of one switch are too few. None with fewer than two
+    seeds of two kinds of training.
     """
     cells = [(key, seed) for key, seeds in trained.items() for seed in seeds]
     effects = sorted({("switch", key) for key, _ in cells} | {("seed", seed) for _, seed in cells})
-    rows = [[one in (("switch", key), ("seed", seed)) for one in effects] for key, seed in cells]
-    design = np.array(rows, float)
+    design = [[effect in (("switch", k), ("seed", s)) for effect in effects] for k, s in cells]
+    design = np.array(design, float)
     points = np.array([100 * trained[key][seed]["accuracy"] for key, seed in cells])
     fitted, _, rank, _ = np.linalg.lstsq(design, points, rcond=1e-9)
     freedom = len(cells) - int(rank)
@@ -42,10 +43,10 @@ def residual(trained):
 
 
 def paired(plain, thrown, chance=None):
-    """The difference in percentage points, over the seeds that both have: a dict of JSON values.
+    """The difference in percentage points over their common seeds: a dict of JSON values.
 
-    plain, thrown: {seed: {"accuracy": from 0 to 1}}. None where they share fewer than two.
-    chance: of ``residual``; without it the interval is that of these differences alone.
+    plain, thrown: {seed: {"accuracy": from 0 to 1}}. None if they share fewer than two seeds.
+    chance: from ``residual``; without it the interval rests on these differences alone.
     """
     seeds = sorted(set(plain) & set(thrown), key=int)
     if len(seeds) < 2:
@@ -59,7 +60,7 @@ def paired(plain, thrown, chance=None):
 
 
 def verdict(interval):
-    """In words: "lower", "higher", or "no difference shown" where the interval holds 0."""
+    """In words: "lower", "higher", or "no difference shown" if the interval contains 0."""
     if interval[0] <= 0 <= interval[1]:
         return "no difference shown"
     return "higher" if interval[0] > 0 else "lower"

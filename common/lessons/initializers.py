@@ -1,14 +1,16 @@
-"""Initial weights as other schemes draw them: {name: float32 array} of (shapes, seed).
+"""Other schemes of initial weights: functions from (shapes, seed) to {name: float32 array}.
 
-Biases are zero unless said otherwise. Weights are drawn in the order of the layers from the stream
-that ``xavier_uniform`` draws from, so of one seed the uniform ones differ by their scale alone.
+Biases are zero unless stated. Weights are drawn in the order of the layers, from the same stream as
+``xavier_uniform``; so uniform schemes with the same seed differ in scale only.
 """
+
+from collections import OrderedDict
 
 import numpy as np
 
 
 def _drawn(shapes, seed, draw):
-    """Weights by ``draw(random, fan_in, fan_out, shape)``, and zero biases."""
+    """Weights from ``draw(random, fan_in, fan_out, shape)``; zero biases."""
     random = np.random.RandomState(seed)
     weights = {}
     for name, shape in shapes.items():
@@ -21,7 +23,7 @@ def _drawn(shapes, seed, draw):
 
 
 def _uniform(shapes, seed, bound):
-    """Weights uniform in +-bound(fan_in, fan_out), and zero biases."""
+    """Weights uniform in +-bound(fan_in, fan_out); zero biases."""
 
     def draw(random, fan_in, fan_out, shape):
         return random.uniform(-bound(fan_in, fan_out), bound(fan_in, fan_out), shape)
@@ -30,7 +32,7 @@ def _uniform(shapes, seed, bound):
 
 
 def _normal(shapes, seed, gain):
-    """Weights normal with a variance of gain / fan_in, and zero biases."""
+    """Normal weights with variance gain / fan_in; zero biases."""
 
     def draw(random, fan_in, fan_out, shape):
         return random.normal(0, np.sqrt(gain / fan_in), shape)
@@ -39,12 +41,12 @@ def _normal(shapes, seed, gain):
 
 
 def lecun_normal(shapes, seed):
-    """Chainer's default: ``LeCunNormal``, with a variance of 1 / fan_in."""
+    """Chainer's default: ``LeCunNormal``, with variance 1 / fan_in."""
     return _normal(shapes, seed, 1.0)
 
 
 def he_normal(shapes, seed):
-    """A variance of 2 / fan_in (He et al., 2015)."""
+    """Variance 2 / fan_in (He et al., 2015)."""
     return _normal(shapes, seed, 2.0)
 
 
@@ -61,9 +63,9 @@ def gluon_xavier(shapes, seed):
 
 
 def pytorch_uniform(shapes, seed):
-    """PyTorch's default: weights, and biases too, uniform in +-1 / sqrt(fan_in).
+    """PyTorch's default: weights and biases uniform in +-1 / sqrt(fan_in).
 
-    ``reset_parameters`` has ``kaiming_uniform_(weight, a=sqrt(5))``, whose bound is
+    ``reset_parameters`` calls ``kaiming_uniform_(weight, a=sqrt(5))``, which has the bound
     sqrt(6 / (1 + 5) / fan_in).
     """
     weights = _uniform(shapes, seed, lambda fan_in, fan_out: np.sqrt(1.0 / fan_in))
@@ -72,3 +74,13 @@ def pytorch_uniform(shapes, seed):
         bound = np.sqrt(1.0 / np.prod(shapes[name.replace(".bias", ".weight")][1:]))
         weights[name] = random.uniform(-bound, bound, shapes[name]).astype(np.float32)
     return weights
+
+
+# {key of a switch: (its title, its function)}
+SCHEMES = OrderedDict(
+    lecun_normal=("LeCun normal (Chainer)", lecun_normal),
+    pytorch_uniform=("PyTorch's own, with biases", pytorch_uniform),
+    xavier_fill=("XavierFill (Caffe2)", xavier_fill),
+    gluon_xavier=("Xavier(magnitude=2.24) (Gluon)", gluon_xavier),
+    he_normal=("He normal", he_normal),
+)

@@ -1,4 +1,4 @@
-"""What is changed in a training, one thing at a time, to see what it does to the accuracy."""
+"""Switches: each changes one thing in a training, to measure its effect on the accuracy."""
 
 import os
 from collections import OrderedDict, namedtuple
@@ -11,33 +11,33 @@ from common.system import modules
 from common.system.files import cache_folder
 
 Training = namedtuple("Training", "module hp initialize order")
-Training.__doc__ = """What a training is made of, besides data, seed and the number of epochs.
+Training.__doc__ = """A training, apart from its data, seed and number of epochs.
 
 module: with the six steps.
 hp: the hyperparameters.
-initialize: makes the initial weights of (shapes, seed).
-order: makes the indices of each step of (images, batch size, seed, epoch).
+initialize: from (shapes, seed) to the initial weights.
+order: from (images, batch size, seed, epoch) to the indices of each step.
 """
 
 Switch = namedtuple("Switch", "lesson says change mistake predicts")
 Switch.__doc__ = """One change.
 
-lesson: the key of the lesson that it belongs to.
-says: what it does.
-change: makes another ``Training`` of a plain one; None where it changes the module's source alone.
-mistake: what a framework's ``variants.LESSONS`` calls the patches, if there are any.
-predicts: whether it changes prediction alone: the plain network's weights serve.
+lesson: the key of its lesson.
+says: its title.
+change: from the plain ``Training`` to another; None if the switch only patches the module.
+mistake: the key of its patches in a framework's ``variants.LESSONS``, if any.
+predicts: True if it changes prediction alone, so that the plain training's weights serve.
 """
 
 
 def batches_shuffled(n, batch_size, seed, epoch):
-    """Batches of consecutive images, which stay together; their order is shuffled."""
+    """Batches of consecutive images; only the order of the batches is shuffled."""
     order = in_order(n, batch_size, seed, epoch)
     return order[np.random.RandomState([seed, epoch]).permutation(len(order))]
 
 
 def in_order(n, batch_size, seed, epoch):
-    """The images as they stand, in each epoch."""
+    """The images in their original order, in each epoch."""
     steps = n // batch_size
     return np.arange(steps * batch_size, dtype=np.int64).reshape(steps, batch_size)
 
@@ -45,13 +45,12 @@ def in_order(n, batch_size, seed, epoch):
 def unit_gain(training):
     """CNTK's update: v = momentum v + (1 - momentum) g.
 
-    With a momentum that stays the same all of v is scaled, so a learning rate scaled by
-    1 - momentum makes the same updates.
+    With a constant momentum this scales v, so scaling the learning rate by 1 - momentum instead
+    gives the same updates.
     """
     hp = training.hp
-    return training._replace(
-        hp=hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum)),
-    )
+    learning_rate = hp.learning_rate * (1 - hp.momentum)
+    return training._replace(hp=hp._replace(learning_rate=learning_rate))
 
 
 def _ordered(says, order):
@@ -76,28 +75,20 @@ SWITCHES = OrderedDict(
         "dropout", "dropout left on in prediction", "dropout_in_prediction", predicts=True
     ),
     softmax_twice=_mistaken("softmax", "softmax applied twice", "softmax_twice"),
-    lecun_normal=_initialized("LeCun normal (Chainer)", initializers.lecun_normal),
-    pytorch_uniform=_initialized("PyTorch's own, with biases", initializers.pytorch_uniform),
-    xavier_fill=_initialized("XavierFill (Caffe2)", initializers.xavier_fill),
-    gluon_xavier=_initialized("Xavier(magnitude=2.24) (Gluon)", initializers.gluon_xavier),
-    he_normal=_initialized("He normal", initializers.he_normal),
-    unit_gain=Switch("unit_gain", "unit gain (CNTK)", unit_gain, "", False),
 )
+SWITCHES.update((key, _initialized(*scheme)) for key, scheme in initializers.SCHEMES.items())
+SWITCHES["unit_gain"] = Switch("unit_gain", "unit gain (CNTK)", unit_gain, "", False)
 
 LESSONS = tuple(OrderedDict.fromkeys(switch.lesson for switch in SWITCHES.values()))
 
 
-def changes(name, switch):
-    """The patches of the framework's module; None where there are none."""
-    return modules.lessons(name).get(switch.mistake)
-
-
-def of(name, lessons):
-    """{key: switch} of those of these lessons that the framework called ``name`` can throw."""
+def available(name, lessons):
+    """{key: switch} of the switches of these lessons that the framework has."""
+    patches = modules.lessons(name)
     return OrderedDict(
         (key, switch)
         for key, switch in SWITCHES.items()
-        if switch.lesson in lessons and (switch.change or changes(name, switch))
+        if switch.lesson in lessons and (switch.change or switch.mistake in patches)
     )
 
 
@@ -107,10 +98,11 @@ def plain(name, lane, model):
     return Training(module, model.hp, model.initialize, batches.order)
 
 
-def thrown(name, lane, switch, training):
+def throw(name, lane, switch, training):
     """``training`` with the switch thrown."""
     if switch.change:
         return switch.change(training)
     folder = os.path.join(cache_folder(), "lessons", name)
-    module = modules.changed(training.module, changes(name, switch), folder, switch.mistake)
+    patches = modules.lessons(name)[switch.mistake]
+    module = modules.changed(training.module, patches, folder, switch.mistake)
     return training._replace(module=modules.for_lane(module, name, lane))

@@ -1,8 +1,8 @@
-"""The lessons' switches: paired, kept after each training, and never mixed with other sources'."""
+"""Lessons: paired trainings, saved one by one, never mixed with those of other code."""
 
 import json
 import os
-from types import SimpleNamespace
+import re
 
 import jsonschema
 import numpy as np
@@ -25,7 +25,7 @@ TINY = "numpy --lane same --data synthetic --train-images 128 --epochs 1 --test-
 TINY += ["--threads", "1", "--seeds", "2"]
 
 
-# What is thrown.
+# Switches.
 
 
 @pytest.mark.parametrize("order", [switches.batches_shuffled, switches.in_order])
@@ -36,13 +36,15 @@ def test_orders_take_the_same_images_in_other_steps(order):
     assert sorted(other[:, 0]) == list(range(0, 960, 64))
 
 
-def test_whole_batches_are_shuffled_anew_in_each_epoch_and_by_the_seed():
-    drawn = [switches.batches_shuffled(1000, 64, *of).tolist() for of in ((0, 0), (0, 1), (1, 0))]
-    assert drawn[0] != drawn[1] != drawn[2] != drawn[0]
-    assert drawn[0] == switches.batches_shuffled(1000, 64, 0, 0).tolist()
+def test_the_order_of_batches_depends_on_epoch_and_seed():
+    orders = [
+        switches.batches_shuffled(1000, 64, *key).tolist() for key in ((0, 0), (0, 1), (1, 0))
+    ]
+    assert orders[0] != orders[1] != orders[2] != orders[0]
+    assert orders[0] == switches.batches_shuffled(1000, 64, 0, 0).tolist()
 
 
-# {name: its variance, of fan_in and fan_out}; uniform ones have a third of their bound's square.
+# {name: its variance}; that of a uniform distribution is a third of its squared bound.
 VARIANCES = {
     "lecun_normal": lambda fan_in, fan_out: 1 / fan_in,
     "he_normal": lambda fan_in, fan_out: 2 / fan_in,
@@ -53,7 +55,7 @@ VARIANCES = {
 
 
 @pytest.mark.parametrize("name", list(VARIANCES))
-def test_initializers_draw_what_their_frameworks_do(name):
+def test_initializers_have_the_variance_and_range_of_their_frameworks(name):
     weights = getattr(initializers, name)(CNN.shapes, 0)
     assert {n: w.shape for n, w in weights.items()} == dict(CNN.shapes)
     assert all(w.dtype == np.float32 for w in weights.values())
@@ -71,14 +73,14 @@ def test_initializers_draw_what_their_frameworks_do(name):
         assert not biases.any()
 
 
-def test_uniform_schemes_of_one_seed_differ_by_their_scale_alone():
+def test_uniform_schemes_of_the_same_seed_differ_in_scale_only():
     ours, theirs = (draw(CNN.shapes, 7) for draw in (xavier_uniform, initializers.xavier_fill))
     for name in (name for name in CNN.shapes if name.endswith(".weight")):
         shares = theirs[name] / ours[name]
         assert np.ptp(shares) < 1e-4 * shares.mean()
 
 
-def test_unit_gain_makes_the_updates_of_a_velocity_that_is_scaled():
+def test_unit_gain_makes_the_updates_of_a_scaled_velocity():
     hp = Momentum(batch_size=64, learning_rate=0.01, momentum=0.9, dropout=())
     other = switches.unit_gain(switches.Training(None, hp, None, None)).hp
     v, w, velocity, weight = 0.0, 0.0, 0.0, 0.0
@@ -92,31 +94,31 @@ def test_unit_gain_makes_the_updates_of_a_velocity_that_is_scaled():
 
 
 def test_every_switch_can_be_thrown_somewhere():
-    thrown = [set(switches.of(name, switches.LESSONS)) for name in frameworks.ENVIRONMENTS]
+    thrown = [set(switches.available(name, switches.LESSONS)) for name in frameworks.ENVIRONMENTS]
     assert set(switches.SWITCHES) in thrown
-    assert list(switches.of("numpy", ["softmax", "unit_gain"])) == ["unit_gain"]
+    assert list(switches.available("numpy", ["softmax", "unit_gain"])) == ["unit_gain"]
 
 
 @pytest.mark.parametrize("key", ["unit_gain", "dropout_in_prediction"])
 def test_a_switch_leaves_the_lane_as_it_is(key):
-    """A change to a module's text must not undo what the lane replaces in it."""
+    """A patch of a module must not undo the functions that its lane replaces."""
     plain = switches.plain("numpy", "bf16", CNN)
-    module = switches.thrown("numpy", "bf16", switches.SWITCHES[key], plain).module
-    for one in (plain.module, module):
-        assert one.configure("bf16", 1, 0)["products"] == "bfloat16"
-        assert len(one.sources) == 2
+    module = switches.throw("numpy", "bf16", switches.SWITCHES[key], plain).module
+    for variant in (plain.module, module):
+        assert variant.configure("bf16", 1, 0)["products"] == "bfloat16"
+        assert len(variant.sources) == 2
     assert (module.sources == plain.module.sources) == (key == "unit_gain")
 
 
-# What comes of it.
+# Differences.
 
 
 def scored(*accuracies):
-    return {str(seed): {"accuracy": one} for seed, one in enumerate(accuracies)}
+    return {str(seed): {"accuracy": value} for seed, value in enumerate(accuracies)}
 
 
 def test_a_difference_is_paired_and_has_students_interval():
-    """Seeds spread by far more than what is looked for."""
+    """The spread over seeds is far larger than the difference."""
     plain, thrown = scored(0.30, 0.40, 0.50), scored(0.29, 0.388, 0.492)
     found = differences.paired(plain, thrown)
     assert found["mean"] == pytest.approx(-1.0)
@@ -126,14 +128,14 @@ def test_a_difference_is_paired_and_has_students_interval():
     assert differences.paired(thrown, plain)["verdict"] == "higher"
 
 
-def test_an_interval_that_holds_0_shows_no_difference():
+def test_an_interval_that_contains_0_shows_no_difference():
     assert differences.paired(scored(0.3, 0.4), scored(0.29, 0.38))["verdict"] == (
         "no difference shown"
     )
     assert differences.verdict([0.0, 1.0]) == differences.verdict([-1.0, 0.0])
 
 
-def test_seeds_that_only_one_of_them_has_do_not_count():
+def test_only_common_seeds_count():
     assert differences.paired(scored(0.3, 0.4, 0.9), scored(0.2, 0.3))["points"] == (
         pytest.approx([-10, -10])
     )
@@ -142,7 +144,7 @@ def test_seeds_that_only_one_of_them_has_do_not_count():
 
 @pytest.mark.parametrize("switches_thrown, seeds", [(1, 3), (5, 2), (5, 3)])
 def test_equal_trainings_show_no_difference_in_nearly_all_studies(switches_thrown, seeds):
-    """Where other switches are thrown, too, and whatever those and the seeds do."""
+    """Whatever other switches and the seeds do."""
     random, shown = np.random.RandomState(0), 0
     for _ in range(200):
         of_seeds = random.normal(0, 0.1, seeds)
@@ -156,19 +158,19 @@ def test_equal_trainings_show_no_difference_in_nearly_all_studies(switches_throw
     assert 2 <= shown <= 20  # 10 are expected
 
 
-def test_chance_is_what_neither_seed_nor_switch_explains():
+def test_chance_is_the_residual_of_seed_and_switch():
     deviation, freedom = differences.residual(
-        {"plain": scored(0.3, 0.5), "one": scored(0.4, 0.6), "two": scored(0.1, 0.3)}
+        {"plain": scored(0.3, 0.5), "first": scored(0.4, 0.6), "second": scored(0.1, 0.3)}
     )
     assert freedom == 2 and deviation == pytest.approx(0, abs=1e-9)
     plain, thrown = scored(0.30, 0.41, 0.50), scored(0.29, 0.388, 0.492)
-    chance = differences.residual({"plain": plain, "one": thrown})
-    found, alone = (differences.paired(plain, thrown, one) for one in (chance, None))
-    assert found["interval"] == pytest.approx(alone["interval"])
-    chance = differences.residual({"plain": plain, "one": thrown, "begun": scored(0.2)})
-    assert chance[1] == 2  # a single training of a kind says nothing of chance
+    chance = differences.residual({"plain": plain, "thrown": thrown})
+    pooled, alone = (differences.paired(plain, thrown, spread) for spread in (chance, None))
+    assert pooled["interval"] == pytest.approx(alone["interval"])
+    chance = differences.residual({"plain": plain, "thrown": thrown, "begun": scored(0.2)})
+    assert chance[1] == 2  # a single training of a kind has no residual
     assert differences.residual({"plain": plain}) is None
-    assert differences.residual({"plain": scored(0.3), "one": scored(0.2)}) is None
+    assert differences.residual({"plain": scored(0.3), "thrown": scored(0.2)}) is None
 
 
 # The study.
@@ -180,7 +182,7 @@ DATA = Dataset("synthetic", "0" * 64, IMAGES, LABELS, IMAGES, LABELS)
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
-    """A study in no time; gives (the command, what was trained, the result's path)."""
+    """A study that trains nothing: (the command, the trainings' labels, the result's path)."""
     proof = {"passed": True, "identity": "0" * 64}
     monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
     monkeypatch.setattr(study, "CNN", CNN._replace(data=lambda path: DATA))
@@ -188,7 +190,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "cache"))
     path, trained = str(tmp_path / "study.json"), []
 
-    def train(one, model, x, y, seed, epochs, label):
+    def train(variant, model, x, y, seed, epochs, label):
         trained.append(label)
         return [2.0]
 
@@ -225,7 +227,7 @@ def test_a_study_trains_seed_by_seed_and_keeps_the_schema(tiny, capsys):
         "degrees_of_freedom": 1,
     }
     printed = capsys.readouterr().out
-    assert "left       4 trainings; the first one says how long they take" in printed
+    assert "left       4 trainings; the first one shows how long they take" in printed
     assert "left       3 trainings of 0 s: about 1 min" in printed
     assert "softmax       cannot be switched in numpy here" in printed
 
@@ -242,7 +244,7 @@ def test_more_seeds_and_lessons_go_into_the_same_file(tiny):
         assert all(now[key][seed] == figures for seed, figures in seeds.items())
 
 
-def test_what_is_shown_is_reckoned_anew_where_nothing_is_left(tiny):
+def test_effects_are_computed_again_if_nothing_is_left_to_train(tiny):
     run, _, path = tiny
     assert run("--lessons", "unit_gain") == 0
     found = read(path)
@@ -257,16 +259,16 @@ def test_a_study_that_is_stopped_goes_on_from_there(tiny, monkeypatch, capsys, s
     run, trained, path = tiny
     train = training.train
 
-    def stopped(one, model, x, y, seed, epochs, label):
+    def stopped(variant, model, x, y, seed, epochs, label):
         if len(trained) == 2:
             raise signal()
-        return train(one, model, x, y, seed, epochs, label)
+        return train(variant, model, x, y, seed, epochs, label)
 
     monkeypatch.setattr(training, "train", stopped)
     assert run("--lessons", "unit_gain") == code
-    assert "2 are left to be trained, the others are in" in capsys.readouterr().err
+    assert "2 trainings are left, the others are in" in capsys.readouterr().err
     found = read(path)
-    assert found["status"] == "unfinished" and found["error"] == "2 are to be trained"
+    assert found["status"] == "unfinished" and found["error"] == "2 trainings are left"
     assert sum(len(found["measured"][key]) for key in ("plain", "unit_gain")) == 2
     monkeypatch.setattr(training, "train", train)
     assert run("--lessons", "unit_gain") == 0
@@ -284,11 +286,11 @@ def test_a_study_that_is_stopped_goes_on_from_there(tiny, monkeypatch, capsys, s
         (lambda found: [found], "other schema, framework"),
     ],
 )
-def test_a_study_of_anything_else_starts_anew(tiny, capsys, spoil, words):
+def test_a_study_that_rests_on_anything_else_starts_again(tiny, capsys, spoil, words):
     run, trained, path = tiny
     assert run("--lessons", "unit_gain") == 0
     found = read(path)
-    found["measured"]["plain"]["0"]["accuracy"] = 0.9  # would be seen in what it is mixed with
+    found["measured"]["plain"]["0"]["accuracy"] = 0.9  # to recognise it
     with open(path, "w") as file:
         json.dump(spoil(found), file)
     capsys.readouterr()
@@ -297,18 +299,12 @@ def test_a_study_of_anything_else_starts_anew(tiny, capsys, spoil, words):
     assert len(trained) == 4 and read(path)["measured"]["plain"]["0"]["accuracy"] < 0.9
 
 
-def test_a_training_rests_on_what_it_is_made_of_and_on_no_other_network(tmp_path, monkeypatch):
-    monkeypatch.setattr(study.files, "ROOT", str(tmp_path))
-    folder = tmp_path / "frameworks" / "any"
-    folder.mkdir(parents=True)
-
-    def digest(name):
-        (folder / name).write_text("# changed")
-        return study.sources_sha256(SimpleNamespace(__file__=str(folder / "cnn.py")))
-
-    first = digest("cnn.py")
-    assert digest("lstm.py") == digest("resnet.py") == first
-    assert len({first, digest("layers.py"), digest("bf16.py")}) == 3
+def test_a_training_rests_on_its_own_code_and_on_no_other_network():
+    paths = study.sources("numpy")
+    assert "common/networks/cnn/__init__.py" in paths and "common/data/batches.py" in paths
+    own = {os.path.basename(path) for path in paths if path.startswith("frameworks/numpy/")}
+    assert {"cnn.py", "layers.py", "bf16.py", "variants.py"} <= own
+    assert not [path for path in paths if re.search("lstm|resnet|mlp", path)]
 
 
 def test_a_module_that_is_not_proven_is_not_trained(tiny, monkeypatch, capsys):
@@ -328,8 +324,8 @@ def test_the_command_becomes_the_study_in_the_frameworks_environment(monkeypatch
     commands.guarded(study.start, [other, "--lane", "same"])
     assert commands.guarded(study.start, ["nothing"]) == 2
     assert commands.guarded(study.start, [other, "--lane", "bf16"]) == 2
-    (usual,), _ = made
-    assert usual in frameworks.ENVIRONMENTS and made[1] == [other]
+    (default,), _ = made
+    assert default in frameworks.ENVIRONMENTS and made[1] == [other]
     for (_, command, environ), end in zip(ran, (["--seeds", "4"], [other, "--lane", "same"])):
         assert command[-len(end) - 2 :] == ["-m", "common.lessons.study"] + end
         assert commands.SPEAKER not in environ  # the study speaks for itself
@@ -350,16 +346,16 @@ def test_bad_input_is_one_line(tiny, capsys, arguments, words):
     assert words in line and not trained
 
 
-def test_pairs_differ_in_nothing_but_what_is_thrown():
-    """Trained in earnest: unit gain is another path from the same start, on the same batches."""
+def test_pairs_differ_in_the_switch_alone():
+    """Really trained: unit gain takes another path from the same start, on the same batches."""
     plain = switches.plain("numpy", "same", CNN)
     random = np.random.RandomState(0)
     x, y = random.uniform(size=(128, 3, 32, 32)).astype(np.float32), np.arange(128) % 10
     losses = []
-    for one in (plain, switches.unit_gain(plain), plain):
-        weights = one.initialize(CNN.shapes, 5)
-        model = training.build(one, "same", 1, 5, weights)
-        losses.append(training.train(one, model, x, y, 5, 1, "a label"))
-        assert 0 <= training.accuracy(one, model, x[:70], y[:70]) <= 1
+    for variant in (plain, switches.unit_gain(plain), plain):
+        weights = variant.initialize(CNN.shapes, 5)
+        model = training.build(variant, "same", 1, 5, weights)
+        losses.append(training.train(variant, model, x, y, 5, 1, "a label"))
+        assert 0 <= training.accuracy(variant, model, x[:70], y[:70]) <= 1
     assert losses[0] == losses[2] and losses[0][0] == losses[1][0]
     assert losses[0][1] != losses[1][1]

@@ -20,7 +20,11 @@ EXCEPTIONS = {
     "common/challenge/": ("caffe2 chainer cntk keras mxnet pytorch tensorflow theano", DEFAULTS),
     "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
     "tests/challenge/": ("keras mxnet pytorch theano", "answers that make these mistakes"),
-    "common/lessons/": ("caffe2 chainer cntk mxnet pytorch", "studies frameworks' initial weights"),
+    "common/lessons/initializers.py": (
+        "caffe2 chainer mxnet pytorch",
+        "initial weights are named for the frameworks that draw them so",
+    ),
+    "common/lessons/switches.py": ("cntk", "unit gain is what its momentum does"),
     "tests/common/test_lessons.py": ("pytorch", "one of these initial weights"),
     "common/mistakes/adam.py": ("keras", "a comment on where a value is from"),
     "common/proof/reference.py": ("cupy", "a comment on what else runs NumPy's modules"),

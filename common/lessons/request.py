@@ -1,0 +1,79 @@
+"""What the command line asks of a study."""
+
+import os
+from typing import NamedTuple, Optional, Tuple
+
+import frameworks
+from common.lessons import switches
+from common.networks.cnn import CNN
+from common.proof import contract
+from common.system import commands, files, machine, modules
+
+
+class Request(NamedTuple):
+    """A study as it was asked for. ``test_images`` is None for all; ``out`` is a path or None."""
+
+    framework: str
+    lessons: Tuple[str, ...]
+    seeds: int
+    train_images: int
+    epochs: int
+    test_images: Optional[int]
+    data: str
+    lane: str
+    threads: int
+    out: Optional[str]
+
+
+def parse(arguments):
+    """The request of a command line; InputError if it is not valid."""
+    options = _parser().parse_args(arguments)
+    modules.find(options.framework)
+    modules.check_lane(options.framework, options.lane)
+    return Request(**vars(options))
+
+
+def _parser():
+    parser = commands.OneLineParser(
+        prog="python -m common.lessons",
+        description="Train the CNN as it is and with each switch thrown, from the same seeds, and "
+        "compare the accuracies. A stopped study goes on where it was.",
+    )
+    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    (images, epochs), lessons, default = CNN.quick, switches.LESSONS, _default()
+    keys = "some of %s; default: all" % ", ".join(lessons)
+    add("framework", nargs="?", default=default, metavar="NAME", help="default: " + default)
+    add("--lessons", choices=lessons, nargs="+", default=lessons, metavar="KEY", help=keys)
+    add("--seeds", type=seed_count, default=3, metavar="N", help="seeds of each training")
+    add("--train-images", type=number, default=images, metavar="N", help="train on the first N")
+    add("--epochs", type=number, default=epochs, metavar="N", help="passes over the images")
+    add("--test-images", type=number, metavar="N", help="test on the first N")
+    add("--data", default="auto", metavar="auto|synthetic|PATH", help="the data set")
+    add("--lane", choices=contract.ALL_LANES, default="best", help="the settings")
+    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
+    add("--out", metavar="RESULT.json", help="the result file")
+    return parser
+
+
+def _default():
+    """The first framework that can throw every switch."""
+    return next(
+        name
+        for name in frameworks.ENVIRONMENTS
+        if len(switches.available(name, switches.LESSONS)) == len(switches.SWITCHES)
+    )
+
+
+def seed_count(text):
+    """An option's value; a single seed has no interval."""
+    return commands.whole_number(text, least=2)
+
+
+def result_path(request, dataset, facts):
+    """Where a result goes without ``--out``; all seeds and lessons share a file."""
+    parts = [request.framework, request.lane, "%dx%d" % (request.train_images, request.epochs)]
+    parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
+    parts += ["%dtest" % request.test_images] if request.test_images else []
+    parts += ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
+    folder = os.path.join(files.ROOT, "reports", "lessons", machine.folder_name(facts))
+    return os.path.join(folder, "-".join(parts) + ".json")
