@@ -102,7 +102,7 @@ def clipped(limit):
 
 
 def of_scores_as_probabilities(criterion):
-    """The loss takes probabilities, and is given scores, which Keras clips at 1e-7."""
+    """The loss takes probabilities, but is given scores, which it clips at 1e-7."""
 
     def loss(scores, labels):
         kept = np.clip(scores, 1e-7, 1 - 1e-7)

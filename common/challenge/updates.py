@@ -134,7 +134,7 @@ def nesterov(hp, step, weights, gradients, state):
 
 
 def dampened(part):
-    """A rule in which the gradient counts 1 - part from the second step on, PyTorch's dampening.
+    """A rule in which the gradient counts 1 - part from the second step on (dampening).
 
     part: None for the momentum.
     """
@@ -148,7 +148,7 @@ def dampened(part):
 
 
 def unit_gain(hp, step, weights, gradients, state):
-    """The gradient counts 1 - m, as in CNTK's default."""
+    """The gradient counts 1 - m (unit gain)."""
     share = 1 - hp.momentum
     gradients = with_decay(hp, weights, gradients)
     return velocity(hp, {n: share * g for n, g in gradients.items()}, state)

@@ -84,6 +84,11 @@ def traps(name, model):
     return [trap for trap in known if trap.model == model and name in (trap.only or [name])]
 
 
+def causes(name):
+    """{trap: pattern of the causes that name it in a challenge's diagnosis} of a framework."""
+    return _optional(name, "challenge", "CAUSES", {})
+
+
 def environ(name, lane, lever="", model="cnn"):
     """The environment variables that a process for this framework and lane is started with."""
     framework, found = find(name), {}

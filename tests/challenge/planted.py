@@ -3,7 +3,7 @@
 In a framework's own environment: each mistake of common.mistakes that an answer can show is put
 into its module, which answers the challenge in FOLDER, and the answer is checked as anyone's would
 be. Those that are put in from outside are the same in every framework: NumPy has them. What is
-said is held against ``expected.RIGHT``.
+said is compared with ``expected.causes``.
 """
 
 import json
@@ -23,7 +23,7 @@ from common.mistakes import catalogue, planted
 from common.proof.reference_cache import ReferenceCache
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
-from tests.challenge.expected import NOT_ASKED, RIGHT, RIGHT_IN
+from tests.challenge import expected
 from tests.challenge.recall import VERDICTS, sentences
 
 NOT_SEEN = "not seen"  # the verdict where the answer passes
@@ -104,9 +104,10 @@ def command(arguments):
         known = catalogue.mistakes(description) + known
     if options.mistakes:
         known = [one for one in known if one.name in options.mistakes]
-    found, patterns = OrderedDict(), dict(RIGHT, **RIGHT_IN.get(options.name, {}))
+    found, patterns = OrderedDict(), expected.causes(options.name)
+    not_asked = {mistake for mistake, pattern in patterns.items() if pattern is None}
     for mistake in tqdm(known, unit="mistake", leave=False):
-        if mistake.name in NOT_ASKED:
+        if mistake.name in not_asked:
             continue
         what = patient.examined(mistake)
         if what is None:
@@ -128,7 +129,7 @@ def command(arguments):
     if options.mistakes and options.write and os.path.isfile(path):
         with open(path) as file:  # the others stay as they were seen
             earlier = json.load(file, object_pairs_hook=OrderedDict)["mistakes"]
-        asked = [(one, seen) for one, seen in earlier.items() if one not in NOT_ASKED]
+        asked = [(one, seen) for one, seen in earlier.items() if one not in not_asked]
         found = OrderedDict(asked, **found)
     counts = OrderedDict((one, 0) for one in VERDICTS + (NOT_SEEN,))
     for one in found.values():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import frameworks
 from common.challenge import causes, direct_evidence, losses, networks, updates
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
@@ -10,6 +11,7 @@ from common.networks.hyperparameters import Decay
 from common.networks.lstm import causes as recurrent
 from common.proof.oracle import PROBE_BATCH
 from common.proof.rungs.subject import COUNTS
+from common.system import modules
 
 SETTINGS = {"precision": "float64", "ties": "one"}
 NORM = {"running_variance": "unbiased", "variance": "differences"}
@@ -153,6 +155,14 @@ def test_weights_that_came_back_say_what_was_put_in():
     back = dict(given, **{"b.bias": np.arange(3, dtype=np.float32)})
     (cause,) = causes.came_back(given, back)
     assert cause.says == "other weights than those given are in b.bias"
+
+
+@pytest.mark.parametrize("folder", list(frameworks.FRAMEWORKS))
+def test_a_framework_has_causes_for_its_own_traps_alone(folder):
+    names = [name for name, one in frameworks.ENVIRONMENTS.items() if one.folder == folder]
+    pairs = [(name, model.name) for name in names for model in modules.models(name)]
+    traps = {trap.name for pair in pairs for trap in modules.traps(*pair)}
+    assert {trap for name in names for trap in modules.causes(name)} <= traps
 
 
 def probed(order=slice(None), limit=None):

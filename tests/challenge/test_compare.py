@@ -114,7 +114,7 @@ def test_layers_that_one_side_recorded_as_one_are_passed_over(compared):
 
 
 def test_a_name_that_stands_for_another_point_is_seen_through(compared):
-    """Keras's conv1 has its ReLU; PyTorch's has not."""
+    """One recording's conv1 includes the ReLU; the other's does not."""
     b = network(X)
     b["conv"] = b.pop("relu")
     b = {name: b[name] for name in ("x", "conv", "flat", "hidden", "out")}
@@ -161,7 +161,7 @@ def test_weights_and_gradients_may_stand_between(compared):
     gradients = {"g.w": normal(8, 3, 3, 3, seed=5), "g.bias": normal(8, seed=6)}
     a = dict(weights, **network(X), **gradients)
     b = dict(weights, **network(X), **gradients)
-    b["w"] = b["w"][:, :, ::-1, ::-1]  # as Theano has kernels
+    b["w"] = b["w"][:, :, ::-1, ::-1]  # true convolution
     b["g.w"] = b["g.w"].transpose(2, 3, 1, 0)
     assert compared(a, b)[0] == 0
     b["g.w"] = 64 * b["g.w"]

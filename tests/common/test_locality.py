@@ -17,9 +17,8 @@ SOURCES = (".py", ".js", ".css", ".j2", ".yml", ".toml", "run")
 DEFAULTS = "a cause says whose default the mistake is"
 # {beginning of a path: (names that it may have, why)}
 EXCEPTIONS = {
-    "common/challenge/": ("caffe2 chainer cntk keras mxnet pytorch tensorflow theano", DEFAULTS),
+    "common/challenge/": ("caffe2 chainer cntk keras mxnet tensorflow theano", DEFAULTS),
     "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
-    "tests/challenge/": ("keras mxnet pytorch theano", "answers that make these mistakes"),
     "common/lessons/initializers.py": (
         "caffe2 chainer mxnet pytorch",
         "initial weights are named for the frameworks that draw them so",
@@ -31,7 +30,7 @@ EXCEPTIONS = {
     "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
     "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
     "frameworks/cntk/operations.py": ("keras", "Keras 2 on CNTK has CNTK's profiler"),
-    "frameworks/mxnet/traps.py": ("keras", "a trap is to give an option the meaning it has there"),
+    "frameworks/mxnet/": ("keras", "a trap is to give an option the meaning it has there"),
     "frameworks/numpy/layers.py": ("theano caffe2", "the reference has a switch for what they do"),
     "frameworks/pytorch/pose.py": ("chainer", "the paper's code was written with it"),
     "frameworks/tensorflow/": ("keras", "TensorFlow is written here without the Keras in it"),
