@@ -11,11 +11,6 @@ from common.system import machine, modules
 def pytest_addoption(parser):
     parser.addoption("--framework", default="numpy", help="the framework under test")
     parser.addoption("--model", default="cnn", help="the model under test")
-    parser.addoption(
-        "--shared-modules",
-        action="store_true",
-        help="climb with further models whose modules another environment climbs with, too",
-    )
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import frameworks
 from common import networks
 from common.proof import basis, contract
 from common.system import files, machine, modules
+from common.system.errors import InputError
 
 CERTIFICATE, MISTAKES = "certificate", "mistakes"
 
@@ -93,11 +94,21 @@ class Proof(namedtuple("Proof", "kind name model lane")):
         files.write_json(self.path, record)
 
 
+def _lanes(name, model):
+    """The lanes of a module that this machine can run."""
+    for lane in contract.ALL_LANES:
+        try:
+            modules.check_lane(name, lane, model)
+        except InputError:
+            continue
+        yield lane
+
+
 def proofs(names=(), only=()):
-    """Every ``Proof`` that needs no GPU, of these environments and networks or of all."""
+    """Every ``Proof`` that can be made without a GPU, of these environments and networks or all."""
     for name in names or [one.name for one in frameworks.ENVIRONMENTS.values() if not one.gpu]:
         for model in networks.MODELS:
             if modules.has(name, model) and model in (only or networks.MODELS):
-                for lane in contract.LANES:
+                for lane in _lanes(name, model):
                     yield Proof(CERTIFICATE, name, model, lane)
                 yield Proof(MISTAKES, name, model, contract.LANES[0])

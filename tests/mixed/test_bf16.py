@@ -1,7 +1,5 @@
-"""Lane bf16 is proven where a framework has it, and what is not mixed precision is caught."""
+"""In lane bf16 of a framework that has it, what is not mixed precision is caught."""
 
-import subprocess
-import sys
 from multiprocessing import get_context
 
 from common.networks.cnn import CNN
@@ -9,28 +7,15 @@ from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
 from common.system.errors import InputError
-from common.system.files import ROOT
-from tests.parity.test_models import proven_elsewhere
 
 
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
-    has = metafunc.config.getoption("--shared-modules") or not proven_elsewhere(name)
     try:
         modules.check_lane(name, modules.MIXED)
+        metafunc.parametrize("mistake", list(traps(name)))
     except InputError:
-        has = False
-    if "mixed" in metafunc.fixturenames:
-        metafunc.parametrize("mixed", [name] if has else [])
-    if "mistake" in metafunc.fixturenames:
-        metafunc.parametrize("mistake", list(traps(name)) if has else [])
-
-
-def test_certificate(mixed):
-    command = [sys.executable, "-m", "common.proof", mixed, "--lane", modules.MIXED]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True)
-    print(done.stdout)
-    assert done.returncode == 0
+        metafunc.parametrize("mistake", [])
 
 
 def test_what_is_not_mixed_precision_is_caught(name, mistake, threads, tmp_path):

@@ -1,0 +1,1 @@
+"""What is not mixed precision is caught."""
