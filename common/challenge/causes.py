@@ -1,4 +1,4 @@
-"""What goes wrong in ports, as changes to the NumPy module that make it go wrong in the same way.
+"""Mistakes that ports make, as changes to the NumPy module that reproduce them.
 
 Each cause takes a module with the contract's functions and returns one that makes the mistake, so
 that causes can be stacked.
@@ -20,10 +20,10 @@ strips = importlib.import_module("frameworks.numpy.strips")
 
 Cause = namedtuple("Cause", "says make leaves concept bounds_loss")
 Cause.__new__.__defaults__ = (0.0, None, False)
-Cause.__doc__ = """A mistake that may be what an answer shows.
+Cause.__doc__ = """A mistake that may explain an answer.
 
-says: what it is, and who makes it.
-make: takes a right module and returns one that makes this mistake.
+says: the mistake in words, with the frameworks whose default it is.
+make: takes a right module, returns one with the mistake.
 leaves: the part of the error that may be left, where the mistake is not exactly that of the port.
 concept: the concept of the phrase book under which each framework's right line is found, or None.
 bounds_loss: whether the mistake bounds the loss, so that a bound shows no further mistake.
@@ -31,12 +31,12 @@ bounds_loss: whether the mistake bounds the loss, so that a bound shows no furth
 
 
 def under(concept, causes):
-    """These causes, with their concept in the phrase book."""
+    """The causes, with a concept of the phrase book."""
     return [cause._replace(concept=concept) for cause in causes]
 
 
 def plain(description, module):
-    """``module`` with a network of a layer for each step, which the CNN's own fuses for speed."""
+    """``module`` with a layer for each step of the network; the CNN's own fuses some for speed."""
     if description.name != "cnn":
         return module
 
@@ -69,7 +69,7 @@ MEAN, DEVIATION = (
 
 def images(description):
     """Causes in the images."""
-    found = [
+    causes = [
         Cause(
             "height and width of the images are exchanged (axes 1 and 3 swapped for NHWC)",
             with_images(lambda x: x.swapaxes(2, 3)),
@@ -82,7 +82,7 @@ def images(description):
         channels_last = with_images(
             lambda x: x.reshape(len(x), *x.shape[2:], 3).transpose(0, 3, 1, 2)
         )
-        found += [
+        causes += [
             Cause("the images' memory is read as NHWC, without transposing", channels_last),
             Cause("the images are BGR, not RGB (OpenCV)", with_images(lambda x: x[:, ::-1])),
             Cause(
@@ -90,7 +90,7 @@ def images(description):
                 with_images(lambda x: (x - MEAN) / DEVIATION),
             ),
         ]
-    return under("layout of images", found)
+    return under("layout of images", causes)
 
 
 def with_targets(change):
@@ -145,10 +145,10 @@ def kernel(name, w):
 
 def weights(description, module):
     """Causes in the weights on their way into the port."""
-    found = []
+    causes = []
     shapes = description.shapes
     if "convolution" in description.traits:
-        found += [
+        causes += [
             Cause(
                 "kernels are flipped: true convolution (Theano's filter_flip=True)",
                 both_ways(kernel, lambda w: w[:, :, ::-1, ::-1]),
@@ -167,7 +167,7 @@ def weights(description, module):
         ]
     for name, shape in shapes.items():
         if len(shape) == 2 and 1 not in shape:
-            found.append(
+            causes.append(
                 Cause(
                     "%s is reshaped to (in, out), where it must be transposed" % name,
                     with_weights(
@@ -178,14 +178,14 @@ def weights(description, module):
                 )
             )
         if len(shape) > 1 and shape[0] == shape[1]:
-            what = "in and out of %s are exchanged" % name
-            found.append(
+            says = "in and out of %s are exchanged" % name
+            causes.append(
                 Cause(
-                    what, both_ways(_is(name), lambda w: w.swapaxes(0, 1)), concept="weight layout"
+                    says, both_ways(_is(name), lambda w: w.swapaxes(0, 1)), concept="weight layout"
                 )
             )
         if len(shape) == 1 and name.rsplit(".", 1)[0] + ".variance" not in shapes:
-            found.append(
+            causes.append(
                 Cause(
                     "%s is left out, or not put in" % name,
                     _without_bias(_is(name)),
@@ -193,7 +193,7 @@ def weights(description, module):
                 )
             )
     every_bias = [name for name in shapes if name.endswith(".bias")]
-    found.append(
+    causes.append(
         Cause(
             "no layer has a bias",
             _without_bias(lambda name, w: name in every_bias),
@@ -201,16 +201,16 @@ def weights(description, module):
         )
     )
     if "batchnorm" not in description.traits:  # which has a hundred tensors of a few shapes
-        found += _exchanged(shapes)
-    return found + _flattened(description, module)
+        causes += _exchanged(shapes)
+    return causes + _flattened(description, module)
 
 
 def _exchanged(shapes):
-    """Causes in which two tensors of one shape have changed places."""
+    """Causes in which two tensors of the same shape are swapped."""
 
-    def make(one, other):
+    def make(first, second):
         def change(weights):
-            return dict(weights, **{one: weights[other], other: weights[one]})
+            return dict(weights, **{first: weights[second], second: weights[first]})
 
         def swapped(module):
             def loss(network, settings, hp, weights):
@@ -223,19 +223,19 @@ def _exchanged(shapes):
     before = {}
     for name, shape in shapes.items():
         if shape in before:
-            one = before[shape]
+            first = before[shape]
             yield Cause(
-                "%s and %s are exchanged" % (one, name),
-                make(one, name),
+                "%s and %s are exchanged" % (first, name),
+                make(first, name),
                 concept="initial weights put in",
             )
         before[shape] = name
 
 
 def came_back(given, back):
-    """Causes that the weights show which came back before any step: {tensor: array} each.
+    """Causes seen in the weights that come back before any step; both are {tensor: array}.
 
-    Where all that are other ones are zeros, they are left out, which is a known cause.
+    None if all tensors that changed came back as zeros: a known cause is that they are left out.
     """
     changed = OrderedDict()
     for name, w in given.items():
@@ -247,16 +247,16 @@ def came_back(given, back):
     constants = set("%.3g" % value for value in added.values())
     even = all(np.ptp(changed[n]) <= 1e-3 * abs(value) for n, value in added.items())
     if even and len(constants) == 1:
-        told = "%s begin%s %s too high" % (_listed(changed), "s" * (len(changed) == 1), *constants)
+        says = "%s begin%s %s too high" % (_listed(changed), "s" * (len(changed) == 1), *constants)
         put = only(lambda n, w: n in changed, lambda w: w + np.float32(next(iter(added.values()))))
-        return [Cause(told, with_weights(put, lambda name, w: w), concept="initial weights put in")]
+        return [Cause(says, with_weights(put, lambda name, w: w), concept="initial weights put in")]
 
     def put_back(name, w):
         return back[name] if name in changed and np.array_equal(w, given[name]) else w
 
-    told = "other weights than those given are in %s" % _listed(changed)
+    says = "other weights than those given are in %s" % _listed(changed)
     return [
-        Cause(told, with_weights(put_back, lambda name, w: w), concept="initial weights put in")
+        Cause(says, with_weights(put_back, lambda name, w: w), concept="initial weights put in")
     ]
 
 
@@ -294,11 +294,11 @@ def _flattened(description, module):
         elif shape and not name:
             name = layer.name
         x = layer.forward(x, training=False)
-    found = []
+    causes = []
     for letters, axes in (("H, W, C", (1, 2, 0)), ("W, H, C", (2, 1, 0)), ("C, W, H", (0, 2, 1))):
         if len(shape) == 3 and max(shape) > 1:
-            found.append(_flatten(name + ".weight", letters, shape, axes))
-    return found
+            causes.append(_flatten(name + ".weight", letters, shape, axes))
+    return causes
 
 
 def _flatten(name, letters, shape, axes):

@@ -394,7 +394,7 @@ class Diagnosis:
     def _first_step(self, module, stage):
         """(model's name, module, model, weights) of a stage's first model, with its gradients."""
         entry = self.models[STAGES[stage][0]]
-        wrapped = self._configured(updates.with_rule(updates.taken_down)(module), "float64")
+        wrapped = self._configured(updates.with_rule(updates.keep_gradients)(module), "float64")
         model, settings = protocol.build(
             entry, self.arrays, self.description, wrapped, "same", self.threads
         )

@@ -1,4 +1,4 @@
-"""What goes wrong in ports between the outputs and their gradient: targets and losses."""
+"""Mistakes between the outputs and their gradient: targets and losses."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from common.networks.model import CLASSES
 from common.system.modules import replaced
 
 LOSS, TARGETS = "loss and its reduction", "label type"  # concepts of the phrase book
-SMALL_SCORES = 1e-3  # of an error, what may be left where numbers were divided by small scores
+SMALL_SCORES = 1e-3  # part of an error that may be left after a division by small scores
 
 
 def with_criterion(change):
@@ -27,7 +27,7 @@ def with_criterion(change):
 
 
 def smoothed(share):
-    """Labels that give ``share`` of their weight to all classes alike."""
+    """Labels that spread ``share`` of their weight evenly over all classes."""
 
     def change(criterion):
         def loss(scores, labels):
@@ -153,8 +153,8 @@ def ignoring(label, divisor):
     return change
 
 
-def found(description, evidence=None):
-    """Causes of other gradients in what the outputs are compared with, and how.
+def causes(description, evidence=None):
+    """Causes of wrong gradients in the targets and the loss.
 
     evidence: ``updates.Evidence`` of a step, or None.
     """
@@ -184,7 +184,7 @@ def found(description, evidence=None):
 def _of_classes(evidence):
     shares = [0.05, 0.1, 0.2]
     if evidence and evidence.silent:
-        # Where nothing should move, each other class's bias does, by what a label gives to it.
+        # Where nothing should move, the biases of the other classes move by the smoothed share.
         moved = list(evidence.silent.values())[-1]
         shares = [min(rounded(float(moved[1:].mean() * len(moved))), 1)]
     criteria = [
@@ -213,17 +213,17 @@ def _of_classes(evidence):
     labels = Cause(
         "the labels are off by one", with_targets(lambda y: (y + 1) % 10), concept=TARGETS
     )
-    # Each divides by scores, of which some are small, and have few right digits.
-    told = "scores are taken for probabilities, %s (Keras without from_logits=True)"
+    # Both divide by scores; small ones have few correct digits.
+    says = "scores are taken for probabilities, %s (Keras without from_logits=True)"
     scores = [
-        Cause(told % how, with_criterion(change), SMALL_SCORES, LOSS, bounds_loss=True)
+        Cause(says % how, with_criterion(change), SMALL_SCORES, LOSS, bounds_loss=True)
         for how, change in (
             ("clipped and divided by their sum", of_scores_as_probabilities),
             ("divided by their sum and clipped", of_shares),
         )
     ]
-    causes = [Cause(says, with_criterion(change), concept=LOSS) for says, change in criteria]
-    return [labels] + scores + causes
+    others = [Cause(says, with_criterion(change), concept=LOSS) for says, change in criteria]
+    return [labels] + scores + others
 
 
 def _others(n, others):

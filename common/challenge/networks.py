@@ -1,4 +1,4 @@
-"""What goes wrong in a network's layers, as changes to those of the NumPy module."""
+"""Mistakes in a network's layers, as changes to the layers of the NumPy module."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Pointwise(layers.Layer):
 
 
 def back_through_softmax(p, g):
-    """The gradient of the scores, of that of their probabilities."""
+    """The gradient of the scores, given the gradient ``g`` of their probabilities ``p``."""
     return p * (g - (g * p).sum(1, keepdims=True))
 
 
@@ -142,10 +142,10 @@ class NotFollowed(layers.BatchNorm):
 
     def forward(self, x, training):
         before = [w.copy() for w in self.running]
-        found = super().forward(x, training)
+        out = super().forward(x, training)
         for w, kept in zip(self.running, before):
             w[:] = kept
-        return found
+        return out
 
 
 def _normalising(**values):
@@ -171,7 +171,7 @@ def _made(kind):
 
 def batchnorm(description):
     """Causes of other scores in batch normalisation."""
-    found = [
+    causes = [
         Cause(
             "batch normalisation's epsilon is %g (%s)" % (epsilon, whose),
             _normalising(epsilon=epsilon),
@@ -197,13 +197,13 @@ def batchnorm(description):
             lambda name, w: w,
         )
         concept = "batch normalisation" if kind in ("weight", "bias") else RUNNING
-        found.append(Cause("the %s are not put in" % what, make, concept=concept))
-    return found
+        causes.append(Cause("the %s are not put in" % what, make, concept=concept))
+    return causes
 
 
 def following():
     """Causes of other running means and variances after a step."""
-    found = [
+    causes = [
         Cause(
             "of the running mean and variance %g is kept in a step, not 0.9 (%s)" % (kept, whose),
             _normalising(kept=kept),
@@ -215,20 +215,20 @@ def following():
             (0.999, "a default of TensorFlow 1"),
         )
     ]
-    found.append(
+    causes.append(
         Cause("the running mean and variance do not follow", _made(NotFollowed), concept=RUNNING)
     )
     makes = "the variance that normalises is divided by n - 1"
-    return found + [Cause(makes, _made(DividedByLess), concept="batch normalisation")]
+    return causes + [Cause(makes, _made(DividedByLess), concept="batch normalisation")]
 
 
 # lower precision
 
 
 def _rounding(layer, rounded, outputs, prediction):
-    """``layer`` multiplies numbers that were rounded; if ``outputs``, all that it gives is, too.
+    """``layer`` rounds the numbers that it multiplies; if ``outputs``, also its results.
 
-    prediction: whether it does so in prediction, and not in training alone.
+    prediction: whether it does so in prediction as well as in training.
     """
     forward, backward = layer.forward, layer.backward
 
@@ -239,16 +239,16 @@ def _rounding(layer, rounded, outputs, prediction):
         exact = layer.parameters
         layer.parameters = [at(w) if outputs or not n else w for n, w in enumerate(exact)]
         try:
-            found = function(at(x), *arguments)
+            out = function(at(x), *arguments)
         finally:
             layer.parameters = exact
-        return at(found) if outputs else found
+        return at(out) if outputs else out
 
     def back(g):
-        found = through(backward, g)
+        out = through(backward, g)
         for gradient in layer.gradients if outputs else ():
             gradient[:] = at(gradient)
-        return found
+        return out
 
     def ahead(x, training):
         return through(forward, x, training) if training or prediction else forward(x, training)
@@ -259,14 +259,14 @@ def _rounding(layer, rounded, outputs, prediction):
 
 
 def precision(prediction=True):
-    """Causes that compute in fewer digits than float32 has; in training alone, if asked so.
+    """Causes that compute in fewer digits than float32; without ``prediction`` in training only.
 
-    A number that lies near the middle of two may be rounded to the other one, so a fiftieth of the
-    error may be left; a tenth, where what follows is rounded again.
+    A number near the middle of two may be rounded the other way, so a fiftieth of the error may be
+    left; a tenth, if later results are rounded again.
     """
     where = "" if prediction else "in training alone, "
     kinds = (layers.Dense, layers.Convolution)
-    found = []
+    causes = []
     for name, rounded in (("bfloat16", bfloat16), ("TF32", tf32), ("float16", float16)):
         for what, outputs in (
             ("products take numbers that are rounded to %s" % name, False),
@@ -277,14 +277,14 @@ def precision(prediction=True):
             make = each(
                 kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o, prediction)
             )
-            found.append(Cause(where + what, make, 0.1 if outputs else 0.02, "precision"))
-    return found
+            causes.append(Cause(where + what, make, 0.1 if outputs else 0.02, "precision"))
+    return causes
 
 
 def _one_in_precision(name):
     """Causes in which one layer computes in fewer digits.
 
-    A bias that is added behind another rounding leaves a tenth of the error.
+    A bias that is added after another rounding leaves a tenth of the error.
     """
     for what, rounded in (("bfloat16", bfloat16), ("float16", float16)):
 
@@ -304,7 +304,7 @@ def each(kind, new):
     """``with_network`` of ``new(layer, settings)`` in place of every layer of a kind."""
 
     def changed(settings, network):
-        return [one for layer in network for one in _inside(layer, settings, kind, new)]
+        return [inner for layer in network for inner in _inside(layer, settings, kind, new)]
 
     return with_network(changed)
 
@@ -312,8 +312,8 @@ def each(kind, new):
 def _inside(layer, settings, kind, new):
     if isinstance(layer, layers.Residual):
         for part in ("body", "shortcut"):
-            within = [_inside(one, settings, kind, new) for one in getattr(layer, part)]
-            setattr(layer, part, [one for some in within for one in some])
+            within = [_inside(inner, settings, kind, new) for inner in getattr(layer, part)]
+            setattr(layer, part, [inner for replaced in within for inner in replaced])
         layer.inner = list(layer.body) + list(layer.shortcut)
     if isinstance(layer, kind):
         layer = new(layer, settings)
@@ -353,11 +353,11 @@ def network(description, module):
     }
     one_by_one = "batchnorm" not in description.traits  # which has thirty of them
     pools = sum(isinstance(layer, layers.MaxPool) for layer in layers.every(built))
-    found, behind, number, pool = [], "", 0, 0
+    causes, previous, number, pool = [], "", 0, 0
     for layer in _in_order(built):
         if isinstance(layer, activation):
-            says = "there is no activation behind %s" % behind
-            found.append(
+            says = "there is no activation behind %s" % previous
+            causes.append(
                 Cause(
                     says,
                     _at(number, activation, lambda layer, settings: None),
@@ -365,21 +365,21 @@ def network(description, module):
                 )
             )
             for name, new in others.items() if one_by_one else ():
-                says = "the activation behind %s is %s" % (behind, name)
-                found.append(Cause(says, _at(number, activation, new), concept="activation"))
+                says = "the activation behind %s is %s" % (previous, name)
+                causes.append(Cause(says, _at(number, activation, new), concept="activation"))
             number += 1
         elif isinstance(layer, layers.MaxPool) and pools > 1:
-            says = "the pool behind %s takes the mean, not the maximum" % behind
-            found.append(Cause(says, _at(pool, layers.MaxPool, mean), concept="pooling"))
+            says = "the pool behind %s takes the mean, not the maximum" % previous
+            causes.append(Cause(says, _at(pool, layers.MaxPool, mean), concept="pooling"))
             pool += 1
         elif layer.name:
-            behind = layer.name
+            previous = layer.name
             if one_by_one and isinstance(layer, (layers.Dense, layers.Convolution)):
-                found += _one_in_precision(layer.name)
+                causes += _one_in_precision(layer.name)
         elif isinstance(layer, layers.Residual):
-            behind = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
+            previous = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
     for name, new in others.items():
-        found.append(
+        causes.append(
             Cause("the activation is %s" % name, each(activation, new), concept="activation")
         )
     for what, kind, concept in (
@@ -387,12 +387,12 @@ def network(description, module):
         ("a softmax", Softmax, LOSS),
     ):
         make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
-        found.append(Cause("there is %s behind the last layer" % what, make, concept=concept))
+        causes.append(Cause("there is %s behind the last layer" % what, make, concept=concept))
     if description.task is CLASSES:
         says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
-        found.append(Cause(says, _probabilities, concept=LOSS))
+        causes.append(Cause(says, _probabilities, concept=LOSS))
     if "pool" in description.traits:
-        found += [
+        causes += [
             Cause(
                 "pools take the mean, not the maximum",
                 each(layers.MaxPool, mean),
@@ -406,24 +406,25 @@ def network(description, module):
         ]
     padded = [layer for layer in layers.every(built) if getattr(layer, "padding", 0)]
     for end, where in ((True, "at the end"), (False, "in front")) if padded else ():
-        make = each(layers.Convolution, lambda one, s, end=end: OneSided(one, s, end))
-        found.append(Cause("convolutions are padded %s only" % where, make, concept="padding"))
+        make = each(layers.Convolution, lambda layer, s, end=end: OneSided(layer, s, end))
+        causes.append(Cause("convolutions are padded %s only" % where, make, concept="padding"))
     if [layer for layer in padded if layer.stride > 1]:
         strided = each(
-            layers.Convolution, lambda one, s: OneSided(one, s, True) if one.stride > 1 else one
+            layers.Convolution,
+            lambda layer, s: OneSided(layer, s, True) if layer.stride > 1 else layer,
         )
         says = "convolutions with a stride are padded at the end only (same in TensorFlow, Keras)"
-        found.append(Cause(says, strided, concept="padding"))
+        causes.append(Cause(says, strided, concept="padding"))
     if "batchnorm" in description.traits:
-        found += batchnorm(description)
-        found.append(
+        causes += batchnorm(description)
+        causes.append(
             Cause(
                 "the stride of a block is in its first convolution",
                 strided_first(),
                 concept="padding",
             )
         )
-    return found + precision()
+    return causes + precision()
 
 
 def _probabilities(module):
@@ -432,7 +433,7 @@ def _probabilities(module):
 
 
 def _in_order(network):
-    """All layers, in the order in which they compute; a ``Residual`` behind those inside of it."""
+    """All layers, in the order in which they compute; a ``Residual`` after its inner layers."""
     for layer in network:
         for inner in _in_order(layer.inner):
             yield inner

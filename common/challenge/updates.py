@@ -1,4 +1,4 @@
-"""What goes wrong in ports between the gradient and the weights after a step: optimisers.
+"""Mistakes between the gradient and the weights after a step: optimisers.
 
 An optimiser is a rule, ``rule(hp, step, weights, gradients, state)``, which gives the update of
 each tensor; weights and gradients are dicts by tensor, ``state`` is the rule's own.
@@ -12,16 +12,16 @@ from common.challenge.causes import Cause, layers
 from common.system.modules import replaced
 
 Evidence = namedtuple("Evidence", "start moved right silent silent_start loud loud_right")
-Evidence.__doc__ = """What an answer says of one step, from which constants are read.
+Evidence.__doc__ = """One step of an answer, from which constants are read.
 
 start: the weights before it; moved, right: {tensor: update} of the answer and of the reference.
 silent: {tensor: update} of a step that should move none, from the weights ``silent_start``;
-    empty where it was not answered. loud, loud_right: {tensor: update} of the step behind it,
-    whose gradient is large, of the answer and of the reference; empty likewise.
+    empty where it was not answered. loud, loud_right: {tensor: update} of the step after
+    it, whose gradient is large, of the answer and of the reference; empty likewise.
 """
 
 Second = namedtuple("Second", "hp first moved right")
-Second.__doc__ = """What an answer says of a second step with momentum.
+Second.__doc__ = """The second step with momentum of an answer.
 
 hp: the hyperparameters. first: {tensor: update} of the step before it, which was right. moved,
 right: {tensor: update} of the answer and of the reference.
@@ -29,7 +29,7 @@ right: {tensor: update} of the answer and of the reference.
 
 
 class Ruled:
-    """An optimiser that does what a rule says."""
+    """An optimiser that follows a rule."""
 
     def __init__(self, network, hp, rule):
         self.hp, self.rule, self.steps, self.state = hp, rule, 0, {}
@@ -62,7 +62,7 @@ def with_rule(rule):
 
 
 def forgetful(rule):
-    """A cause's ``make``: the optimiser's state lives no longer than a pass."""
+    """A cause's ``make``: the optimiser's state is reset at every pass."""
 
     def make(module):
         def train(model, batches):
@@ -76,8 +76,8 @@ def forgetful(rule):
     return make
 
 
-def taken_down(hp, step, weights, gradients, state):
-    """No optimiser: nothing moves, and the gradients stay to be read."""
+def keep_gradients(hp, step, weights, gradients, state):
+    """No optimiser: nothing moves, and ``state`` keeps the gradients."""
     state.update(gradients)
     return {}
 
@@ -107,9 +107,9 @@ def velocity(hp, gradients, state):
 
 
 def adam(hp, step, weights, gradients, state):
-    """With both moments corrected, epsilon outside the root."""
-    found = moments(hp, gradients, state)
-    return {name: corrected(hp, step, m, v) for name, (m, v) in found.items()}
+    """Both moments are corrected; epsilon is added to the root."""
+    new = moments(hp, gradients, state)
+    return {name: corrected(hp, step, m, v) for name, (m, v) in new.items()}
 
 
 def corrected(hp, step, m, v):
@@ -129,12 +129,12 @@ def moments(hp, gradients, state):
 def nesterov(hp, step, weights, gradients, state):
     """w moves by m v - lr g, v being the new velocity."""
     gradients = with_decay(hp, weights, gradients)
-    found = velocity(hp, gradients, state)
-    return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in found.items()}
+    velocities = velocity(hp, gradients, state)
+    return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in velocities.items()}
 
 
 def dampened(part):
-    """A rule in which the gradient counts 1 - part from the second step on (dampening).
+    """A rule that scales the gradient by 1 - part from the second step on (dampening).
 
     part: None for the momentum.
     """
@@ -148,7 +148,7 @@ def dampened(part):
 
 
 def unit_gain(hp, step, weights, gradients, state):
-    """The gradient counts 1 - m (unit gain)."""
+    """The gradient is scaled by 1 - m."""
     share = 1 - hp.momentum
     gradients = with_decay(hp, weights, gradients)
     return velocity(hp, {n: share * g for n, g in gradients.items()}, state)
@@ -171,36 +171,36 @@ def epsilon_inside(hp, step, weights, gradients, state):
 def epsilon_uncorrected(hp, step, weights, gradients, state):
     """Epsilon is added to the root before that is corrected."""
     rate = hp.learning_rate * np.sqrt(1 - hp.beta2**step) / (1 - hp.beta1**step)
-    found = moments(hp, gradients, state).items()
-    return {n: -rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in found}
+    both = moments(hp, gradients, state).items()
+    return {n: -rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in both}
 
 
 def not_corrected(hp, step, weights, gradients, state):
     """The moments as they are."""
-    found = moments(hp, gradients, state).items()
-    return {n: -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in found}
+    both = moments(hp, gradients, state).items()
+    return {n: -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in both}
 
 
-def behind(hp, step, weights, gradients, state):
-    """The number of the step is raised after the update."""
+def one_step_late(hp, step, weights, gradients, state):
+    """The step is counted after the update, not before."""
     return adam(hp, max(step - 1, 1), weights, gradients, state)
 
 
 def largest(hp, step, weights, gradients, state):
-    """AMSGrad: the largest mean square so far, in place of the last one."""
-    found = moments(hp, gradients, state.setdefault("moments", {}))
+    """AMSGrad: the largest mean square so far instead of the latest."""
+    both = moments(hp, gradients, state.setdefault("moments", {}))
     most = state.setdefault("largest", {})
-    for name, (_, v) in found.items():
+    for name, (_, v) in both.items():
         most[name] = np.maximum(most.get(name, 0), v)
-    return {name: corrected(hp, step, m, most[name]) for name, (m, _) in found.items()}
+    return {name: corrected(hp, step, m, most[name]) for name, (m, _) in both.items()}
 
 
-# Rules that are made of another. Where causes are stacked, the rule below may become another one
-# later; ``rebased`` is then what stood above it.
+# Rules above another rule. When causes are stacked, the rule at the bottom may be replaced later;
+# ``rebased`` puts the same above the new one.
 
 
 def above(make):
-    """Decorates a maker of rules, ``make(rule, ...)``."""
+    """Decorate a maker of rules, ``make(rule, ...)``, so that they can be rebased."""
 
     def made(rule, *arguments, **values):
         other = make(rule, *arguments, **values)
@@ -211,13 +211,13 @@ def above(make):
 
 
 def rebased(rule, new):
-    """``rule`` with the rule ``new`` at its bottom."""
+    """``rule`` above the rule ``new``."""
     return rule.rebase(new) if hasattr(rule, "rebase") else new
 
 
 @above
 def constant(rule, **values):
-    """``rule`` with values written in, whatever is asked for."""
+    """``rule`` with hard-coded hyperparameters."""
 
     def other(hp, step, weights, gradients, state):
         return rule(hp._replace(**values), step, weights, gradients, state)
@@ -227,7 +227,7 @@ def constant(rule, **values):
 
 @above
 def decaying(rule, factor):
-    """``rule`` with a weight decay that is so many times what is asked for."""
+    """``rule`` with the weight decay times a factor."""
 
     def other(hp, step, weights, gradients, state):
         decay = factor * hp.weight_decay
@@ -238,18 +238,18 @@ def decaying(rule, factor):
 
 @above
 def times(rule, factor):
-    """``rule`` with a learning rate that is so many times what is asked for."""
+    """``rule`` with the learning rate times a factor."""
 
     def other(hp, step, weights, gradients, state):
-        found = rule(hp, step, weights, gradients, state)
-        return {name: factor * u for name, u in found.items()}
+        moves = rule(hp, step, weights, gradients, state)
+        return {name: factor * u for name, u in moves.items()}
 
     return other
 
 
 @above
 def falling(rule, part):
-    """``rule`` with a learning rate that is ``part(step)`` of what is asked for."""
+    """``rule`` with the learning rate times ``part(step)``."""
 
     def other(hp, step, weights, gradients, state):
         hp = hp._replace(learning_rate=part(step) * hp.learning_rate)
@@ -260,7 +260,7 @@ def falling(rule, part):
 
 @above
 def changed(rule, change):
-    """``rule`` with gradients that ``change(hp, weights, gradients, state)`` made of the right."""
+    """``rule``, given the gradients that ``change(hp, weights, gradients, state)`` returns."""
 
     def other(hp, step, weights, gradients, state):
         own = state.setdefault("of the change", {})
@@ -273,7 +273,7 @@ def changed(rule, change):
 
 @above
 def gathered(rule, steps, share):
-    """``rule`` in every so many steps, with that share of the sum of their gradients."""
+    """``rule`` once in ``steps`` steps, with ``share`` of the sum of their gradients."""
 
     def other(hp, step, weights, gradients, state):
         sums = state.setdefault("sums", {})
@@ -293,7 +293,7 @@ def scaled(factor):
 
 
 def decayed(strength, chosen):
-    """Weight decay that is added to the gradient; of the strength that is asked for, if None."""
+    """Weight decay added to the gradient; ``strength`` is the hyperparameter's if None."""
 
     def change(hp, weights, gradients, own):
         decay = hp.weight_decay if strength is None else strength
@@ -368,13 +368,13 @@ def stale(hp, weights, gradients, own):
 # Causes.
 
 
-def dot(one, other):
-    """The inner product of the tensors in ``other`` with those of ``one``."""
-    return sum(float(np.vdot(one[name], other[name])) for name in other)
+def dot(a, b):
+    """The inner product of the tensors in ``b`` with the tensors of the same names in ``a``."""
+    return sum(float(np.vdot(a[name], b[name])) for name in b)
 
 
 def _decays(rule, evidence):
-    """Weight decay of the strength that the evidence shows, wherever it may act."""
+    """Weight decay of the measured strength, wherever it may act."""
     moved, begun = evidence.silent, evidence.silent_start
     if not moved:
         moved = {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
@@ -390,42 +390,42 @@ def _decays(rule, evidence):
     if evidence.silent:
         still = [name for name in most if not moved[name].any()]
         kinds += [("of " + n, lambda n, w, only=n: n == only) for n in most if len(still) > 1]
-    for what, chosen in kinds:
+    for where, chosen in kinds:
         names = [n for n in most if chosen(n, begun[n])]
         start = {n: np.float64(begun[n]) for n in names}
         size = dot(start, start)
         strength = -dot({n: moved[n] for n in names}, start) / size if size else 0.0
         if abs(strength) < 1e-12:
             continue
-        told = "weight decay of %.3g %s" % (strength, what)
+        says = "weight decay of %.3g %s" % (strength, where)
         yield Cause(
-            told + ", in the gradient",
+            says + ", in the gradient",
             with_rule(changed(rule, decayed(strength, chosen))),
             concept="weight decay",
         )
         yield Cause(
-            told + ", beside the gradient",
+            says + ", beside the gradient",
             with_rule(decoupled(rule, strength, chosen)),
             concept="weight decay",
         )
 
 
 def _factor(moved, right):
-    """What an update is multiplied by."""
+    """The factor between an update and the right one."""
     return dot(moved, right) / max(dot(right, right), 1e-300)
 
 
 def _scales(rule, evidence):
-    """A constant that the gradient is multiplied by."""
+    """The gradient times a constant."""
     factor = _factor(evidence.moved, evidence.right)
-    told = "the gradient is multiplied by %.6g" % factor
+    says = "the gradient is multiplied by %.6g" % factor
     if abs(factor - 0.1) < 1e-4:
-        told += ": a mean over the ten classes, too"
-    yield Cause(told, with_rule(changed(rule, scaled(factor))), concept="loss and its reduction")
+        says += ": a mean over the ten classes, too"
+    yield Cause(says, with_rule(changed(rule, scaled(factor))), concept="loss and its reduction")
 
 
 def _rates(rule, evidence, hp, has_momentum):
-    """A learning rate that is another one, by a factor or always."""
+    """Another learning rate: times a factor, or hard-coded."""
     factor = _factor(evidence.moved, evidence.right)
     rate = factor * hp["learning_rate"]
     yield Cause(
@@ -442,26 +442,26 @@ def _rates(rule, evidence, hp, has_momentum):
 
 
 def _falls(rule, evidence):
-    """A learning rate that falls from step to step, by what two steps show."""
+    """A learning rate that falls from step to step, as measured in two steps."""
     first = _factor(evidence.moved, evidence.right)
     if 0.1 < first < 1 - 1e-6:
         part = rounded(first)
-        told = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
-        yield Cause(told, with_rule(falling(rule, lambda step: part**step)), concept="optimiser")
+        says = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
+        yield Cause(says, with_rule(falling(rule, lambda step: part**step)), concept="optimiser")
     second = _factor(evidence.loud, evidence.loud_right) / first
     if 0.1 < second < 1 - 1e-6:
         decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
-        told = "the learning rate is multiplied by %.6g from step to step" % part
+        says = "the learning rate is multiplied by %.6g from step to step" % part
         yield Cause(
-            told, with_rule(falling(rule, lambda step: part ** (step - 1))), concept="optimiser"
+            says, with_rule(falling(rule, lambda step: part ** (step - 1))), concept="optimiser"
         )
-        told = "the learning rate is divided by 1 + %.3g t in step t, from 0 on (Keras's decay)"
+        says = "the learning rate is divided by 1 + %.3g t in step t, from 0 on (Keras's decay)"
         law = falling(rule, lambda step: 1 / (1 + decay * (step - 1)))
-        yield Cause(told % decay, with_rule(law), concept="optimiser")
+        yield Cause(says % decay, with_rule(law), concept="optimiser")
 
 
 def _clips(evidence):
-    """(in words, change) of gradients that are clipped; where, is read from a step of rate 1."""
+    """(in words, change) of clipped gradients; the limit is read from a step of rate 1."""
     limits = [[limit] * 3 for limit in (0.1, 0.5, 1, 5, 10)]
     if evidence:
         limits = []
@@ -480,13 +480,13 @@ def _clips(evidence):
 
 
 def rounded(measured):
-    """The number of few digits that somebody wrote, where the one measured is nearly that."""
+    """The number of three digits that someone wrote, if ``measured`` nearly equals it."""
     written = float("%.3g" % measured)
     return written if abs(written - measured) <= 2e-5 * abs(measured) else measured
 
 
 def _constants(rule, has_momentum):
-    """The usual values, written in."""
+    """The usual values, hard-coded."""
     if has_momentum:
         yield Cause(
             "the momentum is always 0.9",
@@ -507,15 +507,15 @@ def _constants(rule, has_momentum):
 
 
 def _of_second_step(rule, second):
-    """Constants that show in the second step with momentum."""
+    """Constants that the second step with momentum shows."""
     more = {n: second.moved[n] - second.right[n] for n in second.right}
     was, rate = second.hp["momentum"], second.hp["learning_rate"]
     asked = rounded(was + dot(more, second.first) / max(dot(second.first, second.first), 1e-300))
     gradients = {n: (was * second.first[n] - u) / rate for n, u in second.right.items()}
     part = dot(more, gradients) / max(rate * dot(gradients, gradients), 1e-300)
     if abs(part) > 1e-3:
-        told = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
-        yield Cause(told, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
+        says = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
+        yield Cause(says, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
 
     def other(hp, step, weights, gradients, state):
         return rule(
@@ -529,7 +529,7 @@ def _of_second_step(rule, second):
 
 
 def _other_decays(rule, usual):
-    """Weight decay that acts in another place, or with another strength, than it should."""
+    """Weight decay in the wrong place, or of the wrong strength."""
     for factor, says in (
         (0, "there is no weight decay"),
         (2, "weight decay is twice what it should be (a penalty that is not halved)"),
@@ -538,29 +538,29 @@ def _other_decays(rule, usual):
         yield Cause(says, with_rule(decaying(rule, factor)), concept="weight decay")
     always = "weight decay is always %g" % usual
     yield Cause(always, with_rule(constant(rule, weight_decay=usual)), concept="weight decay")
-    told = "biases and batch normalisation decay, too"
+    says = "biases and batch normalisation decay, too"
     yield Cause(
-        told,
+        says,
         with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))),
         concept="weight decay",
     )
-    told = "weight decay is beside the gradient: the velocity does not hold it (SGDW)"
+    says = "weight decay is beside the gradient: the velocity does not hold it (SGDW)"
     beside = decoupled(decaying(rule, 0), None, lambda n, w: w.ndim > 1)
-    yield Cause(told, with_rule(beside), concept="weight decay")
+    yield Cause(says, with_rule(beside), concept="weight decay")
 
 
-def found(description, evidence, hp, rule=None, second=None):
-    """Causes of a step's weights being off.
+def causes(description, evidence, hp, rule=None, second=None):
+    """Causes of wrong weights after a step.
 
-    evidence: of the model whose hyperparameters ``hp`` are; None where there is none. rule: what
-    the optimiser does by the causes that were found before. second: ``Second``, or None.
+    evidence: ``Evidence`` of the model with hyperparameters ``hp``, or None. rule: the optimiser's
+    rule with the causes found so far. second: ``Second``, or None.
     """
     has_momentum = "momentum" in description.traits
     rule = rule or (momentum if has_momentum else adam)
     state = description.state
     names = [name for name in description.shapes if name not in state]
     layers_of = [name.rsplit(".", 1)[0] for name in names]
-    layer_names = [one for one in dict.fromkeys(layers_of) if layers_of.count(one) > 1]
+    layer_names = [layer for layer in dict.fromkeys(layers_of) if layers_of.count(layer) > 1]
     every = []
     if evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6:  # else nothing is trained
         every += list(_scales(rule, evidence)) if has_momentum else []
@@ -600,10 +600,10 @@ def found(description, evidence, hp, rule=None, second=None):
         Cause(says, with_rule(changed(rule, change)), concept=concept)
         for says, change, concept in changes
     ]
-    told = "weights move in every second step only, by the %s of two gradients (accumulation)"
+    says = "weights move in every second step only, by the %s of two gradients (accumulation)"
     every += [
-        Cause(told % what, with_rule(gathered(rule, 2, share)), concept="gradients reset")
-        for what, share in (("mean", 0.5), ("sum", 1))
+        Cause(says % mean, with_rule(gathered(rule, 2, share)), concept="gradients reset")
+        for mean, share in (("mean", 0.5), ("sum", 1))
     ]
     if has_momentum:
         concept, rules = (
@@ -629,7 +629,7 @@ def found(description, evidence, hp, rule=None, second=None):
                     epsilon_uncorrected,
                 ),
                 ("Adam's moments are not corrected for their bias", not_corrected),
-                ("Adam corrects its moments as those of the step before", behind),
+                ("Adam corrects its moments as those of the step before", one_step_late),
                 ("Adam keeps the largest mean square (AMSGrad)", largest),
             ],
         )
