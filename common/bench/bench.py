@@ -1,8 +1,8 @@
 """Time frameworks against each other: in turn, in blocks, each in a process that stays alive.
 
-A machine is never the same for two minutes, so what is compared is timed in turn: block by block
-A B C, then B C A, and so on, until the ratios are as precise as was asked for or the time is over.
-In each round the machine's matrix product and its memory are timed, too.
+A machine's speed changes from minute to minute, so contenders are timed in turn: block by block
+A B C, then B C A, and so on, until the ratios are precise enough or the time is over. Each round
+also times the machine's matrix product and its memory.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from common.system.files import cache_folder, check_writable
 
 @contextmanager
 def alone():
-    """Hold the machine's one permit to bench; InputError where another bench has it."""
+    """Hold the machine's lock for benches; InputError if another bench has it."""
     os.makedirs(cache_folder(), exist_ok=True)
     with open(os.path.join(cache_folder(), "bench.lock"), "w") as file:
         try:

@@ -1,4 +1,4 @@
-"""What blocks that were timed in turn show: ratios of speed, and their intervals."""
+"""Ratios of speed from blocks that were timed in turn, and their intervals."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ def medians(logs):
 def logs(times, baseline):
     """Each run's log ratios, round by round: how much faster ``times`` are than ``baseline``'s.
 
-    times, baseline: for each run the seconds per step of each round. What slows the machine down
-    for a while slows all of a round, so the ratio is taken round by round.
+    times, baseline: for each run the seconds per step of each round. If the machine slows down for
+    a while, it does so for the whole round, so ratios are taken round by round.
     """
     return [np.log(np.divide(theirs, ours)) for ours, theirs in zip(times, baseline)]
 
@@ -31,15 +31,15 @@ def drawn(logs, random):
 
 
 def squared_error(logs):
-    """The squared standard error of the mean of the runs' medians; 0 of a single run."""
+    """The squared standard error of the mean of the runs' medians; 0 for a single run."""
     return medians(logs).var(ddof=1) / len(logs) if len(logs) > 1 else 0.0
 
 
 def widened(draws, centre, error, freedom):
-    """(ratio, [low, high] of 95%) of log ratios: a bootstrap's interval, and at least Student's.
+    """(ratio, 95% interval) from log ratios: the bootstrap's interval, but not below Student's.
 
-    Two processes of one program are not equally fast, so rounds alone do not tell. Of a single run
-    the interval does not hold what another start would change.
+    Two processes of one program are not equally fast, so rounds alone are not enough. The interval
+    of a single run does not cover the effect of a restart.
     """
     low, high = np.percentile(draws, [2.5, 97.5])
     half = T.get(int(freedom), T_MORE) * np.sqrt(error)
@@ -49,16 +49,16 @@ def widened(draws, centre, error, freedom):
 
 def ratio(times, baseline):
     """How many times as fast as ``baseline``, timed in the same rounds: (ratio, [low, high])."""
-    found = logs(times, baseline)
-    draws = drawn(found, np.random.RandomState(SEED))
-    return widened(draws, medians(found).mean(), squared_error(found), len(found) - 1)
+    ratios = logs(times, baseline)
+    draws = drawn(ratios, np.random.RandomState(SEED))
+    return widened(draws, medians(ratios).mean(), squared_error(ratios), len(ratios) - 1)
 
 
 def change(now, before):
     """How many times as fast ``now`` is as ``before``: (ratio, [low, high]).
 
-    now, before: for each run the log speed of each round. They were not timed in the same rounds,
-    so both spreads count (Welch, 1947).
+    now, before: for each run the log speed of each round. They come from different rounds, so both
+    spreads count (Welch, 1947).
     """
     random = np.random.RandomState(SEED)
     draws = drawn(now, random) - drawn(before, random)
@@ -77,18 +77,18 @@ def precision(times, baseline):
 
 
 def within_runs(times, baseline):
-    """The distance of the quartiles of the rounds' ratios, the mean over runs."""
+    """The interquartile range of the rounds' ratios, averaged over runs."""
     quartiles = [np.percentile(run, [25, 75]) for run in logs(times, baseline)]
     return float(np.mean([high - low for low, high in quartiles]))
 
 
 def between_runs(times, baseline):
-    """How far the runs' ratios are apart; 0 for one run."""
+    """The range of the runs' ratios; 0 for one run."""
     return float(np.ptp(medians(logs(times, baseline))))
 
 
 def verdict(interval):
-    """In words: "faster", "slower", or "no difference shown" where the interval contains 1."""
+    """In words: "faster", "slower", or "no difference shown" if the interval contains 1."""
     low, high = interval
     if low <= 1 <= high:
         return "no difference shown"

@@ -83,9 +83,12 @@ def resolve(names, model, threads, batch_sizes=None, levers=False):
         sized = [contender.text for contender in named if contender.batch_size]
         if sized:
             raise InputError("%s has a batch size; leave it or --batch-sizes out" % sized[0])
-        named = [one._replace(batch_size=size) for one in named for size in batch_sizes]
-    every = [one for contender in named for one in lanes(contender, model, threads)]
-    return OrderedDict((contender.text, contender) for contender in every)
+        named = [each._replace(batch_size=size) for each in named for size in batch_sizes]
+    return OrderedDict(
+        (in_lane.text, in_lane)
+        for contender in named
+        for in_lane in lanes(contender, model, threads)
+    )
 
 
 def lanes(contender, model, threads):
@@ -120,7 +123,7 @@ def check(contender, model):
         modules.find_lever(name, contender.lever, model)
     size = contender.batch_size or networks.find(model).hp.batch_size
     if size % contender.workers:
-        raise InputError("%s: so many workers cannot share a batch equally" % text)
+        raise InputError("%s: these workers cannot share a batch equally" % text)
     cores = machine.usable_cores()
     if contender.workers * (contender.threads or 1) > cores:
         raise InputError("%s: more threads than the %d cores there are" % (text, cores))

@@ -1,4 +1,4 @@
-"""What became faster or slower since an earlier bench on the same machine."""
+"""Changes of speed since an earlier bench on the same machine."""
 
 import json
 import os
@@ -13,32 +13,32 @@ from common.system.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
 TOGETHER = 3  # unchanged contenders whose median shows the machine's speed
-# What is the same in a contender that has not changed.
+# The fields that are equal in an unchanged contender.
 AS_IT_WAS = ("source_sha256", "versions", "settings", "cpu_switches")
-SAME = ("model", "threads", "batch_size")  # what two benches must have in common, and the machine
+SAME = ("model", "threads", "batch_size")  # equal in both benches, as is the machine
 
 
 def read(path):
-    """The content of a bench's result file; InputError names what is wrong with it."""
+    """The content of a bench's result file; InputError names the fault."""
     try:
         with open(path) as file:
-            found = json.load(file)
+            bench = json.load(file)
         with open(SCHEMA) as file:
-            jsonschema.validate(found, json.load(file))
+            jsonschema.validate(bench, json.load(file))
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
     except ValueError as error:
         raise InputError("%s is no JSON: %s" % (path, error))
     except jsonschema.ValidationError as error:
         raise InputError("%s is no result of a bench: %s" % (path, error.message[:100]))
-    for key, one in found["contenders"].items():
-        if sum(len(run) for run in one["seconds_per_step"]) != len(found["rounds"]):
+    for key, contender in bench["contenders"].items():
+        if sum(len(run) for run in contender["seconds_per_step"]) != len(bench["rounds"]):
             raise InputError("%s: %s was not timed in every round" % (path, key))
-    return found
+    return bench
 
 
 def check(earlier, path, **now):
-    """InputError unless the earlier bench was of this machine, and as this one is."""
+    """InputError unless the earlier bench has the same machine, model, threads and batch size."""
     for key in ("cpu", "cores", "gpus"):
         if earlier["machine"][key] != now["machine"][key]:
             both = (path, key, earlier["machine"][key], now["machine"][key])
@@ -49,42 +49,43 @@ def check(earlier, path, **now):
             raise InputError("%s has another %s: %r, not %r" % both)
 
 
-def unchanged(found, earlier, both):
-    """Those of the contenders whose module, versions and settings are the same in two benches."""
+def unchanged(bench, earlier, both):
+    """The contenders whose module, versions and settings are the same in two benches."""
 
-    def identity(bench, key):
-        process = bench["contenders"][key]["processes"][-1]
+    def identity(of, key):
+        process = of["contenders"][key]["processes"][-1]
         return [process.get(name) or None for name in AS_IT_WAS]
 
-    return [key for key in both if identity(found, key) == identity(earlier, key)]
+    return [key for key in both if identity(bench, key) == identity(earlier, key)]
 
 
-def speeds(found, both, same):
-    """({contender: its log speeds by a yardstick}, the yardstick's own in matrix products).
+def speeds(bench, both, same):
+    """({contender: its log speeds relative to a yardstick}, the yardstick's in matrix products).
 
-    Of each round, as a list for each run. The yardstick is the median of those that are the
-    ``same``; with fewer than ``TOGETHER``, the matrix product is the yardstick instead.
+    One per round, as a list for each run. The yardstick is the median of the contenders that are
+    the ``same``; with fewer than ``TOGETHER``, the matrix product is the yardstick instead.
     """
-    own = [-np.log(np.concatenate(found["contenders"][key]["seconds_per_step"])) for key in both]
-    product = np.log([one["matmul_flops"] for one in found["rounds"]])
-    alike = [one for key, one in zip(both, own) if key in same]
+    own = [-np.log(np.concatenate(bench["contenders"][key]["seconds_per_step"])) for key in both]
+    product = np.log([speed["matmul_flops"] for speed in bench["rounds"]])
+    alike = [logs for key, logs in zip(both, own) if key in same]
     yardstick = np.median(alike, 0) if len(alike) >= TOGETHER else product
-    runs = found["contenders"][both[0]]["seconds_per_step"]
+    runs = bench["contenders"][both[0]]["seconds_per_step"]
     ends = np.cumsum([len(run) for run in runs])[:-1]
-    relative = {key: np.split(one - yardstick, ends) for key, one in zip(both, own)}
+    relative = {key: np.split(logs - yardstick, ends) for key, logs in zip(both, own)}
     return relative, np.split(yardstick - product, ends)
 
 
-def since(found, earlier):
-    """What changed of the contenders that are in both benches.
+def since(bench, earlier):
+    """The changes of the contenders that are in both benches.
 
-    A machine is not equally fast on two days. Unchanged contenders show best by how much: whatever
-    slows all of them down is the machine or something they share, and is given as ``together``. A
-    matrix product may slow down by some percent more or less than they do.
+    A machine is not equally fast on two days. Unchanged contenders show best by how much: if all
+    of them slow down, the cause is the machine or something they share; this change is given as
+    ``together``. A matrix product may slow down by some percent more or less than they do.
     """
-    both = [key for key in found["contenders"] if key in earlier["contenders"]]
-    same = unchanged(found, earlier, both)
-    (now, all_now), (before, all_before) = (speeds(one, both, same) for one in (found, earlier))
+    both = [key for key in bench["contenders"] if key in earlier["contenders"]]
+    same = unchanged(bench, earlier, both)
+    now, all_now = speeds(bench, both, same)
+    before, all_before = speeds(earlier, both, same)
     result = OrderedDict(made=earlier["made"])
     if len(same) >= TOGETHER:
         result["together"] = _change(all_now, all_before)
@@ -103,9 +104,9 @@ def summary(against):
     rows = list(against["changes"].items())
     if together:
         rows.insert(0, ("that, per %s" % yardstick, together))
-        yardstick = "median of those that are as they were"
+        yardstick = "median of the unchanged contenders"
     lines = ["", "against the bench of %s, per %s:" % (against["made"], yardstick)]
-    for name, one in rows:
-        ratio = "%.3f (%.3f to %.3f)" % ((one["ratio"],) + tuple(one["interval"]))
-        lines.append("%-24s %-26s %s" % (name, ratio, one["verdict"]))
+    for name, effect in rows:
+        ratio = "%.3f (%.3f to %.3f)" % (effect["ratio"], *effect["interval"])
+        lines.append("%-24s %-26s %s" % (name, ratio, effect["verdict"]))
     return "\n".join(lines)

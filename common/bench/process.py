@@ -1,6 +1,6 @@
-"""A contender's own process: it proves its module, stays alive, and trains a block when asked to.
+"""A contender's own process: it proves its module, stays alive, and trains a block on request.
 
-It talks to the bench in lines of JSON through a socket, because frameworks print what they like.
+It exchanges lines of JSON with the bench through a socket, because frameworks print what they like.
 """
 
 import itertools
@@ -17,13 +17,13 @@ from common.run import clocks
 from common.system import commands, cuda, machine, modules, workers
 from common.system.errors import InputError, NotProven
 
-TOKEN = "ROSETTA_BENCH"  # the environment variable with what a contender shows the bench
-BATCHES = 20  # that are taken in turn, or fewer:
-OBSERVATIONS = 4096  # in all, but where two batches have more
-# Of the learning rate: the network stays as it was drawn. Made-up targets would drive its ReLUs to
-# 0 and its optimiser's numbers to denormal ones, with which CPUs are slow.
+TOKEN = "ROSETTA_BENCH"  # the environment variable with which a contender identifies itself
+BATCHES = 20  # different batches, or fewer:
+OBSERVATIONS = 4096  # in all batches, unless two have more
+# A factor of the learning rate, so that the weights hardly change. Made-up targets would drive
+# ReLUs to 0 and the optimiser's numbers to denormal ones, with which CPUs are slow.
 STILL = 1e-4
-PRODUCT = "product"  # the line that asks for the speed of a matrix product of bfloat16
+PRODUCT = "product"  # the request for the speed of a matrix product of bfloat16
 WARM_UP = 8  # steps before the bench times any
 
 
@@ -42,7 +42,7 @@ def parse(arguments):
 
 
 def endless(module, description, settings, size):
-    """Batches without end, each time with other targets."""
+    """Batches without end; each time around, the targets are shifted."""
     count = size * max(2, min(BATCHES, OBSERVATIONS // size))
     observations, targets = tasks.of(description).observations(count, 0)
     x, y = module.load(observations, targets, settings)
@@ -63,7 +63,7 @@ def proven(options):
 
 
 def product(options):
-    """{"flops": of the matrix product that the framework has in its lane}, or {}."""
+    """{"flops": of the lane's own matrix product}; {} if it has none."""
     mixed = modules.load(options.name, options.lane)
     if not hasattr(mixed, "product"):
         return {}
@@ -71,7 +71,7 @@ def product(options):
 
 
 class Trainer:
-    """A proven module with a model that is trained on and on."""
+    """A proven module with a model that it keeps training."""
 
     def __init__(self, options):
         description = networks.find(options.model)
@@ -84,7 +84,7 @@ class Trainer:
         )
         self.batches = endless(self.module, description, settings, hp.batch_size)
         weights = description.initialize(description.shapes, 0)
-        # What lies between is the proof, and the making of data: no part of a start.
+        # The time in between, for the proof and the data, is no part of a start.
         started = time.perf_counter()
         network = self.module.symbol(settings, hp)
         self.model = self.module.loss(network, settings, hp, weights)
@@ -104,7 +104,7 @@ class Trainer:
         self.train(WARM_UP)
 
     def train(self, steps):
-        """Train ``steps`` more; the seconds of a clock, and of CPUs, until the device is done."""
+        """Train ``steps`` more; wall and CPU seconds until the device is done, and the loss."""
         cpu = time.process_time()
         block = itertools.islice(self.batches, steps)
         timed = clocks.timed_pass(self.module, self.model, block, steps, self.losses)
@@ -113,7 +113,7 @@ class Trainer:
 
 
 def serve(options, lines):
-    """Answer the bench until it has had enough."""
+    """Answer the bench until it sends 0."""
 
     def say(**answer):
         lines.write(json.dumps(answer) + "\n")
@@ -129,7 +129,7 @@ def serve(options, lines):
                 say(**product(options))
                 continue
             steps = int(line)
-            team.tell(steps)
+            team.order(steps)
             if not steps:
                 say(peak_memory_bytes=machine.peak_memory() + sum(team.answers()))
                 return
@@ -143,10 +143,10 @@ def serve(options, lines):
 
 
 def follow(options):
-    """Do what the first worker does."""
+    """Train what the first worker trains."""
     team = workers.Team(options.name, options.workers)
     trainer = Trainer(options)
-    for steps in team.told():
+    for steps in team.orders():
         if not steps:
             team.answer(machine.peak_memory())
             return
@@ -154,7 +154,7 @@ def follow(options):
 
 
 def command(arguments):
-    """Exit code 0 when the bench has ended, or knows why it cannot go on."""
+    """Exit code 0 when the bench has ended, or has been sent the error."""
     options = parse(arguments)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)
     machine.restart_with(environ, "common.bench.process", arguments)

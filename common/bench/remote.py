@@ -1,4 +1,4 @@
-"""A contender as the bench sees it: a process that it starts, instructs and ends."""
+"""A contender's process, as the bench starts, orders and ends it."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from common.system import commands, environments
 from common.system.errors import InputError, NotProven
 from common.system.files import ROOT
 
-START_LIMIT = 1800  # seconds that a contender may take to be proven and to train its first steps
-PATIENCE = 5  # seconds in which all must have ended before they are killed
+START_LIMIT = 1800  # seconds for a contender's proof and its first steps
+PATIENCE = 5  # seconds before processes that have not ended are killed
 
 
 def start(contender, request):
@@ -30,14 +30,14 @@ def start(contender, request):
 
 
 class Remote:
-    """A contender's process. ``stop`` ends it, and whatever it started."""
+    """A contender's process. ``stop`` ends it and all that it started."""
 
     def __init__(self, key, request, listener, token):
         self.key = key
         self.connection = self.process = None
         self.log = tempfile.TemporaryFile()
         try:
-            # A signal waits until the process is known: who is not known cannot be ended.
+            # A signal waits until the process is known, so that it can be ended.
             port = str(listener.getsockname()[1])
             with commands.signals_wait():
                 self.process = subprocess.Popen(
@@ -47,19 +47,19 @@ class Remote:
                     stdin=subprocess.DEVNULL,
                     stdout=self.log,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,  # so that it can be ended with all that it has started
+                    start_new_session=True,  # so that its children can be ended with it
                 )
             self.connection = self.accept(listener)
             self.lines = self.connection.makefile("rw")
-            if self.hear().get("token") != token:
+            if self.answer().get("token") != token:
                 raise InputError("%s: another process answered" % key)
-            self.facts = self.hear()
+            self.facts = self.answer()
         except BaseException:
             stop([self])
             raise
 
     def accept(self, listener):
-        """Wait until it calls; InputError with its last words if it ends instead."""
+        """Wait for its connection; InputError with its last words if it ends instead."""
         listener.settimeout(1)
         limit = time.perf_counter() + START_LIMIT
         while time.perf_counter() < limit and self.process.poll() is None:
@@ -70,15 +70,15 @@ class Remote:
         raise InputError("%s did not start: %s" % (self.key, self.last_words()))
 
     def last_words(self):
-        """The last line that it printed, but for tox's own, and how it ended."""
+        """The last line that it printed, without tox's own, and how it ended."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
         code = self.process.poll()
         ended = "it has not ended" if code is None else "exit code %d" % code
         return "%s (%s)" % (environments.last_line(self.log), ended)
 
-    def hear(self):
-        """Its next answer; InputError if it has none, or gives up."""
+    def answer(self):
+        """Its next answer; InputError if it is gone or gives up."""
         try:
             answer = json.loads(self.lines.readline())
         except (OSError, ValueError):
@@ -89,38 +89,38 @@ class Remote:
             raise InputError("%s: %s" % (self.key, answer["error"]))
         return answer
 
-    def tell(self, what):
-        """Have it train so many steps, say farewell if that is 0, or as ``PRODUCT``; its answer."""
+    def order(self, order):
+        """Its answer to an order: a number of steps to train, 0 to end, or ``PRODUCT``."""
         try:
-            self.lines.write("%s\n" % what)
+            self.lines.write("%s\n" % order)
             self.lines.flush()
         except OSError:
             raise InputError("%s is gone: %s" % (self.key, self.last_words()))
-        return self.hear()
+        return self.answer()
 
 
 def stop(remotes):
-    """End all; when the bench was stopped, without waiting for what they are doing."""
-    remotes = [one for one in remotes if one.process]
-    for one in remotes:
-        if one.connection:
+    """End all processes; if the bench was stopped, without waiting for their blocks."""
+    remotes = [remote for remote in remotes if remote.process]
+    for remote in remotes:
+        if remote.connection:
             with suppress(OSError):
-                one.connection.shutdown(socket.SHUT_RDWR)
+                remote.connection.shutdown(socket.SHUT_RDWR)
     if sys.exc_info()[0] is not None:
         commands.ignore_signals()
         signal_all(remotes, signal.SIGTERM)
     end = time.perf_counter() + PATIENCE
-    for one in remotes:
+    for remote in remotes:
         with suppress(subprocess.TimeoutExpired):
-            one.process.wait(max(0.1, end - time.perf_counter()))
+            remote.process.wait(max(0.1, end - time.perf_counter()))
     signal_all(remotes, signal.SIGKILL)  # a group outlives its first process
-    for one in remotes:
-        one.process.wait()
-        one.log.close()
+    for remote in remotes:
+        remote.process.wait()
+        remote.log.close()
 
 
 def signal_all(remotes, number):
-    """Send a signal to every process of each."""
-    for one in remotes:
+    """Send a signal to each contender and its children."""
+    for remote in remotes:
         with suppress(ProcessLookupError):
-            os.killpg(one.process.pid, number)
+            os.killpg(remote.process.pid, number)

@@ -16,7 +16,7 @@ OTHERS_SHOWN = 0.05  # share of the cores' time used by others, above which it i
 
 def result(request, records, facts):
     """The result file's content: a dict of JSON values."""
-    matmul = float(np.median([one["matmul_flops"] for one in records.rounds]))
+    matmul = float(np.median([speed["matmul_flops"] for speed in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
         contender = request.contenders[key]
@@ -40,8 +40,8 @@ def result(request, records, facts):
         if records.facts[key][0]["settings"]["device"] == "cpu":
             operations = per_second * 2 * request.model.step_multiply_adds
             contenders[key]["share_of_matmul"] = operations / matmul
-    bfloat16 = [one["bfloat16_flops"] for one in records.rounds if "bfloat16_flops" in one]
-    found = OrderedDict(
+    products = [speed.get("bfloat16_flops") for speed in records.rounds]
+    content = OrderedDict(
         schema=SCHEMA_VERSION,
         made=now(),
         machine=facts,
@@ -54,46 +54,46 @@ def result(request, records, facts):
         precision=request.precision,
         precise=records.precise(),
         matmul_flops=matmul,
-        bandwidth=float(np.median([one["bandwidth"] for one in records.rounds])),
+        bandwidth=float(np.median([speed["bandwidth"] for speed in records.rounds])),
         rounds=records.rounds,
         contenders=contenders,
         scaling=scaling.fits(contenders),
     )
-    if bfloat16:
-        found["bfloat16_flops"] = float(np.median(bfloat16))
+    if any(products):
+        content["bfloat16_flops"] = float(np.median([flops for flops in products if flops]))
     if records.not_proven:
-        found["not_proven"] = records.not_proven
-    return found
+        content["not_proven"] = records.not_proven
+    return content
 
 
-def summary(found):
+def summary(result):
     """The comparison in a few lines of text, the fastest first."""
-    contenders, noun = found["contenders"], networks.find(found["model"]).task.observations
+    contenders, noun = result["contenders"], networks.find(result["model"]).task.observations
     row = "%-22s %11s  %-26s %7s %7s %8s  %s"
     heads = ("", noun + "/s", "ratio (95%)", "within", "between", "product", "")
     lines = ["", row % heads]
     for key in sorted(contenders, key=lambda key: -contenders[key]["ratio"]):
-        one = contenders[key]
-        ratio = "%.3f (%.3f to %.3f)" % ((one["ratio"],) + tuple(one["interval"]))
-        spread = ["%.1f%%" % (100 * one[name]) for name in ("within_runs", "between_runs")]
-        product = one.get("share_of_matmul")
-        cells = [key, "%.0f" % one["per_second"], ratio] + spread
-        cells += ["-" if product is None else "%.0f%%" % (100 * product), one["verdict"]]
+        contender = contenders[key]
+        ratio = "%.3f (%.3f to %.3f)" % (contender["ratio"], *contender["interval"])
+        spread = ["%.1f%%" % (100 * contender[name]) for name in ("within_runs", "between_runs")]
+        product = contender.get("share_of_matmul")
+        cells = [key, "%.0f" % contender["per_second"], ratio] + spread
+        cells += ["-" if product is None else "%.0f%%" % (100 * product), contender["verdict"]]
         lines.append((row % tuple(cells)).rstrip())
-    lines.append("within, between: how far the rounds of a run, and the runs, are apart")
-    lines += [scaling.line(key, fit, noun) for key, fit in found["scaling"].items()]
-    lines += ["left out: %s: %s" % one for one in found.get("not_proven", {}).items()]
-    for key, one in contenders.items():
-        if max(one["others"]) > OTHERS_SHOWN:
-            share = (key, 100 * max(one["others"]))
+    lines.append("within, between: the spread of the rounds of a run, and of the runs")
+    lines += [scaling.line(key, fit, noun) for key, fit in result["scaling"].items()]
+    lines += ["left out: %s: %s" % pair for pair in result.get("not_proven", {}).items()]
+    for key, contender in contenders.items():
+        if max(contender["others"]) > OTHERS_SHOWN:
+            share = (key, 100 * max(contender["others"]))
             lines.append("while %s was timed, others used up to %.0f%% of the cores" % share)
-    speeds = [one["matmul_flops"] for one in found["rounds"]]
-    figures = (min(speeds) / 1e9, max(speeds) / 1e9, found["bandwidth"] / 1e9)
+    speeds = [speed["matmul_flops"] for speed in result["rounds"]]
+    figures = (min(speeds) / 1e9, max(speeds) / 1e9, result["bandwidth"] / 1e9)
     lines.append("matrix product %.0f to %.0f GFLOP/s, memory %.0f GB/s" % figures)
-    if "bfloat16_flops" in found:
-        lines.append("matrix product of bfloat16 %.0f GFLOP/s" % (found["bfloat16_flops"] / 1e9))
-    if found["runs"] == 1:
-        lines.append("one run: the intervals do not hold what another start would change")
-    if not found["precise"]:
-        lines.append("not every ratio is as precise as asked for")
+    if "bfloat16_flops" in result:
+        lines.append("matrix product of bfloat16 %.0f GFLOP/s" % (result["bfloat16_flops"] / 1e9))
+    if result["runs"] == 1:
+        lines.append("one run: the intervals do not cover the effect of a restart")
+    if not result["precise"]:
+        lines.append("not every ratio has the requested precision")
     return "\n".join(lines)

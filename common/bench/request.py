@@ -49,20 +49,20 @@ def parse(arguments):
     options = _parser().parse_args(arguments)
     before = earlier.read(options.against) if options.against else None
     names = options.contenders or list(before["contenders"] if before else [])
-    found = contenders.resolve(
+    resolved = contenders.resolve(
         names, options.model, options.threads, options.batch_sizes, options.levers
     )
-    if len(found) < 2:
+    if len(resolved) < 2:
         raise InputError("a bench takes two contenders or more")
-    baseline = options.baseline or next(iter(found))
-    if baseline not in found:
+    baseline = options.baseline or next(iter(resolved))
+    if baseline not in resolved:
         raise InputError(
-            "--baseline %s is not among the contenders, %s" % (baseline, ", ".join(found))
+            "--baseline %s is not among the contenders, %s" % (baseline, ", ".join(resolved))
         )
-    if before and not set(found) & set(before["contenders"]):
+    if before and not set(resolved) & set(before["contenders"]):
         raise InputError("%s has none of the contenders" % options.against)
     return Request(
-        contenders=found,
+        contenders=resolved,
         baseline=baseline,
         levers=options.levers,
         model=networks.find(options.model),
@@ -131,7 +131,7 @@ def result_path(request, facts):
     """
     names = [re.sub("[:+/@]", "-", name) for name in request.contenders]
     if request.levers:
-        plain = [one.name for one in request.contenders.values() if not one.lever]
+        plain = [each.name for each in request.contenders.values() if not each.lever]
         names = ["levers"] + plain
     elif len(names) > 4:
         digest = hashlib.sha256(" ".join(request.contenders).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Rounds of blocks: each contender in turn, and then the machine itself."""
+"""Rounds of blocks: each contender in turn, then the machine itself."""
 
 import os
 import time
@@ -14,21 +14,21 @@ from common.system import machine, modules
 from common.system.errors import InputError, NotProven
 
 LEAST_ROUNDS = 10  # fewer show no spread
-LOOK = 5  # rounds between two looks at the precision; one lucky look does not end a run
+LOOK = 5  # rounds between two checks of the precision; a single lucky one does not end a run
 SETTLE = 0.3  # pause in seconds while the previous contender's threads stop spinning
-FREE = 2 * 2**30  # bytes of memory that must be left when a contender has started
+FREE = 2 * 2**30  # bytes of memory that must be free after a contender has started
 
 
 def busy():
-    """Seconds that the cores which may be used have worked since the machine started."""
+    """Seconds that the usable cores have worked since the machine started."""
     times = psutil.cpu_times(percpu=True)
     if hasattr(os, "sched_getaffinity"):
         times = [times[core] for core in os.sched_getaffinity(0)]
-    return sum(one.user + one.system + one.nice for one in times)
+    return sum(core.user + core.system + core.nice for core in times)
 
 
 def bandwidth(threads, megabytes=256):
-    """Bytes a second that are read and written by copying an array, the best of a few."""
+    """Bytes read and written per second by copying an array; the best of three."""
     source = np.ones(megabytes * 2**20 // 8)
     target = np.ones_like(source)
     parts = list(zip(np.array_split(target, threads), np.array_split(source, threads)))
@@ -42,14 +42,14 @@ def bandwidth(threads, megabytes=256):
 
 
 class Records:
-    """All that was timed.
+    """The measurements of a bench.
 
     sizes: {contender: its batch size}.
     times: {contender: [[seconds per step of each round] of each run]}.
-    others: {contender: [the cores' share that others used meanwhile, of each block]}.
-    facts: {contender: [what its process said of itself, of each run]}.
-    rounds: what was timed of the machine in each round.
-    not_proven: {contender that was left out: the rung that failed, and what it says}.
+    others: {contender: [the cores' share that other processes used during each block]}.
+    facts: {contender: [its process's facts in each run]}.
+    rounds: the machine's speeds in each round.
+    not_proven: {contender that was left out: the failed rung and its message}.
     """
 
     def __init__(self, request):
@@ -61,7 +61,7 @@ class Records:
         self.rounds, self.not_proven = [], OrderedDict()
 
     def leave_out(self, key, error):
-        """Go on without a lever that makes another network; the error where nothing is left."""
+        """Go on without a lever that changes the network; raise the error if nothing is left."""
         self.not_proven[key] = error.failed
         for values in (self.sizes, self.times, self.others, self.facts):
             del values[key]
@@ -69,15 +69,15 @@ class Records:
             raise error
 
     def compared(self, measure, key, runs=slice(None)):
-        """``measure`` of a contender's and the baseline's times per image, in some of the runs."""
-        return measure(*(self.per_image(one)[runs] for one in (key, self.request.baseline)))
+        """``measure`` applied to a contender's and the baseline's times per image in some runs."""
+        return measure(self.per_image(key)[runs], self.per_image(self.request.baseline)[runs])
 
     def per_image(self, key):
-        """As ``times``, of one contender, for an image or a sequence."""
+        """A contender's ``times`` per image or sequence."""
         return [np.divide(run, self.sizes[key]) for run in self.times[key]]
 
     def precise(self, runs=slice(None)):
-        """Whether all ratios are as precise as was asked for."""
+        """Whether all ratios have the requested precision."""
         return all(
             self.compared(compare.precision, key, runs) <= self.request.precision
             for key in self.times
@@ -86,30 +86,30 @@ class Records:
 
 
 def block(contender, steps):
-    """A block of ``steps``: seconds per step, and the share of the cores that others used."""
+    """Time a block: seconds per step, and the share of the cores that others used."""
     time.sleep(SETTLE)
     before, started = busy(), time.perf_counter()
-    answer = contender.tell(steps)
+    answer = contender.order(steps)
     window = (time.perf_counter() - started) * machine.usable_cores()
     others = busy() - before - answer["cpu_seconds"]
     return answer["seconds"] / steps, max(0.0, others / window)
 
 
 def in_order(names, number):
-    """The contenders in the order of a round: another one begins, and every other time backwards.
+    """The contenders in the order of a round: rotated, and reversed in every other turn.
 
-    So nobody always follows the same one.
+    So no contender always follows the same other one.
     """
     shift = number % len(names)
-    turned = names[shift:] + names[:shift]
-    return turned[::-1] if number // len(names) % 2 else turned
+    rotated = names[shift:] + names[:shift]
+    return rotated[::-1] if number // len(names) % 2 else rotated
 
 
 def time_rounds(request, records, remotes):
-    """Time round after round of one run."""
+    """Time the rounds of one run."""
     steps, last = {}, slice(-1, None)
-    for key, one in remotes.items():  # a block that is not counted says how many steps take so long
-        seconds, _ = block(one, 2)
+    for key, contender in remotes.items():  # an uncounted block, to choose the number of steps
+        seconds, _ = block(contender, 2)
         steps[key] = max(1, round(request.seconds / seconds))
     end = time.perf_counter() + 60 * request.minutes / request.runs
     number, precise = 0, 0
@@ -121,7 +121,7 @@ def time_rounds(request, records, remotes):
         time.sleep(SETTLE)
         speed = {"matmul_flops": machine.matmul_flops(), "bandwidth": bandwidth(request.threads)}
         mixed = [key for key in remotes if request.contenders[key].lane == modules.MIXED]
-        flops = [remotes[key].tell(PRODUCT).get("flops") for key in mixed]
+        flops = [remotes[key].order(PRODUCT).get("flops") for key in mixed]
         if any(flops):
             speed["bfloat16_flops"] = max(filter(None, flops))
         records.rounds.append(speed)
@@ -136,7 +136,7 @@ def time_rounds(request, records, remotes):
 
 
 def run(request, number, records, listener, token):
-    """Start every contender, and time them round by round."""
+    """Start every contender, and time one run."""
     remotes = OrderedDict()
     try:
         for key in in_order(list(records.times), number):
@@ -152,11 +152,11 @@ def run(request, number, records, listener, token):
             if psutil.virtual_memory().available < FREE:
                 counts = (len(remotes), len(records.times))
                 raise InputError("memory is short with %d of %d contenders started" % counts)
-        for key, one in remotes.items():
-            records.facts[key].append(one.facts)
+        for key, contender in remotes.items():
+            records.facts[key].append(contender.facts)
             records.times[key].append([])
         time_rounds(request, records, remotes)
-        for key, one in remotes.items():
-            records.facts[key][-1].update(one.tell(0))
+        for key, contender in remotes.items():
+            records.facts[key][-1].update(contender.order(0))
     finally:
         remote.stop(remotes.values())

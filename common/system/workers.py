@@ -1,7 +1,7 @@
 """A framework's module as workers: processes that share each batch and average their gradients.
 
-They are started by the framework's own launcher. What the first one is told it tells the others,
-through sockets: some frameworks' processes wait for each other in a busy loop.
+The framework's own launcher starts them. The first worker passes its orders on to the others
+through sockets, because some frameworks' processes wait for each other in a busy loop.
 """
 
 import os
@@ -15,16 +15,16 @@ from common.system import modules
 from common.system.errors import InputError
 
 PLACE = "ROSETTA_WORKERS"  # the environment variable with the folder of the workers' socket
-PATIENCE = 60  # seconds in which the first worker must be there
+PATIENCE = 60  # seconds within which the first worker must listen
 
 
 def environment(name, workers):
-    """The tox environment in which a framework runs as so many workers; InputError without one."""
+    """The tox environment in which a framework runs this many workers; InputError without one."""
     if workers == 1:
         return name
     if name not in frameworks.WORKERS:
-        told = (name, " and ".join(frameworks.WORKERS))
-        raise InputError("%s: workers that share a batch are shown in %s" % told)
+        known = " and ".join(frameworks.WORKERS)
+        raise InputError("%s: workers that share a batch are shown in %s" % (name, known))
     return frameworks.WORKERS[name]
 
 
@@ -38,7 +38,7 @@ def launched():
 
 
 def launch(name, workers, module, arguments):
-    """Put the launcher of so many processes ``python -m module`` in place of this process."""
+    """Replace this process by the launcher of this many processes ``python -m module``."""
     environ = dict(os.environ, **{PLACE: tempfile.mkdtemp()})
     command = _functions(name).launcher(workers) + ["-m", module] + arguments
     os.execvpe(command[0], command, environ)
@@ -50,7 +50,7 @@ def rank(name):
 
 
 def parallel(name, module, workers):
-    """The module as this worker runs it; the module itself where there is one worker."""
+    """The module as this worker runs it; with one worker, the module itself."""
     if workers == 1:
         return module
     functions = _functions(name).parallel(module, workers, rank(name))
@@ -58,7 +58,7 @@ def parallel(name, module, workers):
 
 
 class Team:
-    """The workers' means to talk; of a single one, who has nobody to talk to, too."""
+    """The sockets between the first worker and the others; a single worker has none."""
 
     def __init__(self, name, workers):
         self.rank, self.others, self.first = rank(name), [], None
@@ -70,31 +70,31 @@ class Team:
                 self.others = [listener.accept() for _ in range(workers - 1)]
             shutil.rmtree(os.environ[PLACE])
         else:
-            self.first = _reached(address)
+            self.first = _connect(address)
 
-    def tell(self, what):
-        """Tell all others."""
+    def order(self, order):
+        """Send an order to all others."""
         for other in self.others:
-            other.send(what)
+            other.send(order)
 
     def answers(self):
-        """What each of the others has to say."""
+        """The answer of each of the others."""
         return [other.recv() for other in self.others]
 
-    def told(self):
-        """What the first one tells, until it is gone."""
+    def orders(self):
+        """The first worker's orders, until it is gone."""
         try:
             while True:
                 yield self.first.recv()
         except EOFError:
             return
 
-    def answer(self, what):
-        """Have something to say to the first one."""
-        self.first.send(what)
+    def answer(self, value):
+        """Send an answer to the first worker."""
+        self.first.send(value)
 
 
-def _reached(address):
+def _connect(address):
     end = time.time() + PATIENCE
     while True:
         try:

@@ -92,8 +92,8 @@ def test_nobody_always_follows_the_same_one():
     for number in range(6):
         order = rounds.in_order(list("abc"), number)
         assert sorted(order) == list("abc")
-        for one, two in zip(order, order[1:]):
-            followed[two].add(one)
+        for before, after in zip(order, order[1:]):
+            followed[after].add(before)
     assert all(len(others) == 2 for others in followed.values())
 
 
@@ -119,7 +119,7 @@ def test_nobody_always_follows_the_same_one():
         (["numpy/4096", "numpy"], "numpy/4096: more threads than the"),
         (["numpy/2x1", "numpy"], "numpy: workers that share a batch are shown in "),
         ([some.WITH_WORKERS + "/2x4096", "numpy"], "/2x4096: more threads than the"),
-        ([some.WITH_WORKERS + "/2x1@3", "numpy"], "so many workers cannot share a batch equally"),
+        ([some.WITH_WORKERS + "/2x1@3", "numpy"], "these workers cannot share a batch equally"),
         (["numpy", "--levers", "--model", "mlp"], "no lever is known of numpy's mlp"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
         (["--against", __file__], "test_bench.py is no JSON"),
@@ -181,18 +181,18 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     found = json.loads(out.read_text())
     assert found["baseline"] == "numpy:same"
     assert list(found["contenders"]) == ["numpy:same", "numpy:best"]
-    for one in found["contenders"].values():
-        (times,) = one["seconds_per_step"]
-        assert len(times) == len(one["others"]) == len(found["rounds"]) >= 2
-        assert one["processes"][0]["peak_memory_bytes"] > 1e7
+    for contender in found["contenders"].values():
+        (times,) = contender["seconds_per_step"]
+        assert len(times) == len(contender["others"]) == len(found["rounds"]) >= 2
+        assert contender["processes"][0]["peak_memory_bytes"] > 1e7
     assert found["contenders"]["numpy:same"]["ratio"] == 1
     assert found["contenders"]["numpy:best"]["ratio"] > 0
     text = capsys.readouterr().out
-    assert "matrix product" in text and "one run: the intervals do not hold" in text
+    assert "matrix product" in text and "one run: the intervals do not cover" in text
     check_against(out, monkeypatch, capsys)
 
 
-def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, capsys):
+def test_the_costs_of_steps_and_of_images_are_separated(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
     monkeypatch.setattr(rounds, "LOOK", 1)
     out = tmp_path / "bench.json"
@@ -206,13 +206,13 @@ def test_what_a_step_and_an_image_cost_is_told_apart(tmp_path, monkeypatch, caps
     for size, seconds in zip(fit["batch_sizes"], fit["seconds_per_step"]):
         per_second = found["contenders"]["numpy:same@%d" % size]["per_second"]
         assert per_second == pytest.approx(size / seconds)
-    # Of an LSTM of five units nearly all is overhead, on any machine.
+    # With an LSTM of five units nearly all time is overhead, on any machine.
     assert found["contenders"]["numpy:same@512"]["ratio"] > 2
     assert "ms a step and" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("product", [machine.float32_product, None])
-def test_a_product_of_bfloat16_is_timed_where_a_framework_tells_how(product, monkeypatch):
+def test_a_product_of_bfloat16_is_timed_if_the_framework_has_one(product, monkeypatch):
     known = {"product": product} if product else {}
     mixed = types.SimpleNamespace(**known)
     monkeypatch.setattr(process.modules, "load", lambda name, lane: mixed)
@@ -220,13 +220,13 @@ def test_a_product_of_bfloat16_is_timed_where_a_framework_tells_how(product, mon
     assert (found["flops"] > 1e8) if product else found == {}
 
 
-def test_what_slows_all_down_is_the_machine_and_not_one_of_them():
-    """All take 1.1 times as long, by matrix products that take 1.2 times; one of them but half."""
+def test_a_slower_machine_makes_no_contender_slower():
+    """All take 1.1 times as long, matrix products 1.2 times; one contender takes half."""
 
     def made(slower, product):
         times = [[0.1 * slower] * 4, [0.101 * slower] * 4]
-        one = {"seconds_per_step": times, "processes": [{"source_sha256": "as it was"}]}
-        contenders = {key: dict(one) for key in ("a", "b", "c", "d")}
+        contender = {"seconds_per_step": times, "processes": [{"source_sha256": "as it was"}]}
+        contenders = {key: dict(contender) for key in ("a", "b", "c", "d")}
         return {"made": "then", "contenders": contenders, "rounds": [{"matmul_flops": product}] * 8}
 
     now, then = made(1.1, 1e11 / 1.2), made(1, 1e11)
@@ -234,14 +234,15 @@ def test_what_slows_all_down_is_the_machine_and_not_one_of_them():
     now["contenders"]["a"]["seconds_per_step"] = quick
     found = earlier.since(now, then)
     assert found["together"]["ratio"] == pytest.approx(1.2 / 1.1)
-    ratios = [one["ratio"] for one in found["changes"].values()]
+    ratios = [change["ratio"] for change in found["changes"].values()]
     assert ratios == pytest.approx([2, 1, 1, 1])
-    assert [one["verdict"] for one in found["changes"].values()][1:] == ["no difference shown"] * 3
+    verdicts = [change["verdict"] for change in found["changes"].values()]
+    assert verdicts[1:] == ["no difference shown"] * 3
     assert "that, per matrix product" in earlier.summary(found)
 
 
-def test_what_has_changed_is_no_yardstick_for_the_others():
-    """Three of five were made twice as fast; of the two that were not, neither is slower."""
+def test_changed_contenders_are_no_yardstick():
+    """Three of five became twice as fast; the other two did not become slower."""
 
     def made(seconds, processes):
         contenders = {
@@ -256,7 +257,7 @@ def test_what_has_changed_is_no_yardstick_for_the_others():
     then = made(dict.fromkeys("abcde", 0.2), old)
     found = earlier.since(made(dict(dict.fromkeys("abc", 0.1), d=0.2, e=0.2), new), then)
     assert "together" not in found
-    ratios = {key: one["ratio"] for key, one in found["changes"].items()}
+    ratios = {key: change["ratio"] for key, change in found["changes"].items()}
     assert ratios == pytest.approx(dict(a=2, b=2, c=2, d=1, e=1))
 
 
@@ -278,19 +279,19 @@ def test_a_fit_is_never_negative():
 def check_against(out, monkeypatch, capsys):
     """A second bench finds one contender twice as fast, on a machine half as fast."""
     found = json.loads(out.read_text())
-    for one in found["contenders"].values():  # as on a quiet machine, whatever this one is
-        times = one["seconds_per_step"][0]
+    for contender in found["contenders"].values():  # as on a quiet machine, unlike this one
+        times = contender["seconds_per_step"][0]
         times[:] = [0.01 + 1e-5 * (number % 3) for number in range(len(times))]
     for number, speeds in enumerate(found["rounds"]):
         speeds["matmul_flops"] = 1e11 + 1e8 * (number % 2)
     out.write_text(json.dumps(found))
 
     def again(asked, number, records, listener, token):
-        for key, one in found["contenders"].items():
+        for key, contender in found["contenders"].items():
             factor = {"numpy:same": 1, "numpy:best": 2}[key]
-            records.times[key].append([t * factor for t in one["seconds_per_step"][0]])
-            records.others[key] += one["others"]
-            records.facts[key] += one["processes"]
+            records.times[key].append([t * factor for t in contender["seconds_per_step"][0]])
+            records.others[key] += contender["others"]
+            records.facts[key] += contender["processes"]
         for speeds in found["rounds"]:
             float32 = speeds["matmul_flops"] / 2
             records.rounds.append(dict(speeds, matmul_flops=float32, bfloat16_flops=2e12))
@@ -327,7 +328,7 @@ def test_a_contender_that_ends_is_told_in_its_own_words(tmp_path, monkeypatch, c
 
 
 class Started:
-    """A contender that started, unless it is another network."""
+    """A process of a contender; some are not proven."""
 
     facts = {}
 
@@ -335,20 +336,20 @@ class Started:
         if key in self.others:
             raise NotProven(key, "dropout: other masks")
 
-    def tell(self, steps):
+    def order(self, steps):
         return {}
 
 
 @pytest.fixture
 def levers(monkeypatch):
-    """The options of a bench of NumPy's levers, none of which is really started."""
+    """A request for NumPy's levers; their processes are not really started."""
     monkeypatch.setattr(remote, "Remote", Started)
     monkeypatch.setattr(remote, "stop", lambda remotes: None)
     monkeypatch.setattr(rounds, "time_rounds", lambda *_: None)
     return request.parse(["numpy", "--levers"])
 
 
-def test_a_lever_that_makes_another_network_is_left_out(levers, monkeypatch, capsys):
+def test_a_lever_that_changes_the_network_is_left_out(levers, monkeypatch, capsys):
     monkeypatch.setattr(Started, "others", ["numpy:best+freed"], raising=False)
     records, count = rounds.Records(levers), len(levers.contenders)
     for number in range(2):
