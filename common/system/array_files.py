@@ -1,4 +1,4 @@
-"""Arrays by name in a file: NumPy's .npz, or .safetensors. Reading one runs nothing in it."""
+"""Named arrays in a file, .npz or .safetensors. Reading never runs code from the file."""
 
 import importlib.util
 import os
@@ -12,9 +12,9 @@ from common.system.errors import InputError
 from common.system.files import atomic_write
 
 ENDINGS = (".npz", ".safetensors")
-HEADER = 4096  # bytes that an array's header in an .npz may take
-NUMBERS = "biuf"  # NumPy's kinds that are taken where no shapes are given
-# The types of .safetensors that NumPy has, by NumPy's names.
+HEADER = 4096  # bytes allowed for an array's header in an .npz
+NUMBERS = "biuf"  # NumPy's kinds that are accepted if no shapes are given
+# {NumPy's name of a type: its name in .safetensors}.
 TYPES = {"bool": "BOOL"}
 TYPES.update(("float%d" % n, "F%d" % n) for n in (16, 32, 64))
 TYPES.update(("int%d" % n, "I%d" % n) for n in (8, 16, 32, 64))
@@ -22,17 +22,17 @@ TYPES.update(("uint%d" % n, "U%d" % n) for n in (8, 16, 32, 64))
 
 
 def ending(path):
-    """The file's kind, one of ``ENDINGS``; InputError if it is none of them."""
-    found = os.path.splitext(path)[1]
-    if found not in ENDINGS:
+    """The file's ending, one of ``ENDINGS``; InputError for any other."""
+    kind = os.path.splitext(path)[1]
+    if kind not in ENDINGS:
         raise InputError("%s: the name must end in %s" % (path, " or ".join(ENDINGS)))
-    if found == ".safetensors" and importlib.util.find_spec("safetensors") is None:
+    if kind == ".safetensors" and importlib.util.find_spec("safetensors") is None:
         raise InputError("%s: there is no safetensors for this Python; use .npz" % path)
-    return found
+    return kind
 
 
 def write(path, arrays):
-    """Write {name: array}, whole or not at all."""
+    """Write {name: array} atomically."""
     kind = ending(path)
     with atomic_write(path) as file:
         if kind == ".npz":
@@ -45,29 +45,28 @@ def write(path, arrays):
 
 
 def read(path, shapes=None, what="array", dtypes=("float32",)):
-    """{name: array} of ``path``, each of them known, with its shape, and of one of these types.
+    """{name: array} of a file, in the order of the file; InputError names the file and the fault.
 
-    shapes: {name: shape} of all that may be there; None if it may be anything that memory holds,
-    and of any numbers. Arrays come in the order of an .npz's members; in a .safetensors in that of
-    their bytes. InputError names the file and the fault, and says that something is no ``what``.
+    shapes: {name: shape} of all arrays that may be there, each of one of these ``dtypes``; None to
+        accept any numbers that fit into memory.
+    what: what an array is in messages.
     """
-    form = {".npz": _npz, ".safetensors": _safetensors}[ending(path)]
+    read_arrays = {".npz": _npz, ".safetensors": _safetensors}[ending(path)]
     try:
-        found = form(path, shapes, what, dtypes)
+        return read_arrays(path, shapes, what, dtypes)
     except InputError:
         raise
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror or error))
-    except Exception as error:  # bytes that are no honest file can raise almost anything
-        told = (path, ending(path), " ".join(str(error).split())[:100])
-        raise InputError("%s is no %s file: %s" % told)
-    return found
+    except Exception as error:  # a broken file can raise almost anything
+        fault = " ".join(str(error).split())[:100]
+        raise InputError("%s is no %s file: %s" % (path, ending(path), fault))
 
 
-def _check(path, shapes, what, name, found):
+def _check_name(path, shapes, what, name, arrays):
     if shapes is not None and name not in shapes:
         raise InputError("%s: %r is no %s" % (path, name, what))
-    if name in found:
+    if name in arrays:
         raise InputError("%s: %s is there twice" % (path, name))
 
 
@@ -76,22 +75,22 @@ def _check_room(path, name, room):
         raise InputError("%s: %s does not fit into the memory that is free" % (path, name))
 
 
-def _check_form(path, name, shape, asked, dtype, dtypes):
-    if tuple(shape) != tuple(asked):
-        told = (path, name, tuple(shape), tuple(asked))
-        raise InputError("%s: %s has shape %s, not %s" % told)
+def _check_form(path, name, shape, expected, dtype, dtypes):
+    if tuple(shape) != tuple(expected):
+        values = (path, name, tuple(shape), tuple(expected))
+        raise InputError("%s: %s has shape %s, not %s" % values)
     if dtype not in dtypes:
         raise InputError("%s: %s is %s, not %s" % (path, name, dtype, dtypes[0]))
 
 
 def _npz(path, shapes, what, dtypes):
-    found, room = OrderedDict(), psutil.virtual_memory().available
+    arrays, room = OrderedDict(), psutil.virtual_memory().available
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             name = entry.filename[: -len(".npy")]
             if not entry.filename.endswith(".npy"):
                 raise InputError("%s: %r is no array" % (path, entry.filename))
-            _check(path, shapes, what, name, found)
+            _check_name(path, shapes, what, name, arrays)
             if shapes is None:
                 room -= entry.file_size
                 _check_room(path, name, room)
@@ -110,30 +109,30 @@ def _npz(path, shapes, what, dtypes):
             elif dtype.itemsize * np.prod(shape, dtype=float) > entry.file_size:
                 raise InputError("%s: %s is shorter than its shape" % (path, name))
             with archive.open(entry) as file:
-                found[name] = np.array(
+                arrays[name] = np.array(
                     np.lib.format.read_array(file, allow_pickle=False), order="C"
                 )
-    return found
+    return arrays
 
 
 def _safetensors(path, shapes, what, dtypes):
     from safetensors import safe_open
 
     dtypes = [TYPES[name] for name in dtypes]
-    with open(path, "rb"):  # for the system's own words, should there be no such file
+    with open(path, "rb"):  # for the system's own message if there is no such file
         pass
     if shapes is None:
         room = psutil.virtual_memory().available - os.path.getsize(path)
         _check_room(path, "what it holds", room)
-    found = OrderedDict()
+    arrays = OrderedDict()
     with safe_open(path, framework="np") as file:
         for name in file.offset_keys():
             part = file.get_slice(name)
-            _check(path, shapes, what, name, found)
+            _check_name(path, shapes, what, name, arrays)
             if shapes is not None:
                 _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
             elif part.get_dtype() not in TYPES.values():
-                told = (path, name, part.get_dtype())
-                raise InputError("%s: %s is %s, which NumPy does not have" % told)
-            found[name] = file.get_tensor(name)
-    return found
+                values = (path, name, part.get_dtype())
+                raise InputError("%s: %s is %s, which NumPy does not have" % values)
+            arrays[name] = file.get_tensor(name)
+    return arrays

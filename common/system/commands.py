@@ -1,4 +1,4 @@
-"""What the command lines have in common: one line for errors and signals, numbers, threads."""
+"""Shared code of the command lines: one-line errors, signals, numbers, threads."""
 
 import argparse
 import os
@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from common.system import machine
 from common.system.errors import InputError
 
-# The process that tells its user why it and its children were stopped.
+# The process that prints why it and its children were stopped.
 SPEAKER = "ROSETTA_SPEAKER"
 
-_interrupts = []  # that were raised while a command ran
-
+_interrupts = []  # raised while a command ran
 
 NOT_TEXT = "a file of options (@FILE) is not text"
 
@@ -26,21 +25,21 @@ class OneLineParser(argparse.ArgumentParser):
         raise InputError(message if len(message) < 300 else message[:300] + " ...")
 
     def parse_args(self, args=None, namespace=None):
-        """As argparse does; a file of options, @FILE, must be text."""
+        """As in argparse, but a file of options, @FILE, must be text."""
         try:
             return super().parse_args(args, namespace)
         except UnicodeDecodeError:  # Python before 3.12
             self.error(NOT_TEXT)
 
     def convert_arg_line_to_args(self, arg_line):
-        """One option a line, as argparse has it."""
+        """One option per line, as in argparse."""
         if not arg_line.replace("\t", "").isprintable():
             self.error(NOT_TEXT)
         return super().convert_arg_line_to_args(arg_line)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM; it takes the same way through the code as Ctrl-C."""
+    """SIGTERM; it is handled like Ctrl-C."""
 
 
 def whole_number(text, least=1):
@@ -64,10 +63,10 @@ def thread_count(text):
 
 
 def guarded(command, arguments):
-    """``command(arguments)``, its exit code; for bad input one line on stderr and exit code 2.
+    """The exit code of ``command(arguments)``; for bad input one line on stderr and exit code 2.
 
-    One line, too, when the command is stopped: exit code 130 for Ctrl-C, 143 for SIGTERM. Ctrl-C
-    reaches a command's children as well; a child that is guarded leaves the line to its parent.
+    A stopped command prints one line as well: exit code 130 for Ctrl-C, 143 for SIGTERM. Ctrl-C
+    reaches a command's children too; a guarded child leaves the line to its parent.
     """
     speaker = os.environ.get(SPEAKER)
     os.environ[SPEAKER] = str(os.getpid())
@@ -99,9 +98,9 @@ def guarded(command, arguments):
 
 
 def call(command, log=None):
-    """The exit code of a child process. It is stopped with this one, and given time to clear up.
+    """The exit code of a child process. It is stopped with this one, with time to clean up.
 
-    log: an open file that takes what it prints.
+    log: an open file for its output.
     """
     child = subprocess.Popen(command, stdout=log, stderr=log)
     try:
@@ -122,9 +121,9 @@ def _interrupt(number, frame):
 
 
 def check_interrupt():
-    """Raise an interrupt again if it was lost on its way.
+    """Raise an interrupt again if a library has swallowed it.
 
-    NumPy, for one, drops exceptions raised while it asks another library's array for its buffer.
+    NumPy, for example, drops exceptions while it asks another library's array for its buffer.
     """
     if _interrupts:
         raise _interrupts[-1]
@@ -132,10 +131,10 @@ def check_interrupt():
 
 @contextmanager
 def signals_wait():
-    """Ctrl-C and SIGTERM take effect when the block has ended.
+    """Ctrl-C and SIGTERM take effect after the block.
 
-    A mask would not do: another thread of the process takes a signal that this one has blocked,
-    and Python then raises it here all the same.
+    A signal mask is not enough: another thread of the process takes the blocked signal, and Python
+    raises it in this thread all the same.
     """
     caught = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -152,9 +151,9 @@ def signals_wait():
 
 
 def interrupt_in(error):
-    """The Ctrl-C or SIGTERM that ``error`` is, or that it was raised for; None if it is another.
+    """The Ctrl-C or SIGTERM that ``error`` is or was caused by; None if there is none.
 
-    Raised while C++ calls Python back, one comes out of SWIG's wrappers as a SystemError.
+    An interrupt in a callback from C++ leaves SWIG's wrappers as a SystemError.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
@@ -162,7 +161,7 @@ def interrupt_in(error):
 
 
 def ignore_signals():
-    """Let what a stopped command still has to do be done; whoever stops it may signal twice."""
+    """Let a stopped command finish cleaning up, even if it is signalled twice."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

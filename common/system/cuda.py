@@ -1,30 +1,30 @@
-"""Which CUDA and cuDNN a process computes with: asked of the libraries that it has loaded."""
+"""The versions of CUDA and cuDNN that a process uses, asked from the loaded libraries."""
 
 import ctypes
 import re
 from collections import OrderedDict
 from contextlib import suppress
 
-MAPS = "/proc/self/maps"  # what Linux says of a process's libraries
+MAPS = "/proc/self/maps"  # where Linux lists a process's libraries
 
 
 def versions():
-    """{"cuda": "12.4", "cudnn": "9.1.0"}, as far as they are loaded; {} without CUDA.
+    """{"cuda": "12.4", "cudnn": "9.1.0"}, if they are loaded.
 
-    To be asked after a step: some load cuDNN late. A framework that has linked CUDA's runtime
-    statically does not show it.
+    Call this after a step: some frameworks load cuDNN late. A statically linked CUDA runtime does
+    not show.
     """
-    found = OrderedDict()
+    known = OrderedDict()
     for name, library, ask in (("cuda", "libcudart", _runtime), ("cudnn", "libcudnn", _cudnn)):
         path = _loaded(library)
         if path:
             with suppress(OSError, AttributeError):  # a run must not end over this
-                found[name] = ask(ctypes.CDLL(path))
-    return found
+                known[name] = ask(ctypes.CDLL(path))
+    return known
 
 
 def _loaded(library):
-    """The path of a loaded library; None where it is not, or the system does not tell."""
+    """The path of a loaded library; None if it is not loaded or unknown."""
     try:
         with open(MAPS) as file:
             match = re.search(r"(/\S*/%s(-\w+)?\.so\S*)$" % library, file.read(), re.MULTILINE)

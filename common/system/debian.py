@@ -1,7 +1,7 @@
-"""Debian packages: what environments need beyond pip, and what this machine lacks.
+"""Debian packages that environments need beyond pip, and those that this machine lacks.
 
-``python -m common.system.debian [ENVIRONMENT ...]`` prints what these lack, or all tox environments
-together; it needs nothing but Python.
+``python -m common.system.debian [ENVIRONMENT ...]`` prints the missing packages, by default of all
+tox environments. It needs nothing but Python.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import sys
 
 import frameworks
 
-# What tests need: {tox environment: {package: its program or library}}.
+# For tests: {tox environment: {package: its program or library}}.
 TESTS = {
     "report-test": {"chromium": "chromium"},
     "challenge-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
@@ -39,4 +39,4 @@ def needs(environment):
 
 if __name__ == "__main__":
     environments = sys.argv[1:] or [*frameworks.ENVIRONMENTS, *TESTS]
-    print(*sorted({package for one in environments for package in missing(needs(one))}))
+    print(*sorted({package for name in environments for package in missing(needs(name))}))

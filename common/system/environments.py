@@ -1,4 +1,4 @@
-"""The frameworks' environments as another command enters them: tox makes them, and runs in them."""
+"""The frameworks' environments: tox makes them, and runs commands in them."""
 
 import os
 import re
@@ -11,7 +11,7 @@ TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the one th
 
 
 def make(names):
-    """Have tox make the environments that are not there; InputError if one cannot be made."""
+    """Have tox make missing environments; InputError if one cannot be made."""
     for name in names:
         if commands.call([*TOX, "run", "-e", name, "--notest"]):
             raise InputError("%s: its environment could not be made (see above)" % name)
@@ -23,7 +23,7 @@ def inside(name, *arguments):
 
 
 def last_line(log):
-    """The last line in a file of what was printed in an environment, but for tox's own."""
+    """The last line that was printed in an environment, without tox's own."""
     log.seek(0)
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
     lines = [line for line in lines if line and not re.match(r"\S+: exit -?\d+ \(", line)]

@@ -1,8 +1,8 @@
-"""The exceptions that stand for bad input rather than a defect."""
+"""The exceptions for bad input, as opposed to defects."""
 
 
 class InputError(Exception):
-    """Something the user gave cannot be used; the message is one line naming it and the cause.
+    """Bad input from the user; the message is one line that names it and the cause.
 
     The command line prints the message alone and exits with code 2.
     """
@@ -11,7 +11,7 @@ class InputError(Exception):
 class NotProven(InputError):
     """A module has failed a rung.
 
-    failed: the rung, and what it says.
+    failed: the rung and its message.
     """
 
     def __init__(self, who, failed):

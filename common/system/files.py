@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files that are either complete or absent."""
 
 import json
 import os
@@ -14,16 +14,16 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def cache_folder():
-    """What is kept between runs: $ROSETTA_CACHE, else the user's cache folder for this project."""
+    """The folder kept between runs: $ROSETTA_CACHE, or the project's folder in the user's cache."""
     return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
 
 
 def check_writable(path):
-    """Raise InputError, naming ``path``, unless a file can be put there; makes missing folders."""
+    """Make missing folders; InputError with ``path`` unless a file can be written there."""
     folder = os.path.dirname(os.path.abspath(path))
     try:
         os.makedirs(folder, exist_ok=True)
-        # Root may write where the permission bits say no, so try it instead of asking os.access.
+        # Root may write in spite of permission bits, so try it instead of asking os.access.
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -32,16 +32,16 @@ def check_writable(path):
         os.lstat(path)
     except FileNotFoundError:
         pass
-    except OSError as error:  # a name that is too long
+    except OSError as error:  # the name is too long
         raise InputError("%s: cannot be written: %s" % (path, error.strerror))
     if os.path.lexists(path) and not os.path.isfile(path):
-        # A folder, or a device that replacing would remove.
+        # A folder, or a device, which replacing would remove.
         raise InputError("%s: cannot be written: it is not a plain file" % path)
 
 
 @contextmanager
 def atomic_write(path):
-    """A binary file that appears at ``path`` when the block ends well, and not at all otherwise."""
+    """A binary file that appears at ``path`` only if the block succeeds."""
     check_writable(path)
     folder = os.path.dirname(os.path.abspath(path))
     handle, part = tempfile.mkstemp(dir=folder, suffix=".part")
@@ -60,12 +60,12 @@ def atomic_write(path):
 
 
 def write_json(path, value, allow_nan=False):
-    """A JSON file, written as a whole; ValueError for a NaN or an infinity, which JSON lacks."""
+    """Write a JSON file atomically; ValueError for NaN and infinity, which JSON lacks."""
     text = json.dumps(value, indent=1, allow_nan=allow_nan) + "\n"
     with atomic_write(path) as file:
         file.write(text.encode())
 
 
 def now():
-    """When a file is written, in UTC."""
+    """The time in UTC, as results give it."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

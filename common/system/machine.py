@@ -1,4 +1,4 @@
-"""What machine and which versions a run was made with."""
+"""The machine, and the versions of a process."""
 
 import functools
 import os
@@ -11,7 +11,7 @@ import time
 import numpy as np
 import psutil
 
-BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python has a name for since 3.7
+BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME; Python has a name for it since 3.7
 
 
 def usable_cores():
@@ -22,10 +22,10 @@ def usable_cores():
 
 
 def limit_threads(threads):
-    """Have every maths library that is imported after this use ``threads`` threads.
+    """Limit every maths library to ``threads`` threads.
 
-    Libraries read these variables once, when they are loaded; so NumPy, which is loaded by now, is
-    limited through threadpoolctl.
+    Libraries read these variables once, when they are loaded. NumPy is loaded already, so
+    threadpoolctl limits it.
     """
     for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR"):
         os.environ[name + "_NUM_THREADS"] = str(threads)
@@ -34,8 +34,8 @@ def limit_threads(threads):
     threadpoolctl.threadpool_limits(limits=threads)
 
 
-# glibc hands large buffers back to the system when they are freed, and the next step faults them in
-# again, page by page. Raised thresholds let it keep them. It reads these when a process starts.
+# glibc returns large freed buffers to the system, and the next step faults them in again, page by
+# page. Higher thresholds make it keep them. It reads these variables when a process starts.
 KEEP_FREED_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
@@ -43,7 +43,7 @@ KEEP_FREED_MEMORY = {
 }
 
 
-# What says to maths libraries which processor's code they are to take.
+# Variables that make maths libraries use another processor's code.
 CPU_SWITCHES = (
     "ATEN_CPU_CAPABILITY",
     "DNNL_MAX_CPU_ISA",
@@ -56,33 +56,33 @@ CPU_SWITCHES = (
 
 
 def restart_with(environ, module, arguments):
-    """Start ``python -m module`` anew with ``environ`` added, unless that is there."""
+    """Restart ``python -m module`` with ``environ`` added, unless it is there already."""
     if any(os.environ.get(name) != value for name, value in environ.items()):
         command = [sys.executable, "-m", module] + arguments
         os.execve(sys.executable, command, dict(os.environ, **environ))
 
 
 def process_age():
-    """Seconds since this process started; of the first program in it, if it was restarted."""
+    """Seconds since this process started, restarts of its program included."""
     try:
-        with open("/proc/self/stat") as file:  # psutil knows when, to a second only
+        with open("/proc/self/stat") as file:  # psutil rounds to seconds
             ticks = int(file.read().rpartition(")")[2].split()[19])
         return time.clock_gettime(BOOT_CLOCK) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError):
         return time.time() - psutil.Process().create_time()
 
 
-def _cpuinfo(what):
-    """What /proc/cpuinfo says of the first core; None where it does not."""
+def _cpuinfo(field):
+    """The first core's value of a field in /proc/cpuinfo; None without one."""
     try:
         with open("/proc/cpuinfo") as file:
-            return re.search(r"%s\s*: (.*)" % what, file.read()).group(1)
+            return re.search(r"%s\s*: (.*)" % field, file.read()).group(1)
     except (OSError, AttributeError):
         return None
 
 
 def is_amd():
-    """Whether the processor is AMD's, which some of Intel's libraries treat as an old one."""
+    """Whether the processor is AMD's; some of Intel's libraries run old code on these."""
     return _cpuinfo("vendor_id") == "AuthenticAMD"
 
 
@@ -92,15 +92,15 @@ def cpu():
 
 
 def takes_bfloat16(on_gpu):
-    """Whether frameworks multiply bfloat16 here: on CPUs as oneDNN does, with AVX-512.
+    """Whether frameworks can multiply bfloat16 here: on CPUs with AVX-512, as oneDNN needs.
 
-    True where a CPU does not tell. ``on_gpu``: or on a GPU.
+    True if the CPU's flags are unknown. on_gpu: a GPU will do, too.
     """
     flags = _cpuinfo("flags")
     return flags is None or "avx512bw" in flags.split() or (on_gpu and bool(_gpus()))
 
 
-@functools.lru_cache(maxsize=None)  # it may take seconds, and is asked more than once in a run
+@functools.lru_cache(maxsize=None)  # it may take seconds
 def _nvidia_smi():
     query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
@@ -110,7 +110,7 @@ def _nvidia_smi():
 
 
 def _gpus():
-    """(name, memory in MiB, driver) of each NVIDIA GPU, from nvidia-smi; empty without one."""
+    """[{name, memory in MiB, driver}] of the NVIDIA GPUs, from nvidia-smi."""
     rows = [line.split(", ") for line in _nvidia_smi().splitlines()]
     return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
 
@@ -129,7 +129,7 @@ def facts():
 
 
 def environment():
-    """What the process's environment says to its allocator, and to libraries of its processor."""
+    """The environment variables that change the allocator, or the libraries' choice of code."""
     allocator = [key for key in sorted(os.environ) if key.startswith("MALLOC_")]
     return {
         "allocator": {key: os.environ[key] for key in allocator},
@@ -144,7 +144,7 @@ def described(facts):
 
 
 def folder_name(facts):
-    """A name for this kind of machine that can be a folder: its GPU, or its CPU, and the cores."""
+    """A folder name for this kind of machine: its GPU or else its CPU, and the cores."""
     name = facts["gpus"][0]["name"] if facts["gpus"] else facts["cpu"]
     name = re.sub(r"\((R|TM|tm)\)|CPU|Processor|@.*", " ", name)
     words = re.findall(r"[a-z0-9.]+", name.lower())
@@ -157,29 +157,29 @@ def versions(package):
 
     if package in sys.modules:
         version = str(sys.modules[package].__version__)
-    else:  # a framework may be part of another one's package, and not import it
+    else:  # a framework may be part of another's package and not import it
         from importlib.metadata import version as installed
 
         version = installed(package)
-    found = {"python": platform.python_version(), "numpy": np.__version__, "framework": version}
+    known = {"python": platform.python_version(), "numpy": np.__version__, "framework": version}
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] == "blas" and "numpy" in os.path.dirname(library["filepath"]):
-            # An old one may not know a new CPU, and then computes as for one of long ago.
+            # An old BLAS may not know a new CPU and then uses code for a very old one.
             words = (library["internal_api"], library["version"], library.get("architecture"))
-            found["blas"] = " ".join(word for word in words if word)
-    return found
+            known["blas"] = " ".join(word for word in words if word)
+    return known
 
 
 def float32_product(size):
-    """NumPy's matrix product, as a function that computes it once."""
+    """A function that computes a matrix product once, with NumPy."""
     a = np.ones((size, size), np.float32)
     return functools.partial(np.matmul, a, a, out=np.empty_like(a))
 
 
 def matmul_flops(product=float32_product, size=2048, repeats=5):
-    """Floating-point operations a second of a matrix product, the best of a few.
+    """Floating-point operations per second of a matrix product; the best of a few.
 
-    The yardstick for a CPU: what share of it a training run reaches tells more than its seconds.
+    The yardstick for a CPU: the share of it that a training reaches says more than seconds.
     """
     multiply = product(size)
     seconds = []
@@ -191,7 +191,7 @@ def matmul_flops(product=float32_product, size=2048, repeats=5):
 
 
 def peak_memory():
-    """Most resident memory this process has had, in bytes; None where the system does not tell."""
+    """Peak resident memory of this process in bytes; None if the system does not say."""
     try:
         import resource
     except ImportError:

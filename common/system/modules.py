@@ -14,20 +14,20 @@ from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
 from common.system.patches import by_file, patched
 
-MIXED = "bf16"  # the lane of products of bfloat16, and the file of what it takes
+MIXED = "bf16"  # the lane with products of bfloat16, and the file for it
 
 
 def find(name, model="cnn"):
-    """The facts of the framework called ``name``; InputError lists the known ones.
+    """The facts of the framework called ``name``; InputError lists the known frameworks.
 
-    InputError, too, where the framework has no module for the model; it names those that have.
+    If the framework has no module for the model, InputError lists the frameworks that have one.
     """
     if name not in frameworks.ENVIRONMENTS:
         known = ", ".join(frameworks.ENVIRONMENTS)
         raise InputError("unknown framework %r; known: %s" % (name, known))
     if not has(name, model):
-        those = ", ".join(other for other in frameworks.ENVIRONMENTS if has(other, model))
-        raise InputError("%s has no model %r; it is in %s" % (name, model, those or "none"))
+        others = ", ".join(other for other in frameworks.ENVIRONMENTS if has(other, model))
+        raise InputError("%s has no model %r; it is in %s" % (name, model, others or "none"))
     return frameworks.ENVIRONMENTS[name]
 
 
@@ -37,7 +37,7 @@ def has(name, model):
 
 
 def path(framework, model="cnn"):
-    """The file of a framework's module for a model of any size, from the project's root on."""
+    """The file of a framework's module for a model of any size, relative to the project's root."""
     return frameworks.path(framework, networks.file(model))
 
 
@@ -47,7 +47,7 @@ def models(name):
 
 
 def _optional(name, file, attribute, default=()):
-    """What ``file`` in the framework's folder calls ``attribute``, if the folder has that file."""
+    """``attribute`` of ``file`` in the framework's folder; the default if there is no such file."""
     if not has(name, file):
         return default
     module = path(frameworks.ENVIRONMENTS[name], file)[: -len(".py")].replace("/", ".")
@@ -74,7 +74,7 @@ def find_lever(name, lever, model="cnn"):
 
 
 def lessons(name):
-    """{mistake that a lesson warns of: patches of the framework's CNN}."""
+    """{mistake of a lesson: patches of the framework's CNN}."""
     return _optional(name, "variants", "LESSONS", {})
 
 
@@ -90,21 +90,21 @@ def causes(name):
 
 
 def environ(name, lane, lever="", model="cnn"):
-    """The environment variables that a process for this framework and lane is started with."""
-    framework, found = find(name), {}
+    """The environment variables for a process of this framework and lane."""
+    framework, variables = find(name), {}
     if lane != "same":
-        found.update(machine.KEEP_FREED_MEMORY, **framework.best_environ)
+        variables.update(machine.KEEP_FREED_MEMORY, **framework.best_environ)
         if machine.is_amd():
-            found.update(framework.amd_environ)
+            variables.update(framework.amd_environ)
     if lever:
-        found.update(find_lever(name, lever, model).environ)
-    return found
+        variables.update(find_lever(name, lever, model).environ)
+    return variables
 
 
 def load(name, model="cnn", lever=""):
     """Import and return the module with the six steps of ``name`` for ``model``.
 
-    lever: one that is pulled, if any.
+    lever: the name of one to pull, if any.
     """
     framework = find(name, model)
     wanted, patches = dict(framework.environ), ()
@@ -114,7 +114,7 @@ def load(name, model="cnn", lever=""):
         patches = pulled.patches
     module = path(framework, model)[: -len(".py")].replace("/", ".")
     if any(os.environ.get(name) != value for name, value in wanted.items()):
-        # Read when the module is imported, so one imported for another framework will not do.
+        # Read on import, so modules imported for another environment must be imported again.
         os.environ.update(wanted)
         for known in list(sys.modules):
             if known.startswith("frameworks.%s." % framework.folder):
@@ -131,16 +131,16 @@ def load(name, model="cnn", lever=""):
 
 
 def in_lane(name, lane, model="cnn", lever=""):
-    """The module as it is in this lane; InputError where it has none.
+    """The module in this lane; InputError if it has no such lane.
 
-    Lanes are their settings, but for that of other products: it has functions of its own.
+    A lane is a matter of settings, except ``MIXED``, which has functions of its own.
     """
     check_lane(name, lane, model)
     return for_lane(load(name, model, lever), name, lane)
 
 
 def for_lane(module, name, lane):
-    """``module``, a network's of the framework called ``name``, as it is in this lane."""
+    """``module``, of the framework called ``name``, in this lane."""
     if lane != MIXED:
         return module
     mixed = load(name, MIXED)
@@ -149,35 +149,35 @@ def for_lane(module, name, lane):
 
 
 def has_mixed(name):
-    """Whether the framework has lane ``MIXED``; some have it on CPUs alone."""
+    """Whether the framework has lane ``MIXED``; some have it on CPUs only."""
     return has(name, MIXED) and (not find(name).gpu or find(name).mixed_on_gpu)
 
 
 def check_lane(name, lane, model="cnn"):
-    """InputError where the framework has no such lane of the model."""
+    """InputError if the framework has no such lane for the model."""
     if lane != MIXED:
         return
     if not has_mixed(name):
-        those = ", ".join(other for other in frameworks.ENVIRONMENTS if has_mixed(other))
-        raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, those))
+        others = ", ".join(other for other in frameworks.ENVIRONMENTS if has_mixed(other))
+        raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, others))
     if model != "cnn":
         raise InputError("lane %s is the CNN's alone, not %r's" % (MIXED, model))
     on_gpu = find(name).mixed_on_gpu
     if not find(name).mixed_anywhere and not machine.takes_bfloat16(on_gpu):
-        told = (name, MIXED, "a GPU, or " if on_gpu else "")
-        raise InputError("%s, lane %s: it needs %sa CPU with AVX-512" % told)
+        gpu = "a GPU, or " if on_gpu else ""
+        raise InputError("%s, lane %s: it needs %sa CPU with AVX-512" % (name, MIXED, gpu))
 
 
 def replaced(module, **functions):
-    """``module`` with some functions replaced, or others beside them."""
+    """``module`` with some functions replaced or added."""
     return types.SimpleNamespace(**dict(vars(module), **functions))
 
 
 def changed(module, patches, folder, name):
-    """A copy of a module in ``folder``, with the patches of this name.
+    """A copy of a module in ``folder``, with patches; ``name`` is theirs.
 
-    It is a file because some frameworks read a function's source from one. The copy imports other
-    patched files in place of the original ones.
+    The copy is a file because some frameworks read a function's source from one. It imports the
+    patched copies of other files instead of the originals.
     """
     files = by_file(patches, module.__file__)
     files.setdefault(module.__file__, [])
@@ -211,7 +211,7 @@ def _patched_copy(path, patches, folder, name):
 
 
 def source_sha256(module):
-    """sha256 of the module's source file, or of both in the lane of other products."""
+    """sha256 of the module's source file, or of both files in lane ``MIXED``."""
     digest = hashlib.sha256()
     for path in getattr(module, "sources", (module.__file__,)):
         with open(path, "rb") as file:

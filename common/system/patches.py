@@ -80,19 +80,19 @@ def tokens(text):
     """
     read, depth, statement, indent, new_line = [], 0, 0, "", True
     for match in _TOKEN.finditer(text):
-        found = match.group()
+        string = match.group()
         if match.lastgroup == "skipped":
-            new_line = new_line or "\n" in found and found[0] != "\\"
+            new_line = new_line or "\n" in string and string[0] != "\\"
             continue
         if new_line and not depth:
             statement += 1
             indent = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         new_line = False
-        if found in _CLOSING and read and read[-1].key not in (",",) + _OPENING:
+        if string in _CLOSING and read and read[-1].key not in (",",) + _OPENING:
             end = read[-1].end
             read.append(Token(",", end, end, statement, indent))
-        depth = max(0, depth + (found in _OPENING) - (found in _CLOSING))
-        key = _value(found) if match.lastgroup in ("string", "number") else found
+        depth = max(0, depth + (string in _OPENING) - (string in _CLOSING))
+        key = _value(string) if match.lastgroup in ("string", "number") else string
         read.append(Token(key, match.start(), match.end(), statement, indent))
     return read
 
