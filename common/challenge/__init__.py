@@ -1,1 +1,1 @@
-"""The certificate for code that is never seen: what it asks, as files, and the answers' verdict."""
+"""A certificate for code that nobody here sees: a challenge, its answer, and the verdict."""

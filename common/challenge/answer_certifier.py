@@ -1,4 +1,4 @@
-"""The rungs as far as files can climb them: with the questions that can be written down at once."""
+"""The rungs for an answer in files: only questions that can all be asked in advance."""
 
 from collections import OrderedDict
 
@@ -18,11 +18,11 @@ class NotAnswered(Exception):
 
 
 class Answers(Subject):
-    """A module that is a record of questions or of answers.
+    """A module that records questions, or replays answers.
 
-    A certificate's further questions depend on earlier answers: whether a long run follows the
-    optimiser's law, whether two models disturb each other, and
-    whether one goes on from where it was.
+    It skips the questions of a certificate that depend on earlier answers: whether a long run
+    follows the optimiser's law, whether two models disturb each other, and whether a model goes on
+    from where it was.
     """
 
     follows = False
@@ -35,11 +35,11 @@ class Answers(Subject):
         try:
             return super().detail(explain, *arguments)
         except NotAnswered:
-            return "the scores of the models layer_... tell which layer"
+            return "answer the scores of the models layer_... to see which layer"
 
 
 class AnswerCertifier(Certifier):
-    """Climbs with ``Answers``."""
+    """A certifier whose subject is ``Answers``."""
 
     Subject = Answers
 
@@ -52,14 +52,14 @@ class AnswerCertifier(Certifier):
         return super().raised(error)
 
     def choose(self, chosen):
-        """Take these images, {key: numbers}, for those that are near no kink."""
+        """Use these images, {key: numbers}, as the ones that are near no kink."""
         for key, numbers in chosen.items():
             if max(numbers) >= len(self.oracle.images):
                 raise InputError("chosen for %s: there is no image %d" % (key, max(numbers)))
             self.oracle.chosen[key] = np.array(numbers, int)
 
     def ask_for_layers(self):
-        """Ask for what ``forward.first_layer_off`` compares, of all layers."""
+        """Ask for the scores that ``forward.first_layer_off`` compares, for all layers."""
         oracle = self.oracle
         for layer in [None] + list(probes.layers(self.model)):
             weights = probes.up_to(self.model, layer, oracle.biased)
@@ -69,8 +69,8 @@ class AnswerCertifier(Certifier):
     def examine(self, module, report=lambda rung: None):
         """Climb all rungs; a dict of JSON values.
 
-        A rung's "missing" is what was asked for and not answered; without it nothing is proven:
-        "passed" is None where the other answers are right.
+        A rung's "missing" lists the answers that are not there. Such a rung is not proven: its
+        "passed" is None even if the other answers are right.
         """
         self.take(module, "same")
         rungs = []
@@ -81,10 +81,10 @@ class AnswerCertifier(Certifier):
             if result["missing"] and result["passed"]:
                 result.update(passed=None, error=None)
             if result["missing"] and rung == "trajectory":
-                self.subject.losses["framework"] = None  # of which some are the reference's
+                self.subject.losses["framework"] = None  # some are the reference's
             rungs.append(result)
             report(result)
-        # Weights that come back as they were given prove nothing by themselves.
+        # Weights that come back unchanged prove nothing by themselves.
         verdicts = [rung["passed"] for rung in rungs if rung["rung"] != "weights"]
         verdicts += [False for rung in rungs if rung["passed"] is False]
         return OrderedDict(

@@ -1,4 +1,4 @@
-"""Write a challenge for a port, have a module answer it, check an answer; compare recordings."""
+"""Write a challenge for a port, answer it, check an answer; compare two recordings."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ import numpy as np
 from common import networks
 from common.challenge import direct_evidence, protocol, readme
 from common.challenge.answer_certifier import AnswerCertifier
-from common.challenge.diagnosis import Diagnosis, told
+from common.challenge.diagnosis import Diagnosis, lines_of
 from common.challenge.replay import Replay
 from common.compare import command as comparison
 from common.proof import contract, progress
@@ -26,13 +26,13 @@ ARRAY = "array of this challenge"
 
 
 def parse(arguments):
-    """The command line's options; InputError where it is off."""
+    """The command line's options; InputError if they are wrong."""
     parser = commands.OneLineParser(prog="python -m common.challenge", description=__doc__)
-    parts = parser.add_subparsers(dest="what", metavar="write|answer|check|compare")
+    parts = parser.add_subparsers(dest="command", metavar="write|answer|check|compare")
     every = argparse.ArgumentParser(add_help=False)
     cores = machine.usable_cores()
     every.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
-    about = "a folder with all that a port needs"
+    about = "write a folder with everything that a port needs"
     write = parts.add_parser("write", parents=[every], help=about)
     write.add_argument("folder")
     described = [name for name, model in networks.MODELS.items() if model.challenge]
@@ -41,46 +41,45 @@ def parse(arguments):
         "--named",
         nargs="+",
         default=[],
-        metavar="WHAT=CHOICE",
-        help="in what the port differs by nature, such as ties=all",
+        metavar="NAME=CHOICE",
+        help="the port's conventions, such as ties=all",
     )
-    about = "what one of the frameworks here answers"
+    about = "write the answer of one of the frameworks here"
     answer = parts.add_parser("answer", parents=[every], help=about)
     answer.add_argument("folder")
     answer.add_argument("name", help="the framework")
     answer.add_argument("out", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
     answer.add_argument("--lane", choices=contract.LANES, default="same")
-    check = parts.add_parser("check", parents=[every], help="the verdict on an answer")
+    check = parts.add_parser("check", parents=[every], help="judge an answer")
     check.add_argument("folder")
     check.add_argument("answer", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
-    check.add_argument("--json", metavar="OUT.json", help="the verdict, for programs")
-    comparison.add_options(
-        parts.add_parser("compare", help="two recordings of any network: where they part")
-    )
+    check.add_argument("--json", metavar="OUT.json", help="write the verdict as JSON")
+    about = "find the first difference between two recordings of any network"
+    comparison.add_options(parts.add_parser("compare", help=about))
     options = parser.parse_args(arguments)
-    if not options.what:
+    if not options.command:
         raise InputError("say write, answer, check or compare; --help lists the options")
-    if options.what == "write":
+    if options.command == "write":
         options.named = named(options.named)
     return options
 
 
-def named(told):
-    """``Conventions`` of ["what=choice", ...]; InputError for an unknown one."""
+def named(conventions):
+    """``Conventions`` of ["name=choice", ...]; InputError for an unknown one."""
     choices = {}
-    for one in told:
-        what, _, choice = one.partition("=")
+    for convention in conventions:
+        name, _, choice = convention.partition("=")
         known = CHOICES._asdict()
-        if what not in known:
-            raise InputError("--named %s: known are %s" % (one, ", ".join(known)))
-        if choice not in known[what]:
-            raise InputError("--named %s: it is %s" % (one, " or ".join(known[what])))
-        choices[what] = choice
+        if name not in known:
+            raise InputError("--named %s: known are %s" % (convention, ", ".join(known)))
+        if choice not in known[name]:
+            raise InputError("--named %s: it is %s" % (convention, " or ".join(known[name])))
+        choices[name] = choice
     return USUAL._replace(**choices)
 
 
 def write(options):
-    """Write a challenge's folder; InputError if there is something in it."""
+    """Write a challenge's folder; InputError unless it is new or empty."""
     if os.path.isdir(options.folder) and os.listdir(options.folder):
         raise InputError("%s is not empty" % options.folder)
     inside = {
@@ -115,7 +114,7 @@ def write(options):
 
 
 def read(folder):
-    """(script, arrays, description) of a challenge; InputError if the folder is none."""
+    """(script, arrays, description) of a challenge's folder; InputError if it is spoilt."""
     asked, description = protocol.read(os.path.join(folder, SCRIPT))
     path = os.path.join(folder, "challenge.npz")
     arrays = array_files.read(path, asked["arrays"], ARRAY, ("float32", "int64"))
@@ -126,7 +125,7 @@ def read(folder):
 
 
 def answer(options):
-    """Have one of the modules here carry out the script."""
+    """Carry out the script with one of the modules here."""
     array_files.ending(options.out)
     check_writable(options.out)
     asked, arrays, description = read(options.folder)
@@ -172,15 +171,15 @@ def check(options):
 
 
 def explained(asked, arrays, answers, description, judged, threads):
-    """(findings, the same as lines of text) on an answer that failed a rung."""
+    """(findings, the same in lines of text) on an answer that failed a rung."""
     diagnosis = Diagnosis(asked, arrays, answers, description, threads)
     findings = diagnosis.findings()
     findings += direct_evidence.findings(asked, arrays, answers, description, judged, findings)
-    return findings, told(findings) or diagnosis.nothing()
+    return findings, lines_of(findings) or diagnosis.nothing()
 
 
 def plain(finding):
-    """A finding as JSON values, which know no infinity,"""
+    """A finding as JSON values; None for infinity and NaN."""
     values = finding._asdict()
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value
@@ -192,4 +191,4 @@ def command(arguments):
     """Exit code 0, or 3 where an answer is wrong, or recordings differ."""
     options = parse(arguments)
     known = {"write": write, "answer": answer, "check": check, "compare": comparison.command}
-    return known[options.what](options)
+    return known[options.command](options)

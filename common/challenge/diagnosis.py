@@ -1,9 +1,9 @@
-"""Why an answer is wrong: known mistakes are made, and one is named only if it gives its numbers.
+"""Why an answer is wrong: a known mistake is named only if making it gives the answer's numbers.
 
-What an answer shows is compared in stages: the scores, the weights after a step, the weights after
-three. The first stage that is off is explained by one cause, or not; that cause stays made while
-later stages are looked at, so that one run may find three. What the rungs show besides (the masks
-of dropout, the losses, the figure of evaluation) is read from the answer by ``direct_evidence.py``.
+An answer is compared in stages: the scores, the weights after a step, the weights after three. The
+first stage that is off is explained by one cause, or not. That cause is then made in the reference
+for later stages, so a diagnosis may find three. Everything else that the rungs show (the masks of
+dropout, the losses, the figure of evaluation) is read from the answer by ``direct_evidence.py``.
 """
 
 from collections import OrderedDict, namedtuple
@@ -15,12 +15,12 @@ from common.challenge import causes, hypotheses, protocol, updates
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
-ROWS = 5  # of a prediction's begin, middle and end, that hypotheses are compared by
-FEW = 2  # of them, that most hypotheses fail at
-BRANCHES = 4  # causes of the same numbers that are followed further
-SLACK = 4  # tolerances that a cause may leave: it is computed in another order than the port's
-NEAR = 0.01  # part of its effect that a cause may leave in a step whose images are near kinks
-BRIGHT, SILENT = "bright/", "bright/after1/"  # of such images; of a step that should move nothing
+ROWS = 5  # compared at the beginning, the middle and the end of a prediction
+FEW = 2  # rows that refute most hypotheses
+BRANCHES = 4  # causes with the same numbers that are followed into later stages
+SLACK = 4  # tolerances that a cause may leave: it rounds in another order than the port
+NEAR = 0.01  # part of a cause's effect that kinks may leave
+BRIGHT, SILENT = "bright/", "bright/after1/"  # images may be near kinks; nothing should move
 
 CAUSE, UNKNOWN, KINKS = "cause", "unknown", "kinks"
 
@@ -28,15 +28,15 @@ BOOK = "reports/README.md#phrase-book"
 
 Finding = namedtuple("Finding", "kind stage says others before after concept bounds_loss")
 Finding.__new__.__defaults__ = (None, False)
-Finding.__doc__ = """What was found at a stage.
+Finding.__doc__ = """The explanation of a stage.
 
-kind: ``CAUSE``; ``UNKNOWN`` if it is none of the known ones; ``KINKS`` for so little that it may
-    be ReLUs and pools that a cause of other scores has moved across a kink.
-stage: what was off.
-says: the cause, in words; of an unknown one what else can be told, if anything.
+kind: ``CAUSE``; ``UNKNOWN`` if no known cause fits; ``KINKS`` for an error so small that ReLUs and
+    pools may make it, which a cause of wrong scores has moved across a kink.
+stage: the stage that is off.
+says: the cause in words; for an unknown one, anything else that is seen, or "".
 others: further causes that give the same numbers.
 before, after: how far off the answer is, in tolerances, from the reference without and with it.
-concept, bounds_loss: those of the cause.
+concept, bounds_loss: the same as the cause's.
 """
 
 Fit = namedtuple("Fit", "cause after left")
@@ -46,10 +46,10 @@ after: how far off the answer is with it, in tolerances; left: the same with wha
 """
 
 Branch = namedtuple("Branch", "cause left module effects complete")
-Branch.__doc__ = """The diagnosis after one more cause was found.
+Branch.__doc__ = """The diagnosis with one more cause.
 
-cause: its finding; left: what kinks leave of it. module: one that makes it; effects: {stage: how
-far off it may leave it}. complete: whether the module gives the answers of all later stages.
+cause: its finding; left: [the finding of what kinks leave], or []. module: makes the cause;
+effects: {stage: how far off it may stay}; complete: whether it explains all later stages.
 """
 
 
@@ -74,7 +74,7 @@ class Chain(namedtuple("Chain", "cause rest")):
         return ours == theirs
 
 
-# Each is a model, and what of it is compared.
+# {stage: the models that are compared}
 STAGES = OrderedDict(
     [
         ("scores", ("gradient",)),
@@ -85,7 +85,7 @@ STAGES = OrderedDict(
 
 
 class Diagnosis:
-    """Looks for the causes of one answer."""
+    """Looks for the causes of the errors in an answer."""
 
     def __init__(self, asked, arrays, answers, description, threads):
         self.asked, self.arrays, self.answers = asked, arrays, answers
@@ -101,22 +101,22 @@ class Diagnosis:
         }
 
     def given(self, module, stage, precision="float64"):
-        """Yield {name: array} of what ``module`` gives, model by model; of scores some rows."""
+        """Yield {name: array}, model by model: ``module``'s answers; only some rows of scores."""
         wrapped = self._configured(module, precision)
         for name in [name for name in STAGES[stage] if name in self.models]:
             entry = self.models[name]
             if stage == "scores":
                 yield self._scores(wrapped, some)
             else:
-                # Predictions that nobody reads may leave a state behind.
-                do = [one for one in entry["do"] if "predict" not in one or "answer" not in one]
+                # Predictions without an answer stay: they may change a state.
+                do = [step for step in entry["do"] if "predict" not in step or "answer" not in step]
                 part = dict(self.asked, models=[dict(entry, do=do)])
                 yield protocol.carry_out(
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
 
     def _configured(self, module, precision):
-        """``module``, configured to compute in this precision."""
+        """``module`` in another precision."""
 
         def configure(lane, threads, seed):
             return dict(module.configure(lane, threads, seed), precision=precision)
@@ -124,19 +124,19 @@ class Diagnosis:
         return replaced(module, configure=configure)
 
     def _scores(self, module, rows):
-        """{name: array} of predictions, of those rows of each that ``rows(n)`` gives."""
+        """{name: array}: the rows ``rows(n)`` of each prediction."""
         model, settings = protocol.build(
             self.models["gradient"], self.arrays, self.description, module, "same", self.threads
         )
-        found = {}
+        scores = {}
         for name, observations in self.predictions.items():
             x = self.arrays[observations][rows(len(self.arrays[observations]))]
             x, _ = module.load(x, np.zeros(len(x), np.int64), settings)
-            found[name] = module.predict(model, x)
-        return found
+            scores[name] = module.predict(model, x)
+        return scores
 
     def answered(self, stage):
-        """{name: array} of what was answered at a stage."""
+        """{name: array} of the answers at a stage."""
         if stage == "scores":
             given = [name for name in self.predictions if name in self.answers]
             return {name: self.answers[name][some(len(self.answers[name]))] for name in given}
@@ -148,13 +148,13 @@ class Diagnosis:
         }
 
     def off(self, module, stage):
-        """How far the answer is from what ``module`` gives, in tolerances; the worst array's."""
+        """The distance of the answer from ``module``'s, in tolerances; of the worst array."""
         return max(self._errors(module, stage).values(), default=0.0)
 
     def _errors(self, module, stage, enough=np.inf, precision="float64", spare=None):
-        """{name: how far the answer is from what ``module`` gives, in tolerances}.
+        """{name: distance of the answer from ``module``'s, in tolerances}.
 
-        Beyond ``enough`` the rest is not computed. spare: {name: how much does not count}.
+        Stops as soon as one is beyond ``enough``. spare: {name: a distance that does not count}.
         """
         answered, errors = self.answered(stage), {}
         for given in self.given(module, stage, precision):
@@ -166,7 +166,7 @@ class Diagnosis:
         return errors
 
     def _apart(self, module, other, stage):
-        """How far apart two modules are at a stage, in tolerances; the worst array's."""
+        """The distance of two modules at a stage, in tolerances; of the worst array."""
         answered = self.answered(stage)
         both = zip(self.given(module, stage), self.given(other, stage))
         errors = [
@@ -178,7 +178,7 @@ class Diagnosis:
         return max(errors, default=0.0)
 
     def _error(self, name, ours, exact):
-        # Where nothing should move, what does shows before it amounts to 16 units.
+        # Where nothing should move, half a unit is already a movement.
         still = name.startswith(SILENT) and name[len(SILENT) :] not in self.state
         multiple = 0.5 if still else MULTIPLE
         allowed = multiple * self.units[name] * max(1, _size(exact) / self.sizes[name])
@@ -195,7 +195,7 @@ class Diagnosis:
                     self.sizes[name] = max(_size(exact[name]), 1e-30)
 
     def _evidence(self, module):
-        """What the gradient model's step shows beside ``module``'s; None if it was not answered."""
+        """``updates.Evidence`` of the gradient model's step; None if it was not answered."""
         entry = self.models["gradient"]
         shapes = [name for name in self.description.shapes if name not in self.state]
         if not all("gradient/after1/" + name in self.answers for name in shapes):
@@ -215,25 +215,25 @@ class Diagnosis:
                     loud[name] = np.float64(self.answers[after]) - self.answers[certain]
                     loud_right[name] = right[after] - right[certain]
         step = {name: right["gradient/after1/" + name] - start[name] for name in shapes}
-        silent, loud = (one if len(one) == len(moved) else {} for one in (silent, loud))
+        silent, loud = (step if len(step) == len(moved) else {} for step in (silent, loud))
         return updates.Evidence(start, moved, step, silent, begun, loud, loud_right)
 
     def _second(self, module):
-        """What the momentum model's second step shows; None if it is not there, or has none."""
+        """``updates.Second`` of the momentum model; None if it is missing, or has no momentum."""
         entry = self.models["momentum"]
         hp, answers = entry["hyperparameters"], self.answers
         names = [name for name in self.description.shapes if name not in self.state]
         after = ["momentum/after%d/" % step for step in (1, 2)]
         if "momentum" not in hp or not all(
-            one + name in answers for one in after for name in names
+            prefix + name in answers for prefix in after for name in names
         ):
             return None
         right = next(self.given(module, "three steps"))
         first, moved, second = {}, {}, {}
         for name in names:
             start = np.float64(self.arrays[entry["weights"][name]])
-            one, two = (np.float64(answers[step + name]) for step in after)
-            first[name], moved[name] = one - start, two - one
+            after1, after2 = (np.float64(answers[prefix + name]) for prefix in after)
+            first[name], moved[name] = after1 - start, after2 - after1
             second[name] = right[after[1] + name] - right[after[0] + name]
         return updates.Second(hp, first, moved, second)
 
@@ -249,7 +249,7 @@ class Diagnosis:
         return hypotheses.steps(self.description, evidence, hp, rule, second)
 
     def _came_back(self):
-        """Causes that the weights show which came back as they were put in, or not so."""
+        """Causes seen in the weights that were read back before any step."""
         asked = self.models["gradient"]["weights"]
         given = {tensor: self.arrays[name] for tensor, name in asked.items()}
         start = "gradient/after0/"
@@ -257,25 +257,26 @@ class Diagnosis:
         return causes.came_back(given, back)
 
     def findings(self):
-        """``Finding`` after finding, until all is explained or something is not."""
+        """The ``Finding`` of each stage that is off, up to the first that is not explained."""
         stages = [stage for stage in STAGES if self.answered(stage)]
         for stage in stages:
             self._learn_units(stage)
         return self._explain(self.module, stages, {})
 
     def nothing(self):
-        """Lines of text: how far off the stages are where no cause was found."""
+        """Lines of text for no findings: how far off each stage is."""
         off = [
-            "%s %.3g" % (one, self.off(self.module, one)) for one in STAGES if self.answered(one)
+            "%s %.3g" % (stage, self.off(self.module, stage))
+            for stage in STAGES
+            if self.answered(stage)
         ]
-        told = "no cause found"
-        return [told + "; off, in tolerances: " + ", ".join(off) if off else told]
+        return ["no cause found" + ("; off, in tolerances: " + ", ".join(off) if off else "")]
 
     def _explain(self, module, stages, effects):
-        """Findings of these stages, where ``module`` makes the mistakes found so far.
+        """Findings of these stages; ``module`` makes the mistakes found so far.
 
-        effects: {stage: how far off a cause of other scores may leave it}. Where scores are other
-        ones, a ReLU or a pool may be at a kink where it was not before.
+        effects: {stage: how far off it may stay}: with wrong scores, a ReLU or a pool may be at a
+        kink where the right one is not.
         """
         if not stages:
             return []
@@ -322,7 +323,7 @@ class Diagnosis:
         return Finding(CAUSE, stage, says, [], before, before, concept)
 
     def _branch(self, module, stage, later, effects, before, fit):
-        """The ``Branch`` in which one of the causes that fit a stage has been made."""
+        """The ``Branch`` that makes one of the causes that fit a stage."""
         made = fit.cause
         wrong = made.make(module)
         if stage == "scores":
@@ -340,8 +341,8 @@ class Diagnosis:
         return Branch(cause, left, wrong, effects, self._right(wrong, later, effects))
 
     def _right(self, module, stages, effects):
-        """Whether ``module`` gives the answers of all these stages."""
-        return all(self.off(module, one) <= self._enough(one, effects) for one in stages)
+        """Whether ``module`` explains the answers of all these stages."""
+        return all(self.off(module, stage) <= self._enough(stage, effects) for stage in stages)
 
     def _first_not_finite(self, stage):
         answered = self.answered(stage)
@@ -355,13 +356,13 @@ class Diagnosis:
     def _fits(self, module, stage, errors, enough):
         """[``Fit``] of the causes that explain a stage.
 
-        errors: {name: how far off the answer is without it}.
+        errors: {name: how far off the answer is without a further cause}.
         """
-        found = []
+        fits = []
         known = self._hypotheses(module, stage)
         before = max(errors.values())
-        # Images of a step that moves nothing may be near kinks: where they do move
-        # something, its exact value is not known.
+        # Images of the silent step may be near kinks: if weights do move there, the exact values
+        # are not known.
         moves = any(e > SLACK for name, e in errors.items() if name.startswith(SILENT))
         spare = {n: NEAR * e for n, e in errors.items() if moves and n.startswith(BRIGHT)}
         first_step = self._first_step(module, stage) if stage != "scores" else None
@@ -373,18 +374,18 @@ class Diagnosis:
                     continue
                 if stage == "scores" and not self._first_rows_fit(wrong, allowed):
                     continue
-                # Half the work tells most of them from the answer.
+                # Float32 is half the work, and refutes most of them.
                 for precision, times in (("float32", 2), ("float64", 1)):
                     left = self._errors(wrong, stage, times * allowed, precision, spare)
                     after = _worst(left, spare)
                     if not after <= times * allowed:
                         break
                 else:
-                    found.append(Fit(cause, after, max(left.values())))
-        return found
+                    fits.append(Fit(cause, after, max(left.values())))
+        return fits
 
     def _first_rows_fit(self, module, allowed):
-        """Whether the first scores of all are nearly what ``module`` gives in float32."""
+        """Whether the first rows of all predictions are nearly ``module``'s in float32."""
         given = self._scores(self._configured(module, "float32"), lambda n: np.arange(FEW))
         answered = self.answered("scores")
         return all(
@@ -406,7 +407,7 @@ class Diagnosis:
         return entry["name"], wrapped, model, weights
 
     def _first_step_fits(self, rule, first_step, allowed):
-        """Whether the answer's first step is what a rule makes of the gradients."""
+        """Whether a rule applied to the gradients gives the answer's first step."""
         name, module, model, weights = first_step
         _, _, optimizer = model
         gradients = {tensor: g.copy() for tensor, g in optimizer.state.items()}
@@ -421,7 +422,7 @@ class Diagnosis:
         return True
 
     def _rows(self):
-        """(mistake, concept) of a prediction whose network is right; None if nothing shows."""
+        """(mistake, concept) seen in a prediction's rows if the network is right, or None."""
         name = next(iter(self.predictions))
         ours = self.answers.get(name)
         if ours is None or not np.isfinite(ours).all():
@@ -439,11 +440,8 @@ class Diagnosis:
                 return "the rows of a prediction are in another order", None
             return "%d rows of a prediction are those of other images" % len(wrong), None
         if len(wrong) < len(ours):
-            told = (len(wrong), len(ours), wrong[0], wrong[-1])
-            return (
-                "%d of %d rows of a prediction are wrong, the first is %d, the last %d" % told,
-                None,
-            )
+            says = "%d of %d rows of a prediction are wrong, the first is %d, the last %d"
+            return says % (len(wrong), len(ours), wrong[0], wrong[-1]), None
         if np.sqrt(((right - ours) ** 2).mean()) > 2.0**-8 * _size(right):
             return None
         if np.array_equal(ours, ours.astype(np.float16)):
@@ -465,12 +463,12 @@ def _likeliest(chains):
 
 
 def _worst(errors, spare):
-    """The largest of {name: error} that is more than what is spared of it."""
+    """The largest of {name: error} that is above its ``spare``."""
     return max((e for name, e in errors.items() if e > spare.get(name, 0)), default=0.0)
 
 
 def some(n):
-    """The numbers of some of n rows: of the first, the middle and the last ones."""
+    """Indices of the first, the middle and the last of n rows."""
     return np.unique(np.r_[:ROWS, n // 2 : n // 2 + ROWS, n - ROWS : n].clip(0, n - 1))
 
 
@@ -478,30 +476,30 @@ def _size(array):
     return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))
 
 
-def told(findings):
+def lines_of(findings):
     """Findings as lines of text."""
     lines, number = [], 0
-    for one in findings:
-        if one.kind == UNKNOWN:
-            seen = "first seen in %s: off by %.3g tolerances" % (one.stage, one.before)
-            lines.append("unknown, " + (one.says or seen))
-        elif one.kind == KINKS:
+    for finding in findings:
+        if finding.kind == UNKNOWN:
+            seen = "first seen in %s: off by %.3g tolerances" % (finding.stage, finding.before)
+            lines.append("unknown, " + (finding.says or seen))
+        elif finding.kind == KINKS:
             line = (
                 "left in %s: %.3g tolerances, a small part of what the cause does there; ReLUs and "
                 "pools at a kink leave that, and so may a small second mistake"
             )
-            lines.append(line % (one.stage, one.before))
+            lines.append(line % (finding.stage, finding.before))
         else:
             number += 1
-            says = "; or: ".join([one.says] + one.others)
-            line = "cause %d, seen in %s: %s" % (number, one.stage, says)
-            if one.after < one.before:
+            says = "; or: ".join([finding.says] + finding.others)
+            line = "cause %d, seen in %s: %s" % (number, finding.stage, says)
+            if finding.after < finding.before:
                 line += " (off by %.3g tolerances without it, %.3g with it)" % (
-                    one.before,
-                    one.after,
+                    finding.before,
+                    finding.after,
                 )
             lines.append(line)
-            if one.concept:
+            if finding.concept:
                 line = "the line for it in each framework: %s, in the phrase book (%s)"
-                lines.append(line % (one.concept, BOOK))
+                lines.append(line % (finding.concept, BOOK))
     return lines

@@ -1,6 +1,6 @@
-"""Causes that an answer shows directly: in the masks of dropout, the losses, the figure at the end.
+"""Causes seen directly in an answer: in the masks of dropout, the losses, the final figure.
 
-Each is named where what it gives is what was answered; nothing has to be trained for that.
+A cause is named if it gives the answer's own numbers; hardly anything has to be trained for that.
 """
 
 import numpy as np
@@ -16,18 +16,18 @@ from common.proof.reference import MULTIPLE, distance
 from common.proof.rungs.subject import COUNTS
 
 LOSS = "loss and its reduction"  # a concept of the phrase book
-EXACT = 1e-6  # of a figure; of a loss, as a part of it
-SCALE = 2e-3  # of what a mask multiplies by
-SAME = 1e-5  # of scores: float32's rounding, and more
+EXACT = 1e-6  # tolerance of a figure, and of a loss relative to it
+SCALE = 2e-3  # relative tolerance of the factor of a mask
+SAME = 1e-5  # relative tolerance of scores: float32's rounding, and more
 
 
 def findings(asked, arrays, answers, description, judged, before):
-    """``Finding`` of each rung that failed, of those that are read so.
+    """The ``Finding`` of each failed rung that can be read directly.
 
-    judged: the certifier's verdict. before: what was found by simulation, of which masks and losses
-    would show the effect; other scores, of which any loss would.
+    judged: the certifier's verdict. before: findings by simulation. They affect masks and losses,
+    which are then not read; so are all losses by wrong scores.
     """
-    found, readers = [], {"data": _order, "accuracy": _figure}
+    evidence, readers = [], {"data": _order, "accuracy": _figure}
     if not any(finding.stage == "scores" or finding.bounds_loss for finding in before):
         readers.update(gradient=_clipped)
     if not before:
@@ -37,15 +37,15 @@ def findings(asked, arrays, answers, description, judged, before):
             causes = readers[rung["rung"]](asked, arrays, answers, description, judged)
             known = rung["error"] and rung["tolerance"]
             off = rung["error"] / rung["tolerance"] if known else np.inf
-            found += [
+            evidence += [
                 Finding(CAUSE, rung["rung"], says, [], off, off, concept)
                 for says, concept in causes
             ]
-    return found
+    return evidence
 
 
 def _counted(answers):
-    """(the probe model's losses, what the right ones are proportional to); (None, None) without."""
+    """(the probe model's losses, their right proportions); (None, None) if they are missing."""
     losses, counts = answers.get("probe/losses1"), np.array(2 * (masks.SEEN,) + COUNTS, float)
     if losses is None or losses.shape != counts.shape or not np.isfinite(losses).all():
         return None, None
@@ -53,7 +53,7 @@ def _counted(answers):
 
 
 def _order(asked, arrays, answers, description, judged):
-    """In which order the batches are trained on: each of the probe's has a loss of its own."""
+    """The order of the batches in training: each batch of the probe model has its own loss."""
     losses, counts = _counted(answers)
     if losses is None:
         return []
@@ -61,12 +61,12 @@ def _order(asked, arrays, answers, description, judged):
     part = losses / counts[order]
     if np.array_equal(counts[order], counts) or np.ptp(part) > 0.1 * part.mean():
         return []
-    told = ", ".join(str(number + 1) for number in order)
-    return [("the batches of a pass are trained on in another order: %s" % told, None)]
+    numbers = ", ".join(str(number + 1) for number in order)
+    return [("the batches of a pass are trained on in another order: %s" % numbers, None)]
 
 
 def _clipped(asked, arrays, answers, description, judged):
-    """Which loss is the largest, where labels that are all but impossible have less than theirs."""
+    """The largest loss, if the losses of all but impossible labels are too small."""
     losses, counts = _counted(answers)
     if losses is None or description.task is not CLASSES:
         return []
@@ -80,46 +80,46 @@ def _clipped(asked, arrays, answers, description, judged):
             return []
         return [("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
     largest = float(part.mean() * certain)
-    told = "no image's loss is above %.4g: a probability below %.2g is taken for that"
-    return [(told % (largest, np.exp(-largest)), LOSS)]
+    says = "no image's loss is above %.4g: a probability below %.2g is taken for that"
+    return [(says % (largest, np.exp(-largest)), LOSS)]
 
 
 def _dropout(asked, arrays, answers, description, judged):
-    """What each layer keeps, and what it multiplies that by; else what the rung has seen first."""
-    entry = next(one for one in asked["models"] if one["name"] == "probe")
+    """The fraction that each layer keeps and its factor; else the rung's own message."""
+    entry = next(entry for entry in asked["models"] if entry["name"] == "probe")
     before = {tensor: arrays[name] for tensor, name in entry["weights"].items()}
     try:
         after = {tensor: answers["probe/after1/" + tensor] for tensor in before}
         seen = masks.observe(before, after, {"one": 1, "all": 4}[asked["named"]["ties"]])
     except (KeyError, ValueError):
         return []
-    found, several = [], []
+    wrong, several = [], []
     for number, mask in sorted(_own_scales(seen).items()):
         values = mask[~np.isnan(mask)]
         kept = np.abs(values) > 1e-2
         if not kept.any():
-            found.append("dropout %d keeps nothing" % number)
+            wrong.append("dropout %d keeps nothing" % number)
             continue
         share = kept.mean()
         if share < 1:
             alone = seen._replace(layers={number: mask}, rates={number: 1 - share})
-            several += [one.detail for one in shared(alone) if not one.passed][:1]
+            several += [check.detail for check in shared(alone) if not check.passed][:1]
         says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
-        found += [says] if says else []
+        wrong += [says] if says else []
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
     first, concept = rung["detail"], "dropout"
     if rung["what"] == "scores in prediction" and _stale(asked, arrays, answers, description):
         first, concept = "prediction has the weights from before training", "prediction"
-    # Of one mask for many values, too few were drawn to tell a fraction.
-    if several or found:
-        return [(says, "dropout") for says in several or found]
+    # If many values share a mask, too few are drawn to measure a fraction.
+    if several or wrong:
+        return [(says, "dropout") for says in several or wrong]
     return [(first, concept)] if first else []
 
 
 def _stale(asked, arrays, answers, description):
-    """Whether the last prediction behind the training is that of the weights it began with."""
-    entry = next(one for one in asked["models"] if one["name"] == "probe")
-    action = next(one for one in entry["do"][::-1] if "predict" in one and "answer" in one)
+    """Whether the last prediction after training still uses the initial weights."""
+    entry = next(entry for entry in asked["models"] if entry["name"] == "probe")
+    action = next(a for a in entry["do"][::-1] if "predict" in a and "answer" in a)
     ours, observations = answers.get(action["answer"]), arrays[action["predict"]]
     if ours is None:
         return False
@@ -131,8 +131,8 @@ def _stale(asked, arrays, answers, description):
 
 
 def _own_scales(seen):
-    """{number: mask} with the scales that were measured, where ``seen`` takes 2's to be right."""
-    second = seen.layers[2][:, 50:]  # of the other channels ``masks`` says whether they were kept
+    """{number: mask} with measured scales; ``seen`` assumes that dropout 2's is right."""
+    second = seen.layers[2][:, 50:]  # the other channels are 0 or 1: kept or not
     kept = second[np.abs(second) > 1e-2]
     if not kept.size:
         return dict(seen.layers)
@@ -144,7 +144,7 @@ def _own_scales(seen):
 
 
 def _fraction(number, rates, share, scale, n):
-    """In words, what a layer does that keeps this share and scales it so; "" if that is right."""
+    """The mistake of a layer with this share kept and this scale, in words; "" if it is right."""
     rate = rates[number]
 
     def fits(keep, times):
@@ -165,14 +165,14 @@ def _fraction(number, rates, share, scale, n):
     for other, its in sorted(rates.items()):
         if fits(1 - its, 1 / (1 - its)):
             return layer + "has the rate of dropout %d" % other
-    told = (layer, 1 - share, rate, scale, 1 / (1 - rate))
-    return "%sdrops %.3f, not %.3f, and scales by %.4f, not %.4f" % told
+    says = "%sdrops %.3f, not %.3f, and scales by %.4f, not %.4f"
+    return says % (layer, 1 - share, rate, scale, 1 / (1 - rate))
 
 
 def _losses(asked, arrays, answers, description, judged):
-    """In what relation the losses stand to the right ones."""
+    """The relation of the losses to the right ones."""
     exact = np.array(judged["losses"].get("reference", ()))
-    rung = next(one for one in judged["rungs"] if one["rung"] == "trajectory")
+    rung = next(rung for rung in judged["rungs"] if rung["rung"] == "trajectory")
     if rung["what"].startswith("too exact"):
         return [("the losses are those of float64: what was computed was not float32", "precision")]
     names = [
@@ -188,8 +188,8 @@ def _losses(asked, arrays, answers, description, judged):
     ours = np.concatenate(passes)
     rounded = np.array(judged["losses"]["reference_float32"])
     allowed = MULTIPLE * np.maximum.accumulate(abs(rounded - exact)) + EXACT * abs(exact)
-    split = np.split(exact, np.cumsum([len(one) for one in passes])[:-1])
-    means = np.concatenate([one.cumsum() / np.arange(1, len(one) + 1) for one in split])
+    split = np.split(exact, np.cumsum([len(losses) for losses in passes])[:-1])
+    means = np.concatenate([part.cumsum() / np.arange(1, len(part) + 1) for part in split])
     size = description.hp.batch_size
 
     def fit(wrong):
@@ -218,8 +218,8 @@ def _losses(asked, arrays, answers, description, judged):
 
 
 def _after_update(asked, arrays, description):
-    """The losses of the recipe model's batches, each with the weights that its step has left."""
-    entry = next(one for one in asked["models"] if one["name"] == "recipe")
+    """The losses of the recipe model's batches, each with the weights after its step."""
+    entry = next(entry for entry in asked["models"] if entry["name"] == "recipe")
     module = protocol.reference(asked, description)
     model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     network, criterion, _ = model
@@ -236,7 +236,7 @@ def _after_update(asked, arrays, description):
 
 
 def _figure(asked, arrays, answers, description, judged):
-    """The mistake in counting that gives this figure."""
+    """The mistake in evaluation that gives this figure."""
     figure = answers.get(asked["evaluate"]["answer"])
     if figure is None:
         return []
@@ -254,15 +254,15 @@ def _of_classes(scores, labels):
     ranked = scores.argsort(1)[:, ::-1]
     right = ranked[:, 0] == labels
     half = len(labels) // 2
-    found = [("right", right.mean())]
+    figures = [("right", right.mean())]
     for k in (2, 3, 5):
         share = (ranked[:, :k] == labels[:, None]).any(1).mean()
-        found.append(("a label among the %d highest scores counts" % k, share))
-    return found + [
+        figures.append(("a label among the %d highest scores counts" % k, share))
+    return figures + [
         ("labels begin at 1 where they are compared", (ranked[:, 0] == labels + 1).mean()),
         ("only the first half of the rows counts", right[:half].mean()),
         ("the rows that are wrong are counted", 1 - right.mean()),
-        ("it is told in percent", 100 * right.mean()),
+        ("it is in percent", 100 * right.mean()),
         ("the rows are counted, not their share", right.sum()),
     ]
 

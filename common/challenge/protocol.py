@@ -1,19 +1,19 @@
-"""What a challenge asks, as a script: models to build, to train and to ask for scores.
+"""The script of a challenge: models to build and to train, and scores to compute.
 
-A script is JSON, of the form that ``challenge.schema.json`` has. ``models`` are built one after the
-other; each has a name, the seed of its dropout, its hyperparameters, and the names of its weights'
-arrays. What to do with it is a list of
+A script is JSON of the form in ``challenge.schema.json``. ``models`` are built one after the other.
+Each has a name, the seed of its dropout, its hyperparameters, the names of its weights' arrays,
+and ``do``, a list of actions:
 
-    {"predict": observations, "answer": name}          scores of these; without "answer" for the
-                                                       state alone that prediction leaves behind
-    {"weights": name}                                  the weights, taken out
-    {"train": [[observations, targets], ...],          a pass over these batches
-     "answer": name, "weights": {step: name}}          the loss of each step, where it is asked
-                                                       for; weights after some
+    {"predict": observations, "answer": name}          answer with the scores; without "answer"
+                                                       predict for the state that it leaves
+    {"weights": name}                                  answer with the weights
+    {"train": [[observations, targets], ...],          train on these batches; answer with the loss
+     "answer": name, "weights": {step: name}}          of each step if there is an "answer", and
+                                                       with the weights after some steps
 
-Names are those of arrays in the challenge or in the answer; one of weights begins the names of all
-its tensors, ``NAME/TENSOR``. ``chosen`` has the images that stood on no edge where the challenge
-was written: on another machine rounding might choose others.
+Names are names of arrays in the challenge or in the answer; the name of weights is a prefix,
+``NAME/TENSOR``. ``chosen`` has the images that are near no kink on the machine that wrote the
+challenge; on another one, rounding might choose others.
 """
 
 import hashlib
@@ -39,21 +39,21 @@ STALE = "the challenge was written by another version of this project"
 
 
 class Stale(InputError):
-    """A challenge that asks for something else than the rungs do."""
+    """A challenge that does not ask what the rungs ask."""
 
     def __init__(self):
         super().__init__(STALE)
 
 
 class Arrays(OrderedDict):
-    """{name: array}; an array that is there already keeps its first name."""
+    """{name: array}; equal arrays are stored once, under the first name."""
 
     def __init__(self):
         super().__init__()
         self.names = {}
 
     def put(self, name, array):
-        """The name that ``array`` goes by: this one, or that of an equal one."""
+        """Store an array; return its name, which is an equal array's if there is one."""
         array = np.ascontiguousarray(array)
         key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest())
         if key not in self.names:
@@ -63,7 +63,7 @@ class Arrays(OrderedDict):
 
 
 class Recorded:
-    """A model of the NumPy module, and what was asked of it."""
+    """A model of the NumPy module, and the actions asked of it."""
 
     def __init__(self, name, settings, model):
         self.name, self.settings, self.model = name, settings, model
@@ -76,7 +76,7 @@ class Recorded:
 
 
 class Recorder:
-    """The NumPy module, with the contract's functions, which writes down what it is asked."""
+    """The NumPy module, with the contract's functions, recording all calls as a script."""
 
     def __init__(self, description, conventions, names):
         self.description, self.conventions, self.names = description, conventions, iter(names)
@@ -167,7 +167,7 @@ class Recorder:
 
 
 def names(description):
-    """What the models are called, in the order in which the rungs build them."""
+    """The models' names, in the order in which the rungs build them."""
     again = ["probe_again", "probe_other_seed"] if "dropout" in description.traits else []
     layers = ["layer_none"] + ["layer_" + layer for layer in probes.layers(description)]
     uneven = ["uneven"] if "batchnorm" in description.traits else []
@@ -176,9 +176,9 @@ def names(description):
 
 
 def record(certifier, conventions, report):
-    """(script, arrays, how the NumPy module was judged) of what an certifier asks.
+    """(script, arrays, verdict on the NumPy module) of a certifier's questions.
 
-    report: called with each rung's result as it falls.
+    report: called with the result of each rung.
     """
     description = certifier.model
     recorder = Recorder(description, conventions, names(description))
@@ -224,7 +224,7 @@ def read(path):
 
 
 def schema_of(description):
-    """JSON schema of what depends on the network: its weights and hyperparameters; conventions."""
+    """The schema's part that depends on the network, and the known conventions."""
 
     def exactly(properties):
         return {
@@ -283,7 +283,7 @@ def problems(script, description):
 
 
 def reference(script, description):
-    """The NumPy module, which does what the script names."""
+    """The NumPy module, with the script's conventions."""
     module = modules.load("numpy", description.name)
 
     def configure(lane, threads, seed):
@@ -324,7 +324,7 @@ def build(entry, arrays, description, module, lane, threads):
 def carry_out(script, arrays, description, module, lane, threads):
     """{name: array} of the answers that a module with the contract's functions gives.
 
-    InputError where its settings name other than the script does.
+    InputError if the module has other conventions than the script.
     """
     answers = OrderedDict()
 
@@ -336,8 +336,9 @@ def carry_out(script, arrays, description, module, lane, threads):
         model, settings = build(entry, arrays, description, module, lane, threads)
         for key, choice in conventions_of(settings)._asdict().items():
             if script["named"][key] != choice:
-                told = (key, choice, key, choice)
-                raise InputError("its %s: %s; write the challenge with --named %s=%s" % told)
+                raise InputError(
+                    "its {0}: {1}; write the challenge with --named {0}={1}".format(key, choice)
+                )
         for action in entry["do"]:
             if "predict" in action:
                 observations = arrays[action["predict"]]

@@ -1,23 +1,23 @@
-"""The page that says what a challenge asks, for people who have nothing but its folder."""
+"""The README of a challenge, for people who have only its folder."""
 
 import shlex
 
 import numpy as np
 
-FIRST = 10  # numbers of a prediction that are told
+FIRST = 10  # numbers of a prediction that the page shows
 
 DIVISORS = {"unbiased": "n - 1", "biased": "n", "unbiased halves": "n - 2"}
 
 LOSSES = {
     "classes": """\
-The scores have no softmax. The loss is softmax cross-entropy, the mean over the batch, and exact
-also where a label's probability rounds to 0.""",
+The scores have no softmax. The loss is softmax cross-entropy, the mean over the batch; it must be
+exact even if a label's probability rounds to 0.""",
     "values": """\
 The loss is the squared error, the mean over all values of the batch.""",
 }
 
 TARGETS = {
-    "classes": "float32, but for labels, which\nare int64 class numbers from 0",
+    "classes": "float32, except labels, which\nare int64 class numbers from 0",
     "values": "float32, sequences and targets\nalike (n, steps, 1)",
 }
 
@@ -27,10 +27,10 @@ FIGURES = {
 }
 
 DROPOUT = """\
-In training, dropout sets each value on its own, anew in each step, to 0 with the probability that
-`dropout` gives for its layer, and divides the others by 1 less that. In prediction nothing is
-dropped. Any random generator will do; the same seed must give the same masks, which are read from
-the weights."""
+In training, dropout sets each value to 0 with the probability that `dropout` gives for its layer,
+independently of all other values and in each step again, and divides the values that it keeps by 1
+minus that probability. In prediction nothing is dropped. Any random generator will do, but the same
+seed must give the same masks. The check reads the masks from the weights."""
 
 DETAILS = {
     "convolution": """\
@@ -41,29 +41,29 @@ Convolutions are cross-correlations{stride}, kernels (out, in, height, width).""
 
 UPDATES = {
     True: """\
-Gradient descent with momentum, from a velocity of 0 that lasts as long as the model:
+Gradient descent with momentum; the velocity starts at 0 and lives as long as the model:
 `v = momentum * v - learning_rate * g`, `w = w + v`.{decay}""",
     False: """\
-Adam: `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g * g`, both from 0 and as
-long as the model lasts; in its step t = 1, 2, ... both are corrected, `m / (1 - beta1**t)` and
+Adam: `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g * g`, both start at 0
+and live as long as the model; in step t = 1, 2, ... both are corrected, `m / (1 - beta1**t)` and
 `v / (1 - beta2**t)`; then `w = w - learning_rate * m / (sqrt(v) + epsilon)`{epsilon}.""",
 }
 
-DECAY = """ To the gradient of each
-kernel and matrix `weight_decay * w` is added first; not to those of biases, nor in batch
-normalisation."""
+DECAY = """ Before that,
+`weight_decay * w` is added to the gradient of each kernel and matrix, but not to the gradients of
+biases and of batch normalisation."""
 
 PAGE = """\
 # A challenge: {title}
 
-Is your port the same network? Build it, do what `challenge.json` says, and write what came of it
-into one file, `answer.npz` or `answer.safetensors`. In the Rosetta Stone's repository
+Is your port the same network? Build it, carry out `challenge.json`, and write the results into one
+file, `answer.npz` or `answer.safetensors`. In the Rosetta Stone's repository, this command
 
     tox run -e challenge -- check {folder} answer.npz
 
-judges it against a float64 reference, with tolerances that float32's own rounding sets, and looks
-for the cause of what is wrong. Answer as much as you can: what is missing is told, and the rest is
-judged.
+compares it with a float64 reference, with tolerances set by float32's own rounding, and looks for
+the causes of errors. Answer as much as you can: the check lists the missing answers and judges the
+rest.
 
 ## The network
 
@@ -78,41 +78,41 @@ judged.
 ## The files
 
 `challenge.npz` and `challenge.safetensors` hold the same arrays: {targets}.
-([The format](https://github.com/huggingface/safetensors#format) of the second is easily read in any
-language.) Equal arrays are stored once, so names are shared:
-copy what training changes.
+([The second format](https://github.com/huggingface/safetensors#format) is easy to read in any
+language.) Equal arrays are stored once, so names are shared: copy an array before training changes
+it.
 
-`challenge.json` names the arrays. Its `models` are built one after the other, each anew from its
-`weights` ({{tensor: array}}), with its `hyperparameters`, and with its `seed` for random numbers,
-if there are any. (`batch_size` is for ports that fix it; the arrays have it, too. A prediction may
-have any number of rows.) Then each item of `do` in turn, which is one of these:
+`challenge.json` names the arrays. Build its `models` one after the other, each from its own
+`weights` ({{tensor: array}}) and `hyperparameters`, with its `seed` for random numbers, if there
+are any. (`batch_size` is for ports that fix it; the arrays have the same size. A prediction may
+have any number of rows.) Then do each item of `do` in turn:
 
 - `{{"predict": X, "answer": A}}`: the {outputs} {shape} of all of X, in prediction. Without
-  `answer` nobody reads them; predict all the same, for the state that it leaves behind.
+  `answer` nobody reads them; predict all the same, because it may change the model's state.
 - `{{"train": [[X, Y], ...], "answer": A, "weights": {{"1": W}}}}`: one pass of training over these
   batches, a step for each, in this order. A is the loss (steps,) of each step, before its update;
-  without `answer` nobody reads it. Where `weights` has the number of a step, counted from 1 in each
-  pass, the weights after it are an answer, too.
+  without `answer` nobody reads it. If `weights` has the number of a step, counted from 1 in each
+  pass, the weights after that step are an answer, too.
 - `{{"weights": W}}`: the weights as they are now.
 
 At the end `evaluate` names `scores` and `targets` among the arrays, and asks for one number, of
 shape (): {figure}.
 
-An answer is stored under the name that is given for it, A; weights under `W/TENSOR`, such as
-`{example}`. All are float32. A whole answer has {megabytes} MB.
+Store an answer under its name A, and weights under `W/TENSOR`, such as
+`{example}`. All are float32. A complete answer has {megabytes} MB.
 
-What the models are for:
+The purpose of the models:
 
 {models}
 
 ## A first look
 
-Of the reference, to compare by eye. The first row of `gradient/{outputs}1`:
+Some of the reference's results, to compare by eye. The first row of `gradient/{outputs}1`:
 
     {scores}
 
-The loss of each step in `recipe/losses1` and `recipe/losses2`. Float32 strays from them step by
-step; the reference's own is off by up to {strays:.0e}:
+The loss of each step in `recipe/losses1` and `recipe/losses2`. Float32 drifts away from them step
+by step; the reference itself, in float32, is off by up to {strays:.0e}:
 
     {losses}
 """
@@ -120,27 +120,27 @@ step; the reference's own is off by up to {strays:.0e}:
 MODELS = {
     "probe": "hand-made weights: the order of the batches, and the masks of dropout, if any",
     "gradient": "scores; then one step with learning rate 1, which shows the gradient",
-    "bright": "a network that is certain: a step that must move nothing, and then a loud one",
-    "uneven": "a step in which each ReLU is open for bright images and shut for others",
+    "bright": "saturated scores: a step that must move nothing, then one with a large gradient",
+    "uneven": "a step in which each ReLU is active for bright images and zero for the others",
     "momentum": "three steps with other hyperparameters, in two passes",
     "recipe": "20 steps with the recipe's hyperparameters, in two passes, without dropout",
     "probe_again": "as `probe`: the same seed gives the same masks",
     "probe_other_seed": "another seed gives other masks",
-    "layer_none": "weights that only hand their input on",
-    "layer_...": "real weights up to this layer, so that the first one that is off shows",
+    "layer_none": "weights that pass their input on",
+    "layer_...": "real weights up to this layer, to find the first layer that is wrong",
 }
 
 
 def render(description, script, folder, scores, judged, size):
     """The text of a challenge's README.
 
-    scores: of the first image; judged: what came of the reference; size: of an answer, in bytes.
+    scores: of the first image; judged: the verdict on the reference; size: of an answer, in bytes.
     """
-    told = [entry["name"] for entry in script["models"]]
+    present = [entry["name"] for entry in script["models"]]
     lines = [
-        "- `%s`: %s." % (name, what)
-        for name, what in MODELS.items()
-        if name in told or name == "layer_..."
+        "- `%s`: %s." % (name, purpose)
+        for name, purpose in MODELS.items()
+        if name in present or name == "layer_..."
     ]
     losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]

@@ -1,7 +1,7 @@
-"""Answers in place of a module: what the certifier asks for is looked up.
+"""Answers in place of a module: the certifier's questions are looked up.
 
-Where an answer is missing, the NumPy module's own stands in, so that the others are still judged;
-but not where a rung compares answers with one another.
+The NumPy module's own answer replaces a missing one, so that the others are still judged; but not
+in a rung that compares answers with each other.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from common.challenge import protocol
 from common.challenge.answer_certifier import NotAnswered
 from common.challenge.protocol import Stale
 
-# Answers that are judged without others; one begins with any of these.
+# Prefixes of answers that are judged without others.
 JUDGED_ALONE = ("gradient/", "bright/", "uneven/", "momentum/", "recipe/losses", "evaluate")
 
 
 class Weights(Mapping):
-    """{tensor: array}, each looked up when it is read: a rung may do without some."""
+    """{tensor: array}, looked up when it is read: a rung may not need all."""
 
     def __init__(self, names, answer):
         self.names, self.answer = names, answer
@@ -33,14 +33,14 @@ class Weights(Mapping):
 
 
 class Model:
-    """A model of the script, and how far the certifier has come with it."""
+    """A model of the script, and the number of actions and steps done."""
 
     def __init__(self, entry):
         self.entry = entry
         self.action, self.steps = 0, 0
 
     def next(self, kind):
-        """The next action of this kind; what no answer was there for has been passed over."""
+        """The next action of this kind; skips actions after a missing answer."""
         for number, action in enumerate(self.entry["do"][self.action :], self.action + 1):
             if kind in action:
                 self.action = number
@@ -49,7 +49,7 @@ class Model:
 
 
 class Replay:
-    """A module, with the contract's functions, that answers as the answers' maker did."""
+    """A module, with the contract's functions, that replays the answers."""
 
     def __init__(self, script, arrays, answers, description, threads):
         self.script, self.arrays, self.answers = script, arrays, answers
@@ -63,11 +63,10 @@ class Replay:
         if not name.startswith(JUDGED_ALONE):
             raise NotAnswered(name)
         if name not in self.stand_ins:
-            own = [one for one in self.script["models"] if name.startswith(one["name"] + "/")]
-            part, module = (
-                dict(self.script, models=own),
-                protocol.reference(self.script, self.description),
-            )
+            models = self.script["models"]
+            own = [entry for entry in models if name.startswith(entry["name"] + "/")]
+            part = dict(self.script, models=own)
+            module = protocol.reference(self.script, self.description)
             self.stand_ins.update(
                 protocol.carry_out(
                     part, self.arrays, self.description, module, "same", self.threads
