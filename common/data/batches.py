@@ -13,11 +13,11 @@ def as_float(observations):
 
 
 def order(n, batch_size, seed, epoch, noun="images"):
-    """Which observations make up each step of an epoch, as int64 indices (steps, batch_size).
+    """The observations of each step of an epoch, as int64 indices (steps, batch_size).
 
-    Every observation of ``n`` is drawn at most once; the last partial batch is dropped. InputError
-    if there are fewer observations than one batch. ``RandomState`` because its streams are frozen:
-    every NumPy gives the same order.
+    Each of the ``n`` observations occurs at most once; the last partial batch is dropped.
+    InputError if there are fewer observations than one batch. ``RandomState``, because its streams
+    are frozen: every NumPy gives the same order.
     """
     if n < batch_size:
         raise InputError("%d training %s are fewer than one batch of %d" % (n, noun, batch_size))

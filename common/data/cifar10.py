@@ -1,4 +1,4 @@
-"""CIFAR-10: found on this machine or downloaded, verified, read; or its synthetic stand-in."""
+"""CIFAR-10: find or download it, verify it, read it; or use a synthetic substitute."""
 
 import hashlib
 import io
@@ -42,9 +42,9 @@ def load(where="auto", url=download.URL):
     """The data set at ``where``: "synthetic", a folder, or "auto", which finds or downloads it.
 
     A folder is, or contains, ``cifar-10-batches-bin`` or ``cifar-10-batches-py``. "auto" looks in
-    $ROSETTA_DATA, the cache folder, and where torchvision and frameworks leave CIFAR-10, and then
-    downloads ``url``; without a network it falls back to "synthetic" and says so on stderr.
-    InputError if a folder or a file in it, or the download, cannot be used.
+    $ROSETTA_DATA, the cache folder, and the folders of torchvision and the frameworks, and then
+    downloads ``url``; without a network it falls back to "synthetic" and prints a warning.
+    InputError if a folder, a file or the download cannot be used.
     """
     if where == "synthetic":
         return _synthetic(SYNTHETIC)
@@ -71,7 +71,7 @@ def _synthetic(name):
 
 
 def _layout(path):
-    """(folder, read function, files) of the batch files at or below ``path``; None if none."""
+    """(folder, read function, files) of the batch files in or below ``path``; None without any."""
     for read, files, name in (
         (_read_binary, BINARY, "cifar-10-batches-bin"),
         (_read_pickled, PICKLED, "cifar-10-batches-py"),
@@ -115,7 +115,7 @@ def _read(layout):
 
 
 def _read_binary(path, content):
-    """Pixels (BATCH, 3072) and labels of rows that are one label, then 3072 pixels."""
+    """Pixels (BATCH, 3072) and labels, from rows of one label and 3072 pixels."""
     if len(content) != BATCH * 3073:
         raise InputError("%s: has %d bytes, not %d" % (path, len(content), BATCH * 3073))
     rows = np.frombuffer(content, np.uint8).reshape(BATCH, 3073)
@@ -126,10 +126,10 @@ def _read_binary(path, content):
 
 
 def _read_pickled(path, content):
-    """Pixels (BATCH, 3072) and labels of a pickled dict, whoever may have written it."""
+    """Pixels (BATCH, 3072) and labels of a pickled dict, which need not be trusted."""
     try:
         batch = _Unpickler(io.BytesIO(content), encoding="latin1").load()
-    except Exception as error:  # bytes that are no honest pickle can raise almost anything
+    except Exception as error:  # a broken pickle can raise almost anything
         cause = " ".join(str(error).split()) or type(error).__name__
         raise InputError("%s: not a pickled CIFAR-10 batch: %s" % (path, cause))
     if not isinstance(batch, dict) or "data" not in batch or "labels" not in batch:
@@ -146,14 +146,14 @@ def _read_pickled(path, content):
         raise InputError("%s: 'labels' is not a list of %d" % (path, BATCH))
     for label in labels:
         if type(label) is not int or not 0 <= label <= 9:
-            # Only a number is shown: who knows what a foreign object's repr takes.
+            # Only a number is shown: the repr of a foreign object may take any time.
             shown = label if type(label) is int else type(label).__name__
             raise InputError("%s: a label is %.20s, not 0 to 9" % (path, shown))
     return pixels, np.array(labels)
 
 
 class _Dtype:
-    """Stands in for numpy.dtype while a pickle is read."""
+    """Replaces numpy.dtype while a pickle is read."""
 
     order = "="
 
@@ -165,7 +165,7 @@ class _Dtype:
 
 
 class _Array:
-    """Stands in for a NumPy array while a pickle is read: NumPy itself never sees the pickle."""
+    """Replaces a NumPy array while a pickle is read; NumPy itself never sees the pickle."""
 
     def __init__(self, *_):
         self.values = None
@@ -182,7 +182,7 @@ class _Array:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Reads plain containers and arrays of integers; refuses every other name, and runs none."""
+    """Reads plain containers and arrays of integers; refuses all other names and runs no code."""
 
     NAMES = {
         "numpy.core.multiarray._reconstruct": _Array,

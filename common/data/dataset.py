@@ -1,4 +1,4 @@
-"""What a data set is, and a part of one."""
+"""A data set, and parts of it."""
 
 import hashlib
 import sys
@@ -13,19 +13,19 @@ SYNTHETIC = "synthetic"
 Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
 Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
 
-Of sequences both are (n, steps, features) float32: what goes in, and what is to come out. Of
-figures the labels are (n, joints, 3) float32: x, y and whether the joint is visible.
+For sequences both are (n, steps, features) float32: inputs and targets. For figures the labels are
+(n, joints, 3) float32: x, y and whether the joint is visible.
 
-name: what a result calls it; "cifar10" and "mnist" only if every file has its published checksum.
-sha256: of the pixels of the whole set, training then test, whatever part of it is taken; of a set
-    that is made, of the targets, too.
+name: as in results; "cifar10" and "mnist" only if every file has its published checksum.
+sha256: of the pixels of the whole set, training then test, even if only a part is used; for a
+    generated set, of the targets as well.
 """
 
 
 def take(dataset, train_images=None, test_images=None, noun="images"):
-    """The data set cut to the first ``train_images`` and ``test_images``; None takes all.
+    """The first ``train_images`` and ``test_images`` of a data set; None takes all.
 
-    InputError if that is more than there are, or fewer than one.
+    InputError for fewer than one, or more than there are.
     """
     counts = []
     for kind, count, labels in (
@@ -49,9 +49,9 @@ def take(dataset, train_images=None, test_images=None, noun="images"):
 
 
 def tell_of_synthetic(name, files, error):
-    """Say on stderr, so that nobody misses it, that ``name`` could not be had.
+    """Print a conspicuous warning on stderr that synthetic images replace ``name``.
 
-    files: what to put into a folder for $ROSETTA_DATA. error: why the download failed.
+    files: what a folder for $ROSETTA_DATA needs. error: why the download failed.
     """
     line = "*" * 80
     print(

@@ -1,4 +1,4 @@
-"""Download data sets: checked, unpacked safely, all of one or nothing."""
+"""Download data sets: verified, safely unpacked, complete or not at all."""
 
 import os
 import shutil
@@ -13,8 +13,8 @@ import requests
 from common.system.errors import InputError
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
-# Of the archive whose MD5 its page (https://www.cs.toronto.edu/~kriz/cifar.html) gives as
-# c32a1d4ab5d03f1284b67883e8d87530.
+# The archive's MD5, c32a1d4ab5d03f1284b67883e8d87530, is on its page
+# (https://www.cs.toronto.edu/~kriz/cifar.html).
 SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 
 FOLDER = "cifar-10-batches-bin"
@@ -22,7 +22,7 @@ FILES = tuple("data_batch_%d.bin" % i for i in range(1, 6)) + ("test_batch.bin",
 
 
 class NoNetwork(Exception):
-    """The server cannot be reached at all; anything worse than that is an InputError."""
+    """The server cannot be reached at all; other failures are an InputError."""
 
 
 def retrieve(url, folder, name, known_hash):
@@ -30,7 +30,7 @@ def retrieve(url, folder, name, known_hash):
 
     known_hash: "sha256:..." or "md5:...". NoNetwork if no connection can be made. InputError if the
     server refuses, the download breaks off or has another hash, or the folder cannot be written;
-    then nothing is left that could be taken for the data.
+    then no partial data is left.
     """
     try:
         # pooch moves the file to its name only after the checksum has matched.
@@ -53,7 +53,7 @@ def retrieve(url, folder, name, known_hash):
 
 @contextmanager
 def temporary_folder(folder):
-    """A folder in ``folder`` that is gone afterwards, unless it was put in its place."""
+    """A folder in ``folder`` that is removed after the block, unless it was put in its place."""
     try:
         os.makedirs(folder, exist_ok=True)
         temporary = tempfile.mkdtemp(prefix="unfinished-", dir=folder)
@@ -66,7 +66,7 @@ def temporary_folder(folder):
 
 
 def put_in_place(temporary, target):
-    """Give a temporary folder its name; another process may have been faster with the same."""
+    """Rename a temporary folder; another process may have put the same there already."""
     os.chmod(temporary, 0o755)  # mkdtemp's folders are private
     try:
         os.replace(temporary, target)
@@ -80,7 +80,7 @@ def fetch(folder, url=URL, sha256=SHA256):
 
     NoNetwork and InputError as for ``retrieve``.
     """
-    # Another process may fetch it, too.
+    # Another process may fetch it as well.
     name = "cifar-10-binary-%d.tar.gz" % os.getpid()
     archive = retrieve(url, folder, name, "sha256:" + sha256)
     try:
@@ -118,7 +118,7 @@ def unpack(archive, folder):
 
 def _check(archive, member):
     """Refuse a member that is not a plain file or folder inside FOLDER."""
-    # Both kinds of slash, and a drive's colon, so that Windows reads no other path than this does.
+    # Both kinds of slash, and a drive's colon, because Windows reads these as parts of a path.
     parts = member.name.replace("\\", "/").split("/")
     inside = parts[0] == FOLDER and ".." not in parts and ":" not in member.name
     if not inside or not (member.isfile() or member.isdir()):
@@ -126,11 +126,11 @@ def _check(archive, member):
 
 
 def _unreachable(error):
-    """Whether no connection came about, as against one that was refused or broke off."""
+    """Whether there was no connection, as opposed to one that was refused or broke off."""
     if isinstance(error, requests.exceptions.SSLError):
         return False
-    # Connections that came about and then stalled or broke off are ConnectionErrors, too, around
-    # these errors of urllib3.
+    # Connections that stalled or broke off are ConnectionErrors as well, around these errors of
+    # urllib3.
     cause = type(error.args[0]).__name__ if error.args else ""
     broken = cause in ("ReadTimeoutError", "ProtocolError")
     return isinstance(error, requests.exceptions.ConnectionError) and not broken

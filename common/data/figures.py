@@ -1,11 +1,11 @@
-"""Drawn figures: what a pose network learns to find 14 joints in.
+"""Drawn figures, in which a pose network learns to find 14 joints.
 
-A figure stands anywhere on a cluttered ground, in any size and colours, its limbs bent as limbs
-bend; things in front of it hide some of its joints. So a network that does not look can do no
-better than the mean pose.
+A figure has any place, size and colours on a cluttered ground, and natural bends of its limbs;
+objects in front of it hide some joints. So a network that ignores the image can do no better than
+the mean pose.
 
 A direction is (2 t, 1 - t * t) / (1 + t * t) for some t, and pixels are chosen by products and
-sums. IEEE 754 rounds each in one way, so every CPU draws the same bytes; ``sin`` may differ.
+sums. IEEE 754 defines how each is rounded, so every CPU draws the same bytes; ``sin`` may differ.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from common.system.errors import InputError
 SIDE = 220  # pixels of an image
 SEED = 30
 TRAIN, TEST = 2000, 500
-# In the order of the Leeds Sports Pose data set; right is the figure's own.
+# In the order of the Leeds Sports Pose data set; right is the figure's right.
 JOINTS = (
     "right ankle",
     "right knee",
@@ -33,7 +33,7 @@ JOINTS = (
     "neck",
     "head",
 )
-# From joint to joint, with the limb's width in units, and whose colour it has.
+# (joint, joint, width in units, the part whose colour it has).
 LIMBS = (
     (9, 10, 0.7, "shirt"),
     (10, 11, 0.55, "skin"),
@@ -50,14 +50,14 @@ LIMBS = (
     (8, 7, 0.7, "shirt"),
     (7, 6, 0.55, "skin"),
 )
-HIDDEN = -1.0  # in place of what is not known of a hidden joint
+HIDDEN = -1.0  # x and y of a hidden joint
 
 
 def load(where="auto"):
-    """The data set; InputError where a folder is given, because there is nothing to be read.
+    """The data set; InputError for a folder, because there is nothing to read.
 
     The target of an image is (14, 3) float32: each joint's x and y from the image's centre, in
-    sides of the image, and 1 where the joint is to be seen; x and y are -1 where it is not.
+    sides of the image, and 1 if the joint is visible; otherwise x and y are -1.
     """
     if where not in ("auto", "synthetic"):
         raise InputError("%s: the figures are drawn; --data takes auto or synthetic" % where)
@@ -68,7 +68,7 @@ def load(where="auto"):
 
 
 def draw(n, seed):
-    """Images (n, 3, 220, 220) uint8 and targets (n, 14, 3) float32; fewer are the first of more."""
+    """Images (n, 3, 220, 220) uint8 and targets (n, 14, 3) float32; n changes no earlier image."""
     images = np.empty((n, 3, SIDE, SIDE), np.uint8)
     targets = np.empty((n, len(JOINTS), 3), np.float32)
     for number in range(n):
@@ -114,10 +114,10 @@ def _figure(random):
 
 
 def _joints(uniform, unit):
-    """Where the joints are, (14, 2): x and y in pixels, from the top left corner."""
+    """The joints' places (14, 2): x and y in pixels, from the top left corner."""
 
     def away(start, length, lean):
-        """A point so many units from ``start``: down for a lean of 0, to the right for 1."""
+        """The point ``length`` units from ``start``: down if lean is 0, to the right if it is 1."""
         norm = 1 + lean * lean
         return start + unit * length * np.array([2 * lean, 1 - lean * lean]) / norm
 
@@ -143,7 +143,7 @@ def _joints(uniform, unit):
 
 
 def _capsule(image, start, end, radius, colour):
-    """Paint every pixel that is no further than ``radius`` from the line between them."""
+    """Paint every pixel within ``radius`` of the line from start to end."""
     lowest = np.floor(np.minimum(start, end) - radius).astype(int)
     highest = np.ceil(np.maximum(start, end) + radius).astype(int) + 1
     (left, top), (right, bottom) = np.clip(lowest, 0, SIDE), np.clip(highest, 0, SIDE)

@@ -1,4 +1,4 @@
-"""MNIST: found on this machine or downloaded, verified, read; or its synthetic stand-in."""
+"""MNIST: find or download it, verify it, read it; or use a synthetic substitute."""
 
 import gzip
 import hashlib
@@ -29,10 +29,9 @@ FILES = (
 def load(where="auto", url=URL):
     """The data set at ``where``: "synthetic", a folder with the four gzipped files, or "auto".
 
-    "auto" looks in $ROSETTA_DATA, the cache folder, and where torchvision leaves MNIST, and then
-    downloads it from ``url``; without a network it falls back to "synthetic" and says so on stderr.
-    Images are (n, 1, 28, 28) uint8. InputError if a folder or a file, or the download, cannot be
-    used.
+    "auto" looks in $ROSETTA_DATA, the cache folder and torchvision's folder, and then downloads it
+    from ``url``; without a network it falls back to "synthetic" and prints a warning. Images are
+    (n, 1, 28, 28) uint8. InputError if a folder, a file or the download cannot be used.
     """
     if where == "synthetic":
         return _synthetic(SYNTHETIC)
@@ -52,7 +51,7 @@ def load(where="auto", url=URL):
 
 
 def _download(url):
-    """Download the four files into the cache folder; all of them or none."""
+    """Download the four files into the cache folder, all or none."""
     target = os.path.join(cache_folder(), "mnist")
     if os.path.isdir(target):
         raise InputError("%s: lacks %s; remove it to have MNIST downloaded" % (target, FILES[0][0]))
@@ -65,7 +64,7 @@ def _download(url):
 
 def _synthetic(name):
     train, train_labels, test, test_labels = synthetic.make(60000, 10000)
-    # Of MNIST's size, and grey: a third of the columns from each colour, which so can be told.
+    # MNIST's size, in grey: a third of the columns from each colour, to keep classes distinct.
     colours = np.arange(28) // 10
     train, test = (
         np.ascontiguousarray(images[:, colours, :28, np.arange(28)].transpose(1, 2, 0)[:, None])
@@ -75,7 +74,7 @@ def _synthetic(name):
 
 
 def _folder(place):
-    """``place`` or a folder ``mnist`` in it, whichever holds the first file; None if neither."""
+    """``place`` or a folder ``mnist`` in it, whichever has the first file; None if neither."""
     for folder in (place, os.path.join(place, "mnist"), os.path.join(place, "MNIST", "raw")):
         if os.path.isfile(os.path.join(folder, FILES[0][0])):
             return folder

@@ -1,22 +1,22 @@
-"""The ``synthetic`` set: CIFAR-10's shapes without CIFAR-10, made where it is needed.
+"""The ``synthetic`` set: generated images of CIFAR-10's shapes.
 
 A class is one of five colour axes and one of two directions of fine stripes: each stripe is lighter
-than the ground along the axis, the next one darker. Over an image's own stripes lie those of
-another class, usually fainter, and noise. In 3% of the images the other class's stripes are the
-stronger ones and nobody could tell, so accuracy stays near or below 97%.
+than the ground along the axis, the next one darker. Stripes of another class, usually fainter, and
+noise are added. In 3% of the images the other class's stripes are stronger and the class cannot be
+recognised, so accuracy stays near or below 97%.
 
-Every image is followed by its negative, of the same class. So each pixel's mean is the same in
-every class, nothing correlates with the class, and the best that a linear model of the pixels can
-do is to ignore them. A convolution and a ReLU see contrast whatever its sign.
+Every image is followed by its negative, of the same class. So each pixel has the same mean in every
+class, no pixel correlates with the class, and a linear model of the pixels can do no better than
+ignore them. A convolution and a ReLU see contrast of either sign.
 
-Only bytes of ``RandomState``, whose streams are frozen, and integer arithmetic: every NumPy on
-every CPU gives the same bits.
+It uses bytes of ``RandomState``, whose streams are frozen, and integer arithmetic only, so every
+NumPy on every CPU gives the same bits.
 """
 
 import numpy as np
 
 SEED = 10
-CHUNK = 1000  # images from one seed, half of them negatives, so that fewer are the first of more
+CHUNK = 1000  # images per seed, half of them negatives; a smaller set starts a larger one
 COLOURS = np.array([(1, 1, 1), (1, 1, -1), (1, -1, 1), (-1, 1, 1), (1, 0, -1)], np.int16)
 STRIPES = np.array([1, -1] * 16, np.int16)
 
@@ -24,7 +24,7 @@ STRIPES = np.array([1, -1] * 16, np.int16)
 def make(train=50000, test=10000):
     """Training images (train, 3, 32, 32) uint8, their labels (train,) int64, and the same for test.
 
-    Fewer are the first of more: ``make(100, 10)`` is the start of ``make()``.
+    A smaller set is the start of a larger one: ``make(100, 10)`` is the start of ``make()``.
     """
     arrays = []
     for split, count in enumerate((train, test)):

@@ -1,7 +1,8 @@
-"""A sine wave, and windows of it: what an LSTM learns to continue.
+"""A sine wave, and windows of it, which an LSTM learns to continue.
 
 The wave follows w[t + 1] = 2 cos(a) w[t] - w[t - 1]. Only products, differences and one square root
-are needed, which IEEE 754 rounds in one way, so every CPU gives the same bits; ``sin`` may not.
+are needed, and IEEE 754 defines how these are rounded, so every CPU gives the same bits; ``sin``
+may differ.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ SEED = 20
 
 
 def load(where="auto"):
-    """The data set; InputError where a folder is given, because there is nothing to be read.
+    """The data set; InputError for a folder, because there is nothing to read.
 
     A sequence is (STEPS, 1) float32; its target at each step is the next sample. A test sequence
     has the targets of twice as many steps. Training sequences are cut from the first half of the
@@ -51,5 +52,5 @@ def samples():
 
 
 def windows(wave, starts, steps):
-    """The ``steps`` samples from each of ``starts`` on, (n, steps, 1) float32."""
+    """``steps`` samples from each of ``starts``, (n, steps, 1) float32."""
     return np.float32(wave[starts[:, None] + np.arange(steps)])[:, :, None]

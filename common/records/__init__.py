@@ -1,4 +1,4 @@
-"""Proofs on record: a committed file for each certificate, and for what came of planted mistakes.
+"""Proofs on record: a committed file for each certificate and each set of planted mistakes.
 
-A record holds hashes of the code that it rests on. While they fit, nobody needs to prove it again.
+A record has hashes of the code that it rests on. While they fit, the proof need not be repeated.
 """

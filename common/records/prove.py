@@ -1,4 +1,4 @@
-"""Prove what is not on record, each in its framework's own environment, and put it on record."""
+"""Make the proofs that are not on record, each in its own environment, and record them."""
 
 import collections
 import json
@@ -16,18 +16,18 @@ from common.system import commands, environments, machine
 from common.system.errors import InputError
 from common.system.files import ROOT
 
-SHARES = 10  # runs of continuous integration in which everything is proven once
-LINES = 20  # of a failed proof's output that are shown
+SHARES = 10  # everything is proven once in this many runs of continuous integration
+LINES = 20  # shown of a failed proof's output
 
 Options = collections.namedtuple("Options", "names networks certificates check ci all minutes")
-Options.__doc__ = """What the command was asked for.
+Options.__doc__ = """The command line.
 
 names, networks: environments and networks; all if empty.
-certificates: whether to leave out planted mistakes.
-check: whether only to say what is not on record.
-ci: whether to prove what every run of continuous integration does, and its share of the rest.
-all: whether to prove what is on record, too.
-minutes: after which no further proof begins of what has a record; None for no limit.
+certificates: leave out planted mistakes.
+check: only list what is not on record.
+ci: prove what every run of continuous integration proves, and this run's share of the rest.
+all: prove everything, even if it is on record.
+minutes: limit for starting proofs that have a record; None for no limit.
 """
 
 
@@ -36,10 +36,9 @@ def parse(arguments):
     parser = commands.OneLineParser(
         prog="python -m common.records", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="environments; by default all")
-    parser.add_argument(
-        "--model", nargs="+", choices=list(networks.MODELS), default=[], help="networks"
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="environments; default: all")
+    models = list(networks.MODELS)
+    parser.add_argument("--model", nargs="+", choices=models, default=[], help="default: all")
     parser.add_argument("--certificates", action="store_true", help="plant no mistakes")
     parser.add_argument("--check", action="store_true", help="only list what is not on record")
     parser.add_argument(
@@ -47,11 +46,11 @@ def parse(arguments):
         action="store_true",
         help="prove what has no record, the CNN in every environment and a tenth of the rest",
     )
-    parser.add_argument("--all", action="store_true", help="prove what is on record, too")
+    parser.add_argument("--all", action="store_true", help="prove everything again")
     parser.add_argument(
         "--minutes",
         type=commands.whole_number,
-        help="after these, prove only what has no record, or a stale one",
+        help="after this time, prove only what has no record or a stale one",
     )
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -70,7 +69,7 @@ def parse(arguments):
 
 
 def turn():
-    """Which of ``SHARES`` this run of continuous integration proves.
+    """The number of the share, of ``SHARES``, that this run of continuous integration proves.
 
     GitHub counts its runs; elsewhere the last commit decides.
     """
@@ -82,7 +81,7 @@ def turn():
 
 
 def chosen(options, states):
-    """The proofs to make, in their order; ``states``: {``Proof``: its state}."""
+    """The proofs to make, in order; ``states``: {``Proof``: its state}."""
     if options.all:
         return list(states)
     if not options.ci:
@@ -102,8 +101,8 @@ def chosen(options, states):
 def make(proof):
     """Make a proof in its environment and record it; whether it passed.
 
-    All cores serve one proof, for some mistakes show with several threads only. What a failed proof
-    printed is shown.
+    A proof uses all cores, because some mistakes show with several threads only. The output of a
+    failed proof is shown.
     """
     rests_on, start = proof.rests_on(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
@@ -133,18 +132,18 @@ def command(arguments):
     counts = collections.Counter(states.values())
     print(", ".join("%d %s" % (counts[state], state) for state in (FRESH, DUE, STALE, MISSING)))
     if options.check:
-        lacking = [(proof, state) for proof, state in states.items() if state != FRESH]
-        print("\n".join("%-40s %s" % pair for pair in lacking))
+        incomplete = [(proof, state) for proof, state in states.items() if state != FRESH]
+        print("\n".join("%-40s %s" % pair for pair in incomplete))
         return 1 if counts[STALE] or counts[MISSING] else 0
-    asked = chosen(options, states)
-    environments.make(list(collections.OrderedDict((proof.name, None) for proof in asked)))
+    selected = chosen(options, states)
+    environments.make(list(collections.OrderedDict((proof.name, None) for proof in selected)))
     limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     failed = left = 0
-    for proof in asked:
+    for proof in selected:
         if states[proof] in (FRESH, DUE) and time.perf_counter() > limit:
             left += 1
         else:
             failed += not make(proof)
-    print("%d left for want of time" % left)
-    print("%d passed, %d failed" % (len(asked) - left - failed, failed))
+    print("%d left for lack of time" % left)
+    print("%d passed, %d failed" % (len(selected) - left - failed, failed))
     return 1 if failed else 0

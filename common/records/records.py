@@ -1,4 +1,4 @@
-"""The committed records: where each one is, what it says, and whether it still holds."""
+"""The committed records: their paths, their content, and whether they still hold."""
 
 import json
 import os
@@ -12,16 +12,16 @@ from common.system.errors import InputError
 
 CERTIFICATE, MISTAKES = "certificate", "mistakes"
 
-# Of a proof's result; the settings and losses of a certificate are left out.
+# The fields of a proof's result that a record keeps.
 KEPT = ("versions", "threads", "rungs", "false_alarms", "outside", "own")
 
-# A record fits; or what all frameworks share has changed since it was made, and continuous
-# integration will come to it; or the framework's own code or pins have; or there is none.
+# FRESH: the hashes fit. DUE: shared code has changed, and continuous integration will repeat the
+# proof in its turn. STALE: the framework's own code or pins have changed. MISSING: no record.
 FRESH, DUE, STALE, MISSING = "fresh", "due", "stale", "missing"
 
 
 class Proof(namedtuple("Proof", "kind name model lane")):
-    """What can be proven: a module's certificate in a lane, or that planted mistakes are caught.
+    """A module's certificate in a lane, or the proof that planted mistakes are caught.
 
     Mistakes are planted in lane same.
     """
@@ -39,23 +39,23 @@ class Proof(namedtuple("Proof", "kind name model lane")):
         return os.path.join(files.ROOT, "reports", file)
 
     def command(self, threads, out):
-        """The arguments of Python that make the proof in its environment, into the file ``out``."""
+        """Python's arguments to make the proof in its environment and write it to ``out``."""
         options = [self.name, "--model", self.model, "--threads", str(threads), "--out", out]
         if self.kind == MISTAKES:
             return ["-m", "common.mistakes"] + options
         return ["-m", "common.proof"] + options + ["--lane", self.lane]
 
     def rests_on(self):
-        """{what: its hash} as things are now."""
-        found = OrderedDict(
+        """{kind of code: its hash} as the files are now."""
+        hashes = OrderedDict(
             own=basis.own(self.name, self.model, self.lane), shared=basis.shared(self.model)
         )
         if self.kind == MISTAKES:
-            found["mistakes"] = basis.mistakes(self.name, self.model)
-        return found
+            hashes["mistakes"] = basis.mistakes(self.name, self.model)
+        return hashes
 
     def read(self):
-        """The record; None if there is none that can be read."""
+        """The record; None if there is none or it cannot be read."""
         try:
             with open(self.path) as file:
                 return json.load(file)
@@ -70,15 +70,15 @@ class Proof(namedtuple("Proof", "kind name model lane")):
         recorded, now = record.get("rests_on"), self.rests_on()
         if recorded is None:  # made before records had hashes
             return DUE
-        changed = {what for what in now if recorded.get(what) != now[what]}
+        changed = {kind for kind in now if recorded.get(kind) != now[kind]}
         if not changed:
             return FRESH
         return STALE if "own" in changed else DUE
 
     def write(self, result, rests_on, seconds):
-        """Make a proof's result, as its ``command`` wrote it, the record.
+        """Write the record of a proof's result, which its ``command`` has written.
 
-        rests_on: as things were when the proof began. seconds: how long it took.
+        rests_on: from before the proof. seconds: how long it took.
         """
         record = OrderedDict(
             framework=self.name,
@@ -105,8 +105,9 @@ def _lanes(name, model):
 
 
 def proofs(names=(), only=()):
-    """Every ``Proof`` that can be made without a GPU, of these environments and networks or all."""
-    for name in names or [one.name for one in frameworks.ENVIRONMENTS.values() if not one.gpu]:
+    """Every ``Proof`` of these environments and networks; by default of all without a GPU."""
+    without_gpu = [name for name, facts in frameworks.ENVIRONMENTS.items() if not facts.gpu]
+    for name in names or without_gpu:
         for model in networks.MODELS:
             if modules.has(name, model) and model in (only or networks.MODELS):
                 for lane in _lanes(name, model):

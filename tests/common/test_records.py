@@ -141,4 +141,4 @@ def test_without_time_only_what_lacks_a_record_is_proven(monkeypatch, capsys, st
     clock = iter([0, 1e9])
     monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
     assert run(monkeypatch, state, True, "--ci", "--minutes", "1") == 0
-    assert "%d left for want of time\n%d passed" % (1 - made, made) in capsys.readouterr().out
+    assert "%d left for lack of time\n%d passed" % (1 - made, made) in capsys.readouterr().out
