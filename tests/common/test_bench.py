@@ -37,7 +37,7 @@ def drifting(factor, rounds, noise, seed):
     return factor * drift * (1 + noise * random.normal(size=rounds))
 
 
-def test_a_ratio_is_not_moved_by_what_slows_down_both():
+def test_a_slowdown_of_both_does_not_change_their_ratio():
     baseline, other = drifting(1, 30, 0.01, 1), drifting(0.5, 30, 0.01, 2)
     value, (low, high) = compare.ratio([other], [baseline])
     assert 1.96 < low < value < high < 2.04
@@ -67,7 +67,7 @@ def test_runs_that_differ_widen_the_interval():
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_what_did_not_change_shows_no_change_in_nearly_all_benches(runs):
+def test_unchanged_contenders_show_no_change_in_nearly_all_benches(runs):
     shown = 0
     for seed in range(40):
         now, before = (
@@ -147,15 +147,15 @@ def test_a_contender_is_read_and_written(text, key):
     assert contenders.read(text) == contender and contender.text == text
 
 
-def test_what_goes_without_saying_is_not_said():
-    """One contender has one name, so that an earlier bench's is found again."""
+def test_defaults_are_left_out_of_a_contenders_name():
+    """A contender has one name, so that it is recognised in an earlier bench."""
     size = CNN.hp.batch_size
     assert list(contenders.resolve(["numpy:same/1@%d" % size], "cnn", 1)) == ["numpy:same"]
     assert list(contenders.resolve(["numpy:same/1@8"], "cnn", 2)) == ["numpy:same/1@8"]
 
 
 def here(monkeypatch, tmp_path):
-    """Contenders of this interpreter, where a user's have the environment of each."""
+    """Run contenders in this interpreter instead of their environments."""
     monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(remote, "start", started_here)
     monkeypatch.setattr(rounds, "LEAST_ROUNDS", 2)
@@ -318,7 +318,7 @@ def check_against(out, monkeypatch, capsys):
     assert "numpy:same was not timed in every round" in capsys.readouterr().err
 
 
-def test_a_contender_that_ends_is_told_in_its_own_words(tmp_path, monkeypatch, capsys):
+def test_the_last_words_of_a_contender_that_ends_are_shown(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
     monkeypatch.setattr(remote, "start", lambda *_: [sys.executable, "-c", "print(7); exit(4)"])
     arguments = ["numpy", "--out", str(tmp_path / "bench.json")]

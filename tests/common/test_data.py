@@ -1,4 +1,4 @@
-"""The data: what is read, what is refused, what is made, and in which order it comes."""
+"""The data: reading, refusing, generating and ordering it."""
 
 import hashlib
 import http.server
@@ -122,8 +122,8 @@ def refused(call, *words):
     return message
 
 
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one[2:], other[2:]))
+def same(dataset, other):
+    return all(np.array_equal(a, b) for a, b in zip(dataset[2:], other[2:]))
 
 
 # Reading
@@ -323,9 +323,9 @@ def test_auto_looks_where_others_leave_it(where, nowhere, copy):
 def test_no_network_falls_back_loudly(nowhere, made, capsys):
     with socket.socket() as unused:  # bound but not listening: a connection is refused
         unused.bind(("127.0.0.1", 0))
-        found = cifar10.load(url="http://127.0.0.1:%d/x.tar.gz" % unused.getsockname()[1])
-    assert found.name == "synthetic (no CIFAR-10 found, no network)"
-    assert found.sha256 == made.sha256 and same(found, made)
+        fallback = cifar10.load(url="http://127.0.0.1:%d/x.tar.gz" % unused.getsockname()[1])
+    assert fallback.name == "synthetic (no CIFAR-10 found, no network)"
+    assert fallback.sha256 == made.sha256 and same(fallback, made)
     assert "SYNTHETIC" in capsys.readouterr().err
 
 
@@ -505,12 +505,12 @@ def test_order_is_the_same_everywhere():
 
 
 def test_order_draws_each_observation_once_and_differs_by_epoch_and_seed():
-    one = batches.order(640, 64, seed=1, epoch=0)
-    assert sorted(one.ravel()) == list(range(640))
+    order = batches.order(640, 64, seed=1, epoch=0)
+    assert sorted(order.ravel()) == list(range(640))
     assert len(set(batches.order(700, 64, seed=1, epoch=0).ravel())) == 640
-    assert np.array_equal(one, batches.order(640, 64, seed=1, epoch=0))
+    assert np.array_equal(order, batches.order(640, 64, seed=1, epoch=0))
     for seed, epoch in ((1, 1), (0, 1), (2, 0)):
-        assert not np.array_equal(one, batches.order(640, 64, seed=seed, epoch=epoch))
+        assert not np.array_equal(order, batches.order(640, 64, seed=seed, epoch=epoch))
 
 
 def test_batches_follow_the_order():

@@ -1,4 +1,4 @@
-"""The drawn figures: the same bytes everywhere, their joints where they were drawn."""
+"""The drawn figures: the same bytes everywhere, and correct joints."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_visible_joints_are_inside_and_hidden_ones_are_unknown(drawn):
 
 
 def test_a_figure_has_its_colours_at_its_joints(drawn):
-    """Both wrists have the same one, the skin's, wherever both are visible."""
+    """Both wrists have the colour of the skin if both are visible."""
     images, targets = drawn
     alike = []
     for image, target in zip(images, targets):

@@ -1,4 +1,4 @@
-"""Weights and files: what is written is whole, what is read is checked."""
+"""Weights and files are written atomically, and checked when read."""
 
 import hashlib
 import os
@@ -108,7 +108,7 @@ def test_pickles_in_a_weights_file_are_refused(xavier, tmp_path):
         weights.load(CNN, path)
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path):
+def test_a_write_that_fails_keeps_the_old_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"before")
     with pytest.raises(RuntimeError):

@@ -1,4 +1,4 @@
-"""MNIST: what is read, what is refused, what is downloaded."""
+"""MNIST: reading, refusing and downloading it."""
 
 import gzip
 import hashlib
@@ -75,18 +75,18 @@ def nowhere(monkeypatch, tmp_path):
 
 
 def published(monkeypatch, contents):
-    """Let the checksums be those of these files."""
+    """Expect the checksums of these files."""
     sums = [(name, hashlib.md5(contents[name]).hexdigest()) for name, _ in mnist.FILES]
     monkeypatch.setattr(mnist, "FILES", tuple(sums))
 
 
 def test_reading(folder, contents, monkeypatch):
-    found = mnist.load(str(folder))
-    assert found.name.startswith("mnist (unofficial, sha256 ")
-    assert found.train_images.shape == (12, 1, 28, 28) and found.test_images.dtype == np.uint8
-    assert found.train_labels.dtype == np.int64 and len(found.test_labels) == 5
+    dataset = mnist.load(str(folder))
+    assert dataset.name.startswith("mnist (unofficial, sha256 ")
+    assert dataset.train_images.shape == (12, 1, 28, 28) and dataset.test_images.dtype == np.uint8
+    assert dataset.train_labels.dtype == np.int64 and len(dataset.test_labels) == 5
     raw = gzip.decompress(contents["train-images-idx3-ubyte.gz"])
-    assert found.train_images.tobytes() == raw[16:]
+    assert dataset.train_images.tobytes() == raw[16:]
     published(monkeypatch, contents)
     assert mnist.load(str(folder)).name == "mnist"
 
@@ -130,9 +130,9 @@ def test_no_folder_and_no_mnist_in_it(tmp_path):
 
 def test_downloading(serve, contents, nowhere, monkeypatch):
     published(monkeypatch, contents)
-    found = mnist.load(url=serve)
-    assert found.name == "mnist" and os.listdir(str(nowhere / "cache")) == ["mnist"]
-    assert mnist.load(url="http://127.0.0.1:1/").sha256 == found.sha256
+    dataset = mnist.load(url=serve)
+    assert dataset.name == "mnist" and os.listdir(str(nowhere / "cache")) == ["mnist"]
+    assert mnist.load(url="http://127.0.0.1:1/").sha256 == dataset.sha256
 
 
 def test_a_download_with_a_wrong_checksum_leaves_nothing(serve, nowhere):
@@ -149,9 +149,9 @@ def test_a_download_that_breaks_off_leaves_nothing(serve, contents, nowhere, mon
 
 def test_no_network_falls_back_loudly(nowhere, capsys, monkeypatch):
     monkeypatch.setattr(mnist.synthetic, "make", lambda train, test: SMALL)
-    found = mnist.load(url="http://127.0.0.1:1/")
-    assert found.name == "synthetic (no MNIST found, no network)"
-    assert found.train_images.shape == (3, 1, 28, 28)
+    dataset = mnist.load(url="http://127.0.0.1:1/")
+    assert dataset.name == "synthetic (no MNIST found, no network)"
+    assert dataset.train_images.shape == (3, 1, 28, 28)
     assert "SYNTHETIC" in capsys.readouterr().err
 
 

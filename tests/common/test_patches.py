@@ -88,11 +88,11 @@ def files(pattern):
 @pytest.mark.parametrize("path", files("*.py"))
 def test_tokens_are_pythons(path):
     text = source.read(path)
-    found = [text[token.start : token.end] for token in tokens(text)]
+    ours = [text[token.start : token.end] for token in tokens(text)]
     expected = [token for token in source.code(text) if token not in LAYOUT]
-    # Not strings: docstrings are among those found.
-    found, expected = [[t for t in tokens if t[-1:] not in "'\""] for tokens in (found, expected)]
-    assert found == expected
+    # Without strings, because ``tokens`` has docstrings as well.
+    ours, expected = [[t for t in tokens if t[-1:] not in "'\""] for tokens in (ours, expected)]
+    assert ours == expected
 
 
 # The patches of all frameworks.
@@ -103,9 +103,9 @@ def contents(kind):
     for path in files(kind + "*.py"):
         folder, file = path[: -len(".py")].split(os.sep)[1:]
         environments = [
-            one
-            for one in frameworks.ENVIRONMENTS.values()
-            if (one.folder, kind + one.variant) == (folder, file)
+            facts
+            for facts in frameworks.ENVIRONMENTS.values()
+            if (facts.folder, kind + facts.variant) == (folder, file)
         ]
         yield environments, importlib.import_module("frameworks.%s.%s" % (folder, file))
 
@@ -177,9 +177,10 @@ def test_names_are_unique_and_environments_known():
         for environments, content in contents(kind):
             names = [environment.name for environment in environments]
             asked = getattr(content, one_of)
-            assert {name for one in asked for name in one.only} <= set(names)
+            assert {name for variant in asked for name in variant.only} <= set(names)
             for name in names:
-                keys = [(one.name, one.model) for one in asked if name in (one.only or names)]
+                mine = [variant for variant in asked if name in (variant.only or names)]
+                keys = [(variant.name, variant.model) for variant in mine]
                 assert len(set(keys)) == len(keys), name
 
 

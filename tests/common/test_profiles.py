@@ -47,7 +47,7 @@ def test_operations_are_in_their_category(name):
 
 
 @pytest.mark.parametrize("name", list(SEEN))
-def test_a_table_has_known_categories_alone(name):
+def test_a_table_has_known_categories_only(name):
     for table in ("CATEGORIES", "IN_THE_CNN"):
         assert set(categories._table(name, table)) <= set(categories.CATEGORIES)
 
@@ -59,7 +59,7 @@ def test_few_of_the_operations_are_in_no_category():
 
 
 @pytest.mark.parametrize("name", list(SEEN))
-def test_forward_and_backward_convolutions_are_told_apart_unless_the_profiler_cannot(name):
+def test_forward_and_backward_convolutions_differ_unless_the_profiler_cannot_say(name):
     known = SEEN[name]
     assert categories.CONVOLUTION in known or known[categories.FORWARD]
     assert categories.CONVOLUTION in known or known[categories.BACKWARD]
@@ -104,7 +104,7 @@ def test_the_directions_of_a_convolution_are_phases(name):
             assert categories.phases(name, "cnn", {operation: 1.0})[phase] == 1, operation
 
 
-def test_multiply_adds_are_those_of_the_convolutions_alone():
+def test_multiply_adds_are_of_the_convolutions_only():
     counted = profiles.multiply_adds(networks.find("cnn"))
     first, *others = 1024 * 50 * 27, 1024 * 50 * 450, 256 * 100 * 450, 256 * 100 * 900
     assert counted[categories.FORWARD] == first + sum(others)

@@ -12,8 +12,8 @@ from common.system import source
 
 NAME = next(
     name
-    for name, one in frameworks.ENVIRONMENTS.items()
-    if one.folder not in (name, frameworks.REFERENCE) and not one.gpu
+    for name, facts in frameworks.ENVIRONMENTS.items()
+    if facts.folder not in (name, frameworks.REFERENCE) and not facts.gpu
 )
 ENVIRONMENT = frameworks.ENVIRONMENTS[NAME]
 MODULE = frameworks.path(ENVIRONMENT)
@@ -63,7 +63,7 @@ def test_a_change_of_code_costs_the_proofs_that_rest_on_it(monkeypatch, path, ch
     assert tuple(a != b for a, b in zip(before, hashes())) == changed
 
 
-def test_variables_that_a_process_starts_with_are_part_of_it(monkeypatch):
+def test_a_proof_rests_on_the_variables_of_its_process(monkeypatch):
     before = hashes()
     other = ENVIRONMENT._replace(best_environ={"OMP_NUM_THREADS": "3"})
     monkeypatch.setitem(frameworks.ENVIRONMENTS, NAME, other)
@@ -77,9 +77,9 @@ def test_a_record_is_missing_fresh_due_or_stale(monkeypatch, tmp_path, kind):
     assert proof.state() == MISSING
     proof.write({"threads": 2, "losses": []}, proof.rests_on(), 1.23)
     assert proof.state() == FRESH and proof.read()["threads"] == 2
-    for what, state in [("shared", DUE), ("own", STALE)]:
+    for kind_of_code, state in [("shared", DUE), ("own", STALE)]:
         record = proof.read()
-        record["rests_on"][what] = "another"
+        record["rests_on"][kind_of_code] = "another"
         with open(proof.path, "w") as file:
             json.dump(record, file)
         assert proof.state() == state
@@ -107,7 +107,7 @@ def test_ten_runs_of_ci_prove_everything_and_each_the_cnn_everywhere(monkeypatch
     assert proven == set(states)
 
 
-def test_what_has_no_record_is_proven_first(monkeypatch):
+def test_proofs_without_a_record_come_first(monkeypatch):
     monkeypatch.setenv("GITHUB_RUN_NUMBER", "1")
     states = {proof: FRESH for proof in records.proofs()}
     lacking = list(states)[-2:]
@@ -137,7 +137,7 @@ def test_a_proof_that_fails_fails_the_command(monkeypatch):
 
 
 @pytest.mark.parametrize("state, made", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
-def test_without_time_only_what_lacks_a_record_is_proven(monkeypatch, capsys, state, made):
+def test_without_time_only_proofs_without_a_record_are_made(monkeypatch, capsys, state, made):
     clock = iter([0, 1e9])
     monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
     assert run(monkeypatch, state, True, "--ci", "--minutes", "1") == 0

@@ -57,10 +57,10 @@ def test_a_recorder_takes_the_network_or_the_model(framework):
         assert re.search(r"^def record\((network|model), x\):$", file.read(), re.MULTILINE), path
 
 
-@pytest.mark.parametrize("name", [one.name for one in FRAMEWORKS if one.gpu])
+@pytest.mark.parametrize("name", [facts.name for facts in FRAMEWORKS if facts.gpu])
 def test_a_gpu_variant_runs_the_same_module_with_pins_of_its_own(name):
-    """What ``for_gpu`` says to a user whose GPU is not used leads there."""
-    (plain,) = [one for one in FRAMEWORKS if frameworks.for_gpu(one.name) == name]
+    """``for_gpu`` leads a user whose GPU is not used to this environment."""
+    (plain,) = [facts for facts in FRAMEWORKS if frameworks.for_gpu(facts.name) == name]
     variant = frameworks.ENVIRONMENTS[name]
     assert not plain.gpu and frameworks.path(plain) == frameworks.path(variant)
     assert requirements(plain) != requirements(variant)
@@ -87,7 +87,7 @@ def test_unknown_framework_is_refused_with_the_known_ones():
 
 
 def test_a_framework_that_is_not_installed_says_how_it_is_run(monkeypatch):
-    environment = next(one for one in FRAMEWORKS if one.package != "numpy")
+    environment = next(facts for facts in FRAMEWORKS if facts.package != "numpy")
     for variable in environment.environ:
         monkeypatch.setenv(variable, "")  # restored afterwards
     monkeypatch.setitem(sys.modules, "frameworks.%s.cnn" % environment.folder, None)
@@ -117,8 +117,8 @@ def test_own_files_are_read_and_written_where_they_are_named(framework):
 
 @pytest.mark.parametrize("amd", [True, False])
 @pytest.mark.parametrize("lane", contract.LANES)
-def test_what_an_amd_needs_is_its_own_and_lane_bests(amd, lane, monkeypatch):
+def test_variables_for_amd_are_set_there_and_in_lane_best_only(amd, lane, monkeypatch):
     monkeypatch.setattr(modules.machine, "is_amd", lambda: amd)
-    environment = next(one for one in FRAMEWORKS if one.amd_environ)
+    environment = next(facts for facts in FRAMEWORKS if facts.amd_environ)
     found = set(environment.amd_environ) <= set(modules.environ(environment.name, lane))
     assert found == (amd and lane == "best")

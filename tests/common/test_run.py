@@ -1,4 +1,4 @@
-"""The run from the command line: what it writes, and what it says to bad input.
+"""The run from the command line: its files, and its answers to bad input.
 
 NumPy is the framework here, as it is wherever these tests run.
 """
@@ -29,12 +29,12 @@ from tests import some
 SCHEMA = os.path.join(ROOT, "reports", "result.schema.json")
 SMALL = "--data synthetic --epochs 2 --test-images 70 --threads 1".split()
 TINY = SMALL + ["--train-images", "192"]  # three batches of the CNN
-WITHOUT_GPU = some.environment(lambda one: not frameworks.for_gpu(one.name), gpu=False)
+WITHOUT_GPU = some.environment(lambda facts: not frameworks.for_gpu(facts.name), gpu=False)
 QUICK = SMALL + ["--train-images", "300", "--model", "mlp"]  # three of the MLP, in no time
 
 
 def has_mixed(environment):
-    """Whether its folder has what lane bf16 takes, on a CPU at least."""
+    """Whether its folder has the file for lane bf16, on a CPU at least."""
     return modules.has(environment.name, "bf16")
 
 
@@ -199,7 +199,8 @@ def test_a_module_that_leaves_something_out_stops_the_run(
 ):
     monkeypatch.setattr(no_work, name, replacement)
     assert main(["numpy", "--out", out] + TINY) == 1
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
+    lines = capsys.readouterr().err.splitlines()
+    (line,) = [line for line in lines if line.startswith("error: ")]
     assert words in line
     result = read(out)
     jsonschema.validate(result, schema)
@@ -215,16 +216,17 @@ def test_scores_of_other_weights_stop_the_run(out, monkeypatch, capsys):
     assert read(out)["status"] == "stopped"
 
 
-def test_without_training_weights_are_taken_over_and_judged(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(results, "path", None)  # nothing asks for one
-    given, kept, told = (str(tmp_path / name) for name in ("given.npz", "kept.npz", "told.npz"))
+def test_without_training_weights_are_loaded_and_tested(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "path", None)  # it is not called
+    names = ("initial.npz", "trained.npz", "scores.npz")
+    initial, trained, scores = (str(tmp_path / name) for name in names)
     weights = MLP.initialize(MLP.shapes, 5)
-    canonical.save(MLP, given, weights)
-    arguments = ["--weights", given, "--save-weights", kept, "--save-scores", told]
+    canonical.save(MLP, initial, weights)
+    arguments = ["--weights", initial, "--save-weights", trained, "--save-scores", scores]
     assert main(["numpy"] + QUICK + ["--epochs", "0"] + arguments) == 0
-    for name, w in canonical.load(MLP, kept).items():
+    for name, w in canonical.load(MLP, trained).items():
         assert np.array_equal(w, weights[name])
-    with np.load(told) as archive:
+    with np.load(scores) as archive:
         assert archive["scores"].shape == (70, 10)
     text = capsys.readouterr().out
     assert "accuracy  " in text and "step  " not in text and "result file" not in text
@@ -310,7 +312,7 @@ def test_only_the_recipe_itself_writes_the_recipes_result():
     assert len(paths) == 8 and "numpy-same-10000x3.json" in paths
 
 
-def test_best_lane_starts_anew_with_its_allocator(tmp_path):
+def test_best_lane_restarts_with_its_allocator(tmp_path):
     command = [sys.executable, "-c", RESTART]
     environ = dict(os.environ, PYTHONPATH=ROOT)
     environ.pop("MALLOC_TOP_PAD_", None)
@@ -395,7 +397,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(arguments, words, tmp_path, cap
 
 
 def test_it_runs_as_a_module_from_another_folder(tmp_path):
-    """The project's root is on the path because it was put there, not because one stands in it."""
+    """The project's root is on the path by itself, not as the working folder."""
     environ = dict(os.environ, PYTHONPATH=ROOT)
     command = [sys.executable, "-m", "common.run", "nonsense"]
     process = subprocess.Popen(
@@ -414,8 +416,8 @@ def test_wilson_interval_matches_published_values():
 
 @pytest.mark.parametrize("flags, gpus", [("avx2 avx512bw", []), ("avx2", [1]), ("avx2", [])])
 def test_lane_bf16_is_where_the_machine_multiplies_bfloat16(flags, gpus, monkeypatch):
-    told = mock.mock_open(read_data="model name : any\nflags : fpu %s\n" % flags)
-    monkeypatch.setattr("builtins.open", told)
+    cpuinfo = mock.mock_open(read_data="model name : any\nflags : fpu %s\n" % flags)
+    monkeypatch.setattr("builtins.open", cpuinfo)
     monkeypatch.setattr(machine, "_gpus", lambda: gpus)
     modules.check_lane("numpy", "bf16")  # rounds by hand
     for on_gpu in (False, True):
@@ -444,13 +446,13 @@ class SlowModule:
 def test_first_step_is_timed_apart_and_blocks_cover_every_step():
     seen = []
     module, losses = SlowModule([1.0] * 20), []
-    one = clocks.timed_pass(module, None, None, 20, losses, lambda part, _: seen.extend(part))
-    assert [steps for steps, _ in one.blocks] == [1, 8, 8, 3]
-    assert one.losses == losses == seen == [1.0] * 20 and module.waited
+    first = clocks.timed_pass(module, None, None, 20, losses, lambda part, _: seen.extend(part))
+    assert [steps for steps, _ in first.blocks] == [1, 8, 8, 3]
+    assert first.losses == losses == seen == [1.0] * 20 and module.waited
     again = clocks.timed_pass(module, None, None, 20, losses)
     assert len(again.losses) == 20 and len(losses) == 40
     assert [steps for steps, _ in again.blocks] == [8, 8, 4]
-    summary = clocks.summary([one, again], 64)
+    summary = clocks.summary([first, again], 64)
     assert summary["step"]["n"] == 6 and len(summary["epochs"]) == 2
 
 

@@ -18,7 +18,7 @@ from common.system.files import ROOT
 
 STEPS = 10  # of an epoch
 
-# A run whose steps take no work; its certificate, where one is asked for, is the real one.
+# A run with trivial steps; its certificate, if any, is real.
 RUN = """
 import itertools, sys, time
 from common.system import commands, modules
@@ -43,7 +43,7 @@ sys.exit(commands.guarded(runner.command, sys.argv[2:]))
 
 
 def heed_signals():
-    """A terminal's programs heed Ctrl-C; those that a script starts with "&" inherit deafness."""
+    """Heed Ctrl-C as in a terminal; programs that a script starts with "&" ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -66,7 +66,7 @@ def start(folder, proof, epochs):
 
 
 def wait_for(text, file, process):
-    """Return when ``text`` stands in ``file``."""
+    """Return when ``file`` contains ``text``."""
     for _ in range(600):
         if text in file.read_bytes():
             return
@@ -76,7 +76,7 @@ def wait_for(text, file, process):
 
 
 def errors(folder):
-    """What stands on stderr beside progress bars, which are drawn over one another."""
+    """The text on stderr without progress bars, which overwrite each other."""
     text = (folder / "stderr").read_text().replace("\r", "\n")
     return [line for line in text.splitlines() if line.strip() and "%|" not in line]
 
@@ -162,5 +162,5 @@ def test_two_runs_of_a_kind_at_a_time_do_not_disturb_each_other(tmp_path):
     for folder, process in zip(folders, processes):
         assert process.wait(timeout=120) == 0, (folder / "stderr").read_bytes()
         results.append(json.loads((folder / "result.json").read_text()))
-    assert [one["status"] for one in results] == ["finished", "finished"]
+    assert [result["status"] for result in results] == ["finished", "finished"]
     assert results[0]["losses"] == results[1]["losses"] == [2.0] * 3 * STEPS

@@ -7,7 +7,7 @@ from common.system import source
 CODE = '''"""A docstring."""
 
 WORDS = {"a": 1}  # a comment
-Type.__doc__ = """What it holds."""
+Type.__doc__ = """Its content."""
 
 
 def double(x):
