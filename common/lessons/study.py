@@ -20,7 +20,7 @@ from common.lessons.report import PLAIN, effects, summary, time_left
 from common.lessons.request import parse, result_path
 from common.networks.cnn import CNN
 from common.proof import certificate
-from common.run import clocks, console
+from common.run import clocks, console, results
 from common.system import commands, environments, files, machine, modules, source
 
 SCHEMA_VERSION = 1
@@ -54,12 +54,7 @@ def begun(request, module, settings, dataset, facts):
         versions=machine.versions(framework.package),
         machine=facts,
         settings={key: value for key, value in settings.items() if key != "seed"},
-        dataset={
-            "name": dataset.name,
-            "sha256": dataset.sha256,
-            "train_images": len(dataset.train_labels),
-            "test_images": len(dataset.test_labels),
-        },
+        dataset=results.described(dataset),
         hyperparameters=dict(CNN.hp._asdict(), epochs=request.epochs),
         source_sha256=modules.source_sha256(module),
         sources_sha256=source.code_sha256(sources(request.framework)),

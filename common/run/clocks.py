@@ -1,4 +1,4 @@
-"""Clocks that wait for the device, and the summary of what they read."""
+"""Timing of training passes that waits for the device, and its summary."""
 
 import math
 import time
@@ -8,7 +8,7 @@ import numpy as np
 
 from common.system import commands
 
-BLOCK = 8  # steps between two looks at the clock: a device that runs ahead is seldom held up
+BLOCK = 8  # steps between two readings, so that a device that runs ahead seldom waits
 
 Pass = namedtuple("Pass", "losses blocks seconds outside")
 Pass.__doc__ = """One timed pass over the batches.
@@ -16,7 +16,7 @@ Pass.__doc__ = """One timed pass over the batches.
 losses: of each step, as floats.
 blocks: (steps, seconds) of each block; the first step of a run is a block of its own.
 seconds: from the first batch until the device had finished the last.
-outside: those of them that went into reading losses and reporting them.
+outside: the part of them spent on reading and reporting losses.
 """
 
 
@@ -25,16 +25,16 @@ class Stop(Exception):
 
 
 class NotFinite(Stop):
-    """Something that must be a finite number is not."""
+    """A number is not finite."""
 
     def __init__(self, what):
         super().__init__("%s is not a finite number: the run was stopped" % what)
 
 
 def timed_pass(module, model, batches, steps, before=None, report=lambda losses, seconds: None):
-    """Train one pass of so many batches and time it, block by block.
+    """Train one pass over the batches, and time it block by block.
 
-    NotFinite at the first loss that is not, Stop if they are not as many as the batches.
+    NotFinite at the first loss that is not finite, Stop if there are not ``steps`` losses.
     ``before`` is the list of the run's losses so far, and grows. ``report(losses, seconds)`` is
     called after each block. Reading a loss makes an asynchronous framework wait, so losses are
     read a block at a time, when the clock has been read.

@@ -1,4 +1,4 @@
-"""How good a trained network is, and whether ``evaluate`` computed that correctly."""
+"""The accuracy or error of a trained network, and a check of ``evaluate``."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from common.run import clocks, results
 
 
 def measure(module, task, outputs, targets):
-    """The parts of a result that say how well ``outputs`` of the test set fit, a dict.
+    """The parts of a result about the ``outputs`` for the test set, a dict.
 
-    clocks.Stop where rows are missing, or ``evaluate`` returns anything but what they show.
+    clocks.Stop if rows are missing, or ``evaluate`` returns another value than the outputs have.
     """
     if len(outputs) != len(targets):
         counts = (len(outputs), task.outputs, len(targets), task.observations)
@@ -32,10 +32,8 @@ def _error(module, values, targets):
     half = values.shape[1] // 2
     error = {}
     for name, part in (("one_step_ahead", slice(half)), ("free_running", slice(half, None))):
-        error[name] = float(module.evaluate(values[:, part].copy(), targets[:, part].copy()))
         right = root_mean_square(values[:, part] - targets[:, part])
-        if not abs(error[name] - right) <= 1e-5 * right:
-            raise clocks.Stop("evaluate() returned %s, but the error is %s" % (error[name], right))
+        error[name] = _evaluated(module, values[:, part], targets[:, part], right)
     error.update(of_the_mean=root_mean_square(targets - targets.mean()), n=len(values))
     sample = {"targets": targets[0].ravel().tolist(), "values": values[0].ravel().tolist()}
     return {"rms_error": error, "sample": sample}
@@ -47,14 +45,20 @@ def _distance(module, joints, targets):
     def mean_distance(joints):
         return float(np.sqrt(((joints - points) ** 2).sum(-1))[visible].mean())
 
-    found, right = float(module.evaluate(joints.copy(), targets.copy())), mean_distance(joints)
-    if not abs(found - right) <= 1e-5 * right:
-        raise clocks.Stop("evaluate() returned %s, but the error is %s" % (found, right))
+    value = _evaluated(module, joints, targets, mean_distance(joints))
     counts = np.maximum(visible.sum(0), 1)[:, None]
     mean_pose = (points * visible[..., None]).sum(0) / counts
-    error = {"value": found, "of_the_mean_pose": mean_distance(mean_pose), "n": len(joints)}
+    error = {"value": value, "of_the_mean_pose": mean_distance(mean_pose), "n": len(joints)}
     sample = {"targets": targets[0].ravel().tolist(), "values": joints[0].ravel().tolist()}
     return {"joint_error": error, "sample": sample}
+
+
+def _evaluated(module, outputs, targets, right):
+    """The error that ``evaluate`` returns; Stop unless it is right."""
+    value = float(module.evaluate(outputs.copy(), targets.copy()))
+    if not abs(value - right) <= 1e-5 * right:
+        raise clocks.Stop("evaluate() returned %s, but the error is %s" % (value, right))
+    return value
 
 
 def root_mean_square(difference):

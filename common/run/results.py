@@ -1,4 +1,4 @@
-"""The result file: what a run was, what it proved and what it measured."""
+"""The result file of a run."""
 
 import json
 import os
@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 def path(request, recipe, dataset, facts):
     """Where a result goes without ``--out``: a folder per machine, a file per kind of run.
 
-    Only the recipe itself writes the recipe's result; all that differs from it is in the name.
+    Each difference from the recipe is in the name, so that only the recipe has the plain name.
     """
     parts = [request.framework] + ([request.model.name] if request.model.name != "cnn" else [])
     parts += [request.lane, "%dx%d" % (recipe.train_images, recipe.epochs)]
@@ -28,6 +28,16 @@ def path(request, recipe, dataset, facts):
     return os.path.join(folder, "-".join(parts) + ".json")
 
 
+def described(dataset):
+    """A data set, as a dict of JSON values."""
+    return {
+        "name": dataset.name,
+        "sha256": dataset.sha256,
+        "train_images": len(dataset.train_labels),
+        "test_images": len(dataset.test_labels),
+    }
+
+
 def wilson_interval(accuracy, n, z=1.96):
     """95% confidence interval of a proportion measured on ``n`` images (Wilson, 1927)."""
     centre = (accuracy + z * z / (2 * n)) / (1 + z * z / n)
@@ -36,9 +46,9 @@ def wilson_interval(accuracy, n, z=1.96):
 
 
 def write(path, result):
-    """Write ``result`` as JSON, whole or not at all; a NaN in it is an error, not a value.
+    """Write ``result`` as JSON atomically; ValueError for NaN.
 
-    A line for each part, so that a diff shows which parts changed and thousands of losses are one.
+    Each part is a line, so that a diff shows the changed parts, and all losses take one line.
     """
     parts = ["%s: %s" % (json.dumps(k), json.dumps(v, allow_nan=False)) for k, v in result.items()]
     with atomic_write(path) as file:

@@ -78,7 +78,7 @@ def check_files(request):
 
 
 def prepare(request):
-    """The module, its settings, weights and data; InputError if any of them cannot be had."""
+    """Load the module, its settings, weights and data; InputError if that is not possible."""
     model = request.model
 
     def build(weights):
@@ -103,7 +103,7 @@ def prepare(request):
 
 
 def begun(request, prepared):
-    """The result as far as it is known before the first step."""
+    """The content of the result before the first step."""
     framework = modules.find(request.framework, request.model.name)
     dataset, initial = prepared.dataset, request.files.initial
     xavier = request.model.initialize.__name__.replace("_", " ")
@@ -119,12 +119,7 @@ def begun(request, prepared):
         versions=machine.versions(framework.package),
         machine=prepared.machine,
         settings=prepared.settings,
-        dataset={
-            "name": dataset.name,
-            "sha256": dataset.sha256,
-            "train_images": len(dataset.train_labels),
-            "test_images": len(dataset.test_labels),
-        },
+        dataset=results.described(dataset),
         hyperparameters=dict(
             request.hp._asdict(), epochs=prepared.recipe.epochs, seed=request.seed
         ),
@@ -135,7 +130,7 @@ def begun(request, prepared):
 
 @contextmanager
 def written_if_stopped(path, request, result, losses):
-    """Write what is known if the run stops in the block, whatever stops it."""
+    """Write the result so far if the run stops in the block, for whatever reason."""
     try:
         yield
     except clocks.Stop as stop:
@@ -153,9 +148,9 @@ def written_if_stopped(path, request, result, losses):
 
 
 def write_stopped(path, request, result, why, losses):
-    """Write what is known of a run that was stopped, if it trained; the path of the file.
+    """Write the result of a stopped run, if it trained; the path of the file.
 
-    It goes beside the default result file, which may be of an earlier run that finished.
+    It does not replace the default result file, which an earlier run may have finished.
     """
     if path is None:
         return None
@@ -187,7 +182,7 @@ def six_steps(request, prepared, result, losses):
     trained = clock()
     outputs = np.asarray(module.predict(model, x_test), np.float32)
     predicted = clock()
-    if not np.isfinite(outputs).all():  # the last update may have spoilt what its loss did not show
+    if not np.isfinite(outputs).all():  # the last update may have broken the weights after its loss
         raise clocks.NotFinite("a score in prediction")
     figures = measures.measure(module, request.model.task, outputs, dataset.test_labels)
 
@@ -216,7 +211,7 @@ def train(request, prepared, model, x, y, losses):
 
 
 def check_and_save(request, prepared, model, outputs):
-    """Save the trained model; Stop if the scores are not those of its weights."""
+    """Save the trained model; Stop unless its weights give the scores."""
     trained = prepared.module.weights(model)
     observations = batches.as_float(prepared.dataset.test_images)
     precision = products(prepared.settings)
@@ -233,7 +228,7 @@ def check_and_save(request, prepared, model, outputs):
 
 
 def late_updates(request, prepared, model, steps):
-    """What updates after the run are compared with the reference's, which trains the model on.
+    """Compare further updates with those of the reference, which continues the training.
 
     None if they cannot be compared: masks hide the gradient, and a deep network is always near
     some kink.

@@ -1,7 +1,7 @@
-"""Weights in a file: the canonical ones, which all frameworks share, or one framework's own.
+"""Weights in a file: canonical, for all frameworks, or in a framework's own format.
 
-A framework's own file is saved and restored by ``frameworks/NAME/native.py``. It may come from a
-stranger: what is large only when it is unpacked, or points elsewhere, is refused before it is read.
+``frameworks/NAME/native.py`` saves and restores a framework's own format. The file may come from a
+stranger, so one that is too large when unpacked, or points to other files, is refused unread.
 """
 
 import io
@@ -49,7 +49,7 @@ def read(description, name, path, build):
     limit = ROOM + STATES * 4 * sum(int(np.prod(shape)) for shape in description.shapes.values())
     for file in files:
         _refuse(file, limit)
-    # What is not in the file stays as it was, and so is seen.
+    # A weight that is missing from the file stays NaN and is noticed.
     nothing = {name: np.full(w, np.nan, np.float32) for name, w in description.shapes.items()}
     module, model = build(nothing)
     try:
@@ -87,7 +87,7 @@ def check_onnx(name):
 
 
 def export(name, path, model, x):
-    """Write a model as ONNX, whole or not at all. x: two observations, as ``load`` gives them."""
+    """Write a model as ONNX, atomically. x: two observations, from ``load``."""
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
         written = os.path.join(part, "network.onnx")
@@ -100,7 +100,7 @@ def export(name, path, model, x):
 
 
 def files_of(path):
-    """The files that hold the weights: one, those in a folder, or those of a checkpoint."""
+    """The files with the weights: a single file, a folder's files, or a checkpoint's."""
     if os.path.isdir(path):
         inside = os.walk(path)
         return [os.path.join(folder, file) for folder, _, files in inside for file in files]
@@ -127,7 +127,7 @@ def _refuse(path, limit):
                 size += _hdf5_size(file.read()) if size <= limit else 0
     except InputError as error:
         raise InputError("%s: %s" % (path, error))
-    except Exception as error:  # bytes that are no honest file can raise almost anything
+    except Exception as error:  # a broken file can raise almost anything
         raise InputError("%s: not a file of weights: %s" % (path, " ".join(str(error).split())))
     if size > limit:
         sizes = (path, size, limit)
@@ -135,8 +135,8 @@ def _refuse(path, limit):
 
 
 def _hdf5_size(content):
-    """The bytes of all datasets of an HDF5 file; InputError for what lies outside of it."""
-    import h5py  # where a framework takes such files, it has brought it
+    """The bytes of all datasets of an HDF5 file; InputError for links to other files."""
+    import h5py  # installed with the frameworks that use such files
 
     sizes = []
 
