@@ -1,1 +1,1 @@
-"""Two recordings of a pass through any network: where they differ first, and by what relation."""
+"""Two recordings of a pass through any network: the first difference, and its relation."""

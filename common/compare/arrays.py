@@ -8,9 +8,9 @@ TOLERANCE = 1e-5  # of an array's spread, by default: float32's error after some
 ROUNDINGS = 4  # of an array's own type, allowed on top
 CERTAIN = 20  # bits that must be left: by chance, one in a million
 DIGITS = -math.log(TOLERANCE, 2)  # bits that fitting a constant may use up
-SHARP = 4  # bits by which an array's spread must be above what it may be off
-LOOKED_AT = 256  # values that a layout is tried on
-COUNTED = 4096  # values from which the number of different ones is estimated
+SHARP = 4  # bits by which an array's spread must exceed its allowed error
+LOOKED_AT = 256  # values on which a layout is tried
+COUNTED = 4096  # values from which the number of distinct ones is estimated
 
 
 class Array:

@@ -9,7 +9,7 @@ from common.compare.layouts import plain
 from common.compare.pairing import has_name
 from common.compare.relations import Comparison, Relation
 
-TRIED = 12  # arrays on either side, after the last pair, that are compared with one another
+TRIED = 12  # arrays on either side, after the last pair, that are compared with each other
 
 
 def first(recordings):
@@ -49,7 +49,7 @@ def _in_gap(recordings, before, ours, theirs):
                 recordings, before, (new[0] or ours)[0], (new[1] or theirs)[0], "place"
             )
     elif last and (ours or theirs):
-        # At its end, one recording may use a name of the other's for something else.
+        # At its end, one recording may use a name of the other for something else.
         for i in ours or range(len(a)):
             for j in theirs or range(len(b)):
                 if recordings.same_name(i, j) and not recordings.agreement(i, j):
@@ -68,7 +68,7 @@ def _moved(recordings, before):
     """A difference where the last pair before has the same values in other places, or None.
 
     If the shapes are equal, moved values of a batch are wrong, unless they moved in the same way
-    earlier, or what follows agrees nevertheless.
+    earlier, or later arrays agree nevertheless.
     """
     rows = [pair for pair in recordings.pairs[:before] if _has_rows(recordings, pair)]
     if not rows:

@@ -41,7 +41,7 @@ ACTIVATIONS = (
 
 
 def softmax(x, axis):
-    """Exponentials along an axis, in parts of their sum."""
+    """Exponentials along an axis, divided by their sum."""
     x = np.exp(x - x.max(axis, keepdims=True))
     return x / x.sum(axis, keepdims=True)
 

@@ -11,7 +11,7 @@ from common.compare.arrays import allowed, apart, proven
 Agreement = namedtuple("Agreement", "layout off proof")
 Agreement.__doc__ = """Two arrays with the same values: in which layout, how far apart at most.
 
-proof: whether there are enough values that unrelated arrays would hardly agree.
+proof: whether there are too many values to agree by chance.
 """
 
 
@@ -81,7 +81,7 @@ def ends(shape):
 
 
 def transposes(a, b):
-    """Layouts that transpose axes and merge neighbours, or take one apart as b's shape has it."""
+    """Layouts that transpose axes and merge neighbours, or split an axis as in b's shape."""
     ours, theirs = a.values.shape, b.values.shape
     if max(len(ours), len(theirs)) > 6:
         return

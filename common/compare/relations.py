@@ -1,7 +1,7 @@
 """The relation between two arrays that differ: a factor, an activation, a mask, a rounding.
 
-A relation is named only if it brings one array to within rounding of the other, in all values, and
-if there are enough values that unrelated arrays would hardly do the same.
+A relation is named only if it brings all values of one array to within rounding of the other's, and
+if there are too many values for that to be chance.
 """
 
 import itertools
@@ -26,10 +26,10 @@ from common.compare.arrays import (
 from common.compare.functions import ACTIVATIONS, PRECISIONS, log_softmax, softmax
 from common.compare.layouts import agreement, places, transposes
 
-FEW = 2  # bits in a value of arrays of which so many agree by chance that it says nothing
-LARGE = 2**20  # values, of which first only some are looked at
+FEW = 2  # bits in a value: with fewer, too many values agree by chance
+LARGE = 2**20  # values; of larger arrays only some are tried first
 Relation = namedtuple("Relation", "says before after alike")
-Relation.__doc__ = """How B's array is not A's.
+Relation.__doc__ = """How B's array differs from A's.
 
 says: the relation; if none holds, a description of the difference.
 before, after: how far apart the arrays are without and with it, in parts of their spread; after is
@@ -43,7 +43,7 @@ class Comparison:
     """Looks for a relation between two arrays whose values do not agree."""
 
     def __init__(self, a, b, tolerance, likely=()):
-        """likely: kinds of layouts in which b may be expected to have a's values."""
+        """likely: kinds of layouts in which earlier arrays of b had a's values."""
         self.a, self.b, self.tolerance, self.likely = a, b, tolerance, likely
 
     def relation(self):
@@ -64,9 +64,9 @@ class Comparison:
     def holding(self):
         """The relation of finite arrays with the same number of values."""
         for look in (self.activation, self.line):
-            found = look()
-            if found is not None:
-                return found
+            relation = look()
+            if relation is not None:
+                return relation
         layout, alike = self.nearest()
         if layout is None:
             return Relation("no relation found; neither shape is the other's, transposed")
@@ -84,18 +84,18 @@ class Comparison:
             large = look != self.in_part and values.size > LARGE
             if large and look(values[some], other[some]) is None:
                 continue
-            found = look(values, other)
-            if found is not None:
+            relation = look(values, other)
+            if relation is not None:
                 moves = layout.words(self.a, self.b)
                 moves = moves and words == "A is B" and "where A is " + moves or moves
-                return found._replace(says=joined(words + found.says, moves))
+                return relation._replace(says=joined(words + relation.says, moves))
         before = apart(moved, self.b.values) / (self.b.spread or 1)
         return Relation(self.unknown(moved, alike, before), before, None, alike)
 
     def near(self, says, fitted, values, other, constants=0, part=1.0, lost=0.0):
         """The ``Relation`` that ``fitted``, made of ``other``, is ``values``; None if it is not.
 
-        lost: the size of what cancels in it.
+        lost: the size of the terms that cancel in it.
         """
         spread = rms(values - values.mean(dtype=np.float64))
         most = self.tolerance * spread
@@ -114,12 +114,12 @@ class Comparison:
         most = allowed(made, target, self.tolerance)
         if not proven(made, target, most, constants):
             return None
-        found = agreement(made, target, self.tolerance)
-        return found and (found.layout, found.off)
+        same = agreement(made, target, self.tolerance)
+        return same and (same.layout, same.off)
 
     def activation(self):
-        """Whether one is an activation of the other."""
-        found = []
+        """Whether one array is an activation of the other."""
+        relations = []
         for source, target, says in (
             (self.a, self.b, "B is the %s of A"),
             (self.b, self.a, "A is the %s of B"),
@@ -130,8 +130,8 @@ class Comparison:
                     layout, off = agreed
                     before = apart(layout.apply(source.values, target.values.shape), target.values)
                     words = joined(says % name, layout.words(source, target))
-                    found.append(Relation(words, before / target.spread, off / target.spread))
-        return min(found, key=lambda relation: relation.after) if found else None
+                    relations.append(Relation(words, before / target.spread, off / target.spread))
+        return min(relations, key=lambda relation: relation.after) if relations else None
 
     def line(self):
         """Whether b is a times a number, plus another one."""
@@ -163,8 +163,8 @@ class Comparison:
                     apart(values, b.values) / b.spread,
                 )
             ]
-            found = min(fits, key=lambda relation: relation.after)
-            return found._replace(says=joined(found.says, agreed[0].words(a, b)))
+            relation = min(fits, key=lambda relation: relation.after)
+            return relation._replace(says=joined(relation.says, agreed[0].words(a, b)))
         return None
 
     def nearest(self):
@@ -223,7 +223,7 @@ class Comparison:
         return self.near(says, other * scale * kept, values, other, 1, kept.mean())
 
     def along_an_axis(self, ours, theirs):
-        """Whether b is a, shifted or scaled by another number at each place on an axis."""
+        """Whether b is a, shifted or scaled by its own number at each place on an axis."""
         for axis, size in enumerate(theirs.shape):
             other, values = (
                 np.moveaxis(x, axis, 0).reshape(size, -1).astype(np.float64) for x in (ours, theirs)
@@ -247,9 +247,9 @@ class Comparison:
                 ends = (shown(numbers.min()), shown(numbers.max()))
                 says = "B is A %s for each place on axis %d" % (says, self.b.axes[axis])
                 says += ", from %s to %s" % ends
-                found = self.near(says, fitted, values, other, constants * size, lost=lost)
-                if found is not None:
-                    return found
+                relation = self.near(says, fitted, values, other, constants * size, lost=lost)
+                if relation is not None:
+                    return relation
         return None
 
     def in_part(self, ours, theirs):
@@ -273,14 +273,14 @@ class Comparison:
         return Relation("they differ %s alone" % where, before, apart(*rest) / self.b.spread)
 
     def where(self, wrong, share):
-        """Where values are wrong, in words, if most are not, or only those at the border are."""
-        found = []
+        """Where values are wrong, in words, if most are right, or if only the border is wrong."""
+        narrow = []
         for axis, size in enumerate(wrong.shape):
             at = np.flatnonzero(wrong.any(tuple(n for n in range(wrong.ndim) if n != axis)))
             if 2 * len(at) <= size:
-                found.append((len(at) / float(size), axis, at))
-        if found and wrong.any():
-            _, axis, at = min(found, key=lambda part: part[:2])
+                narrow.append((len(at) / float(size), axis, at))
+        if narrow and wrong.any():
+            _, axis, at = min(narrow, key=lambda part: part[:2])
             run = len(at) > 2 and at[-1] - at[0] == len(at) - 1
             named = "%d to %d" % (at[0], at[-1]) if run else ", ".join(map(str, at[:8]))
             named += ", ..." if not run and len(at) > 8 else ""
@@ -344,7 +344,7 @@ def joined(says, layout):
 
 
 def slopes(other, values):
-    """For each row the number that brings ``other`` nearest to ``values``."""
+    """For each row, the factor that brings ``other`` nearest to ``values``."""
     squares = (other**2).sum(1, keepdims=True)
     return (other * values).sum(1, keepdims=True) / np.where(squares, squares, 1)
 

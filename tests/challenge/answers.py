@@ -1,7 +1,7 @@
-"""python -m tests.challenge.answers NAME FOLDER [--write]: is an answer judged as its certificate?
+"""python -m tests.challenge.answers NAME FOLDER [--write]: do answer and certificate agree?
 
 In a framework's own environment: its module answers the challenge in FOLDER, and the verdict on
-that answer is held against that on the module itself, rung by rung.
+that answer is compared with the certificate of the module itself, rung by rung.
 """
 
 import os
@@ -41,16 +41,16 @@ def command(arguments):
     judged = certifier.examine(replay)
     cache.save()
     rungs = OrderedDict()
-    for one, other in zip(certificate["rungs"], judged["rungs"]):
-        rungs[one["rung"]] = [one["passed"], other["passed"]]
-        print("%-11s certificate %-6s answer %s" % ((one["rung"],) + tuple(rungs[one["rung"]])))
+    for proven, answered in zip(certificate["rungs"], judged["rungs"]):
+        verdicts = rungs[proven["rung"]] = [proven["passed"], answered["passed"]]
+        print("%-11s certificate %-6s answer %s" % (proven["rung"], *verdicts))
     if options.write:
         versions = machine.versions(framework.package)
         result = OrderedDict(framework=options.name, model=description.name, versions=versions)
         result.update(whole=judged["whole"], rungs=rungs)
         file = "%s-%s.json" % (options.name, description.name)
         write_json(os.path.join(ROOT, "reports", "answers", file), result)
-    return 0 if judged["whole"] and all(one == other for one, other in rungs.values()) else 1
+    return 0 if judged["whole"] and all(a == b for a, b in rungs.values()) else 1
 
 
 if __name__ == "__main__":

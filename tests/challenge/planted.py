@@ -1,9 +1,9 @@
 """python -m tests.challenge.planted NAME FOLDER [--write]: are planted mistakes named?
 
-In a framework's own environment: each mistake of common.mistakes that an answer can show is put
-into its module, which answers the challenge in FOLDER, and the answer is checked as anyone's would
-be. Those that are put in from outside are the same in every framework: NumPy has them. What is
-said is compared with ``expected.causes``.
+In a framework's own environment: each mistake that an answer can show is planted in its module,
+which answers the challenge in FOLDER, and the answer is checked like any other. Mistakes that are
+planted from outside are the same in every framework, so only NumPy gets them. The causes that the
+diagnosis names are compared with ``expected.causes``.
 """
 
 import json
@@ -30,7 +30,7 @@ NOT_SEEN = "not seen"  # the verdict where the answer passes
 
 
 class Patient:
-    """One framework's module, which answers with a mistake in it."""
+    """A framework's module that answers with a mistake."""
 
     def __init__(self, name, folder, threads):
         self.asked, self.arrays, self.description = challenge.read(folder)
@@ -42,9 +42,9 @@ class Patient:
         self.certifier.choose(self.asked["chosen"])
 
     def examined(self, mistake):
-        """(rungs that failed, causes said, the same as lines) of its answer; None for no answer.
+        """(failed rungs, causes named, the same in lines) of its answer; None for no answer.
 
-        There is none where the framework refuses a mistake, or where it cannot be in a port.
+        There is no answer if the framework refuses a mistake, or if no port can make it.
         """
         with tempfile.TemporaryDirectory() as folder:
             wrong = mistake.make(self.module, folder)
@@ -70,14 +70,14 @@ class Patient:
         return failed, sentences(findings), lines
 
 
-def verdict(right, failed, told):
-    """One of ``VERDICTS``, or ``NOT_SEEN``, for the causes that were told of a mistake.
+def verdict(right, failed, named):
+    """One of ``VERDICTS``, or ``NOT_SEEN``, for the causes that the diagnosis names.
 
-    right: pattern of those that are right.
+    right: pattern of the right causes.
     """
     if not failed:
         return NOT_SEEN
-    fits = [[bool(re.search(right, one)) for one in some] for some in told]
+    fits = [[bool(re.search(right, cause)) for cause in causes] for causes in named]
     if any(fit and not any(fit) for fit in fits):
         return "wrong"
     if not fits or [] in fits:
@@ -103,22 +103,23 @@ def command(arguments):
     if options.name == "numpy":
         known = catalogue.mistakes(description) + known
     if options.mistakes:
-        known = [one for one in known if one.name in options.mistakes]
-    found, patterns = OrderedDict(), expected.causes(options.name)
+        known = [mistake for mistake in known if mistake.name in options.mistakes]
+    results, patterns = OrderedDict(), expected.causes(options.name)
     not_asked = {mistake for mistake, pattern in patterns.items() if pattern is None}
     for mistake in tqdm(known, unit="mistake", leave=False):
         if mistake.name in not_asked:
             continue
-        what = patient.examined(mistake)
-        if what is None:
+        examined = patient.examined(mistake)
+        if examined is None:
             print("%-40s not in an answer" % mistake.name, flush=True)
             continue
-        failed, told, lines = what
-        result = verdict(patterns.get(mistake.name, "(?!)"), failed, told)  # or what never fits
-        found[mistake.name] = OrderedDict(
-            rung=mistake.rung, failed=failed, said=told, verdict=result
+        failed, named, lines = examined
+        right = patterns.get(mistake.name, "(?!)")  # without a cause, one that never fits
+        result = verdict(right, failed, named)
+        results[mistake.name] = OrderedDict(
+            rung=mistake.rung, failed=failed, said=named, verdict=result
         )
-        causes = "; ".join(" or ".join(some) or "unknown" for some in told)
+        causes = "; ".join(" or ".join(causes) or "unknown" for causes in named)
         print("%-40s %-14s %s" % (mistake.name, result, causes or ",".join(failed)), flush=True)
         for line in lines:
             print("      " + line[:200], flush=True)
@@ -129,15 +130,15 @@ def command(arguments):
     if options.mistakes and options.write and os.path.isfile(path):
         with open(path) as file:  # the others stay as they were seen
             earlier = json.load(file, object_pairs_hook=OrderedDict)["mistakes"]
-        asked = [(one, seen) for one, seen in earlier.items() if one not in not_asked]
-        found = OrderedDict(asked, **found)
-    counts = OrderedDict((one, 0) for one in VERDICTS + (NOT_SEEN,))
-    for one in found.values():
-        counts[one["verdict"]] += 1
+        asked = [item for item in earlier.items() if item[0] not in not_asked]
+        results = OrderedDict(asked, **results)
+    counts = OrderedDict((name, 0) for name in VERDICTS + (NOT_SEEN,))
+    for seen in results.values():
+        counts[seen["verdict"]] += 1
     print(", ".join("%s %d" % item for item in counts.items()))
     if options.write:
         result = OrderedDict(framework=options.name, model=description.name)
-        result.update(singles=OrderedDict(counts), mistakes=found)
+        result.update(singles=OrderedDict(counts), mistakes=results)
         write_json(path, result)
     return 1 if counts["wrong"] else 0
 

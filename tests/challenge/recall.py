@@ -1,9 +1,9 @@
 """python -m tests.challenge.recall FOLDER [--pairs N] [--write]: how many mistakes are named.
 
-Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER; so
-are pairs, a cause of other scores and one of another update. A mistake is named if the diagnosis
-says what it is, and one of several if others give the same numbers; it is located if it says where
-it was seen, or what is seen of it, and blamed wrongly if it says another one.
+Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER. So
+are pairs: a cause of wrong scores with a cause of a wrong update. A mistake is "named" if the
+diagnosis names it alone, "one of several" if other causes give the same numbers, "located" if the
+diagnosis only shows where it is seen, and "wrong" if the diagnosis names another one.
 """
 
 import os
@@ -19,17 +19,17 @@ from common.system.files import ROOT, write_json
 
 SEED = 0
 VERDICTS = ("named", "one of several", "located", "wrong")
-LOOKED_AT = {name for names in STAGES.values() for name in names}  # models, by a diagnosis
+DIAGNOSED = {name for names in STAGES.values() for name in names}  # models
 
 
 def known(description, module, hp):
-    """(causes of other scores, causes of other updates) that need nothing from an answer."""
+    """(causes of wrong scores, causes of wrong updates) that need no evidence from an answer."""
     return hypotheses.scores(description, module), hypotheses.steps(description, None, hp)
 
 
-def told(asked, arrays, description, module, threads):
-    """What the diagnosis says of a module's answer: for each finding the causes that it names."""
-    models = [entry for entry in asked["models"] if entry["name"] in LOOKED_AT]
+def diagnosed(asked, arrays, description, module, threads):
+    """The causes that the diagnosis names for a module's answer, a list for each finding."""
+    models = [entry for entry in asked["models"] if entry["name"] in DIAGNOSED]
     part = dict(asked, models=models)
     with np.errstate(all="ignore"):
         answers = protocol.carry_out(part, arrays, description, module, "same", threads)
@@ -37,24 +37,24 @@ def told(asked, arrays, description, module, threads):
 
 
 def sentences(findings):
-    """For each of these the causes that it names; none for what is unknown."""
+    """The causes that each finding names; an empty list for an unknown one."""
     return [
-        [] if one.kind == UNKNOWN else [one.says] + one.others
-        for one in findings
-        if one.kind in (CAUSE, UNKNOWN)
+        [] if finding.kind == UNKNOWN else [finding.says] + finding.others
+        for finding in findings
+        if finding.kind in (CAUSE, UNKNOWN)
     ]
 
 
 def judged(made, said, every):
-    """ "named", "one of several", "located" or "wrong": what was said of the causes made.
+    """One of ``VERDICTS``: whether the sentences ``said`` are the causes ``made``.
 
-    every: the sentences of all known causes; others tell what an answer shows, and blame nothing.
+    every: the sentences of all known causes; others describe an answer, and name no cause.
     """
-    if [one for one in said if set(one) & every and not set(one) & set(made)]:
+    if [causes for causes in said if set(causes) & every and not set(causes) & set(made)]:
         return "wrong"
-    if len(said) != len(made) or not all(one in some for one, some in zip(made, said)):
+    if len(said) != len(made) or not all(cause in causes for cause, causes in zip(made, said)):
         return "located"
-    return "named" if max(len(some) for some in said) == 1 else "one of several"
+    return "named" if max(len(causes) for causes in said) == 1 else "one of several"
 
 
 def command(arguments):
@@ -70,7 +70,7 @@ def command(arguments):
     machine.limit_threads(threads)
     asked, arrays, description = challenge.read(options.folder)
     module = causes.plain(description, modules.load("numpy", description.name))
-    hp = next(one for one in asked["models"] if one["name"] == "gradient")["hyperparameters"]
+    hp = next(m for m in asked["models"] if m["name"] == "gradient")["hyperparameters"]
     scores, steps = known(description, module, hp)
     random = np.random.RandomState(SEED)
     pairs = [
@@ -79,13 +79,13 @@ def command(arguments):
     ]
     every = {cause.says for cause in scores + steps}
     result = OrderedDict(model=description.name)
-    for kind, sets in (("singles", [[one] for one in scores + steps]), ("pairs", pairs)):
+    for kind, sets in (("singles", [[cause] for cause in scores + steps]), ("pairs", pairs)):
         counts, off = OrderedDict((verdict, 0) for verdict in VERDICTS), []
         for made in sets:
             wrong, says = module, [cause.says for cause in made]
             for cause in made:
                 wrong = cause.make(wrong)
-            said = told(asked, arrays, description, wrong, threads)
+            said = diagnosed(asked, arrays, description, wrong, threads)
             verdict = judged(says, said, every)
             counts[verdict] += 1
             if verdict != "named":

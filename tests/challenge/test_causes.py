@@ -1,4 +1,4 @@
-"""A mistake is simulated rightly: each changed layer's gradient is that of what it computes."""
+"""Simulated mistakes are consistent: a changed layer's gradient is that of its own output."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", list(RULES))
 def test_rules_decay_as_the_right_one_does(name):
-    """With the decay in the gradient, a rule of decayed weights is that of a larger gradient."""
+    """A rule with weight decay equals the rule without it, given gradients with the decay."""
     hp = Decay(4, 0.1, 0.9, (), weight_decay=0.01, depth=29)
     random = np.random.RandomState(0)
     weights = {"a.weight": random.normal(size=(3, 2)), "a.bias": random.normal(size=3)}
@@ -126,25 +126,23 @@ def test_a_changed_losss_gradient_is_its_own(name):
 
 
 def one_step_on(rule, momentum):
-    """A ``Second`` of a port that does what ``rule`` says, where a momentum of 0.9 is asked for."""
+    """The ``Second`` of a port that follows ``rule`` although the momentum should be 0.9."""
     random = np.random.RandomState(0)
     hp = Decay(4, 0.5, momentum, (), weight_decay=0.0, depth=29)
-    one, two = ({"w": random.normal(size=50)} for _ in range(2))
+    g1, g2 = ({"w": random.normal(size=50)} for _ in range(2))
     asked, state, right = hp._replace(momentum=0.9), {}, {}
-    first = rule(hp, 1, one, one, state)
-    moved = rule(hp, 2, one, two, state)
-    updates.momentum(asked, 1, one, one, right)
-    return updates.Second(
-        asked._asdict(), first, moved, updates.momentum(asked, 2, one, two, right)
-    )
+    first = rule(hp, 1, g1, g1, state)
+    moved = rule(hp, 2, g1, g2, state)
+    updates.momentum(asked, 1, g1, g1, right)
+    return updates.Second(asked._asdict(), first, moved, updates.momentum(asked, 2, g1, g2, right))
 
 
 def test_what_a_second_step_shows_is_read_from_it():
-    def told(second):
+    def says(second):
         return [cause.says for cause in updates._of_second_step(updates.momentum, second)]
 
-    assert "the gradient counts 0.8 but in" in told(one_step_on(updates.dampened(0.2), 0.9))[0]
-    assert told(one_step_on(updates.momentum, 0.75))[1] == "the momentum is 0.75, not 0.9"
+    assert "the gradient counts 0.8 but in" in says(one_step_on(updates.dampened(0.2), 0.9))[0]
+    assert says(one_step_on(updates.momentum, 0.75))[1] == "the momentum is 0.75, not 0.9"
 
 
 def test_weights_that_came_back_say_what_was_put_in():
@@ -159,14 +157,18 @@ def test_weights_that_came_back_say_what_was_put_in():
 
 @pytest.mark.parametrize("folder", list(frameworks.FRAMEWORKS))
 def test_a_framework_has_causes_for_its_own_traps_alone(folder):
-    names = [name for name, one in frameworks.ENVIRONMENTS.items() if one.folder == folder]
+    names = [
+        name
+        for name, environment in frameworks.ENVIRONMENTS.items()
+        if environment.folder == folder
+    ]
     pairs = [(name, model.name) for name in names for model in modules.models(name)]
     traps = {trap.name for pair in pairs for trap in modules.traps(*pair)}
     assert {trap for name in names for trap in modules.causes(name)} <= traps
 
 
 def probed(order=slice(None), limit=None):
-    """The probe model's losses of the CNN, in an order of the batches, with a largest loss."""
+    """The losses of the CNN's probe model, with the batches in ``order``, clipped at ``limit``."""
     counts = np.array(2 * (9,) + COUNTS, float)[order]
     largest = 4096.0 if limit is None else limit
     return {"probe/losses1": np.float32(counts * largest / PROBE_BATCH)}

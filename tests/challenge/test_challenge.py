@@ -1,4 +1,4 @@
-"""An answer is judged as its module's certificate judges; what is missing or spoilt is told."""
+"""An answer gets the verdict of its module's certificate; missing or spoilt parts are reported."""
 
 import json
 import zipfile
@@ -18,7 +18,7 @@ MODEL = networks.find("mnist_cnn")  # the quickest
 
 
 def command(*arguments):
-    arguments = [str(one) for one in arguments]
+    arguments = [str(argument) for argument in arguments]
     threads = ["--threads", "1"] if arguments else []
     return commands.guarded(challenge.command, arguments + threads)
 
@@ -43,13 +43,13 @@ def judged(folder, answer, code):
     """The verdict as JSON, {rung: passed}, of an answer whose check ends with ``code``."""
     out = folder.parent / "verdict.json"
     assert command("check", folder, answer, "--json", out) == code
-    found = json.loads(out.read_text())
-    return found, {rung["rung"]: rung["passed"] for rung in found["rungs"]}
+    verdict = json.loads(out.read_text())
+    return verdict, {rung["rung"]: rung["passed"] for rung in verdict["rungs"]}
 
 
 def test_a_right_answer_passes_every_rung(folder, right):
-    found, verdicts = judged(folder, right, 0)
-    assert found["passed"] and found["whole"] and set(verdicts.values()) == {True}
+    verdict, verdicts = judged(folder, right, 0)
+    assert verdict["passed"] and verdict["whole"] and set(verdicts.values()) == {True}
 
 
 def test_both_formats_hold_the_same(folder, right):
@@ -74,12 +74,12 @@ def test_both_formats_hold_the_same(folder, right):
         ("momentum/after", "momentum"),
     ],
 )
-def test_a_part_is_judged_and_the_rest_is_told(folder, right, part, rung, capsys):
+def test_a_part_is_judged_and_the_rest_is_listed(folder, right, part, rung, capsys):
     with np.load(str(right)) as archive:
         answers = {name: archive[name] for name in archive.files if name.startswith(part)}
     array_files.write(str(right.parent / "part.npz"), answers)
-    found, verdicts = judged(folder, right.parent / "part.npz", 0)
-    assert not found["whole"]
+    verdict, verdicts = judged(folder, right.parent / "part.npz", 0)
+    assert not verdict["whole"]
     assert [name for name, verdict in verdicts.items() if verdict] == [rung]
     assert "not answered: " in capsys.readouterr().out
 
@@ -91,9 +91,9 @@ def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
     del answers[first]
     answers[last] = answers[last] + np.float32(0.01)
     array_files.write(str(right.parent / "part.npz"), answers)
-    found, verdicts = judged(folder, right.parent / "part.npz", 3)
+    verdict, verdicts = judged(folder, right.parent / "part.npz", 3)
     assert verdicts["momentum"] is False
-    (rung,) = [rung for rung in found["rungs"] if rung["rung"] == "momentum"]
+    (rung,) = [rung for rung in verdict["rungs"] if rung["rung"] == "momentum"]
     assert rung["missing"] == [first]
     assert "unknown, first seen in three steps" in capsys.readouterr().out
 
@@ -123,9 +123,9 @@ def test_a_verdict_is_strict_json(folder, right, tmp_path):
         answers = {name: archive[name] for name in archive.files}
     answers = {name: np.full_like(array, np.nan) for name, array in answers.items()}
     array_files.write(str(tmp_path / "nan.npz"), answers)
-    found, _ = judged(folder, tmp_path / "nan.npz", 3)
+    verdict, _ = judged(folder, tmp_path / "nan.npz", 3)
     assert "the answer has NaN or infinity, first in gradient/scores1" in [
-        finding["says"] for finding in found["findings"]
+        finding["says"] for finding in verdict["findings"]
     ]
 
     def no_number(text):
@@ -145,12 +145,12 @@ def test_sequences_are_asked_for_and_judged(tmp_path, capsys):
 def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
     with np.load(str(right)) as archive:
         array_files.write(str(right.parent / "part.npz"), {"evaluate": archive["evaluate"]})
-    found, verdicts = judged(folder, right.parent / "part.npz", 3)
-    assert not found["passed"] and set(verdicts.values()) == {None}
+    verdict, verdicts = judged(folder, right.parent / "part.npz", 3)
+    assert not verdict["passed"] and set(verdicts.values()) == {None}
     assert "0 of 7 rungs proven" in capsys.readouterr().out
 
 
-# What an answer cannot show: that two models disturb each other, what settings claim, a long run.
+# Mistakes that no answer shows: shared state of two models, a claimed setting, a long run.
 NOT_ASKED = (
     "models_share_state",
     "predicts_with_the_model_built_last",
@@ -160,12 +160,12 @@ NOT_ASKED = (
     "lookahead_every_twenty_five_steps",
     "learning_rate_restarts_at_forty_steps",
 )
-LATER = {"height_and_width_swapped": "forward"}  # load() itself is not seen, what comes of it is
+LATER = {"height_and_width_swapped": "forward"}  # load() itself is not seen, its effect is
 
 
 @pytest.mark.parametrize(
     "mistake",
-    [one for one in catalogue.mistakes(MODEL) if one.name not in NOT_ASKED],
+    [mistake for mistake in catalogue.mistakes(MODEL) if mistake.name not in NOT_ASKED],
     ids=lambda mistake: mistake.name,
 )
 def test_a_mistake_fails_the_rung_that_the_certificate_names(folder, mistake, tmp_path):
@@ -195,17 +195,17 @@ PLANTED = {
 
 def planted():
     """The mistakes of ``PLANTED``."""
-    return [one for one in catalogue.mistakes(MODEL) if one.name in PLANTED]
+    return [mistake for mistake in catalogue.mistakes(MODEL) if mistake.name in PLANTED]
 
 
 @pytest.mark.parametrize("mistake", planted(), ids=lambda mistake: mistake.name)
-def test_what_a_mistake_is_is_said(folder, mistake, tmp_path):
+def test_a_mistake_is_named(folder, mistake, tmp_path):
     asked, arrays, _ = challenge.read(str(folder))
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
     answers = protocol.carry_out(asked, arrays, MODEL, wrong, "same", 1)
     array_files.write(str(tmp_path / "wrong.npz"), answers)
-    found, _ = judged(folder, tmp_path / "wrong.npz", 3)
-    says = [finding["says"].split(" (")[0] for finding in found["findings"]] or ["nothing"]
+    verdict, _ = judged(folder, tmp_path / "wrong.npz", 3)
+    says = [finding["says"].split(" (")[0] for finding in verdict["findings"]] or ["nothing"]
     assert says == [PLANTED[mistake.name]]
 
 
@@ -266,7 +266,7 @@ def test_bad_input_is_one_line(arguments, line, tmp_path, monkeypatch, capsys):
     assert command(*arguments) == 2
     error = capsys.readouterr().err
     assert line in error and error.count("\n") == 1, error
-    assert [one.name for one in tmp_path.iterdir()] == ["something"]
+    assert [file.name for file in tmp_path.iterdir()] == ["something"]
 
 
 def other_rate(asked):

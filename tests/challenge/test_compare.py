@@ -1,4 +1,4 @@
-"""Two recordings: where they part, which relation holds there, and what nobody may say."""
+"""Two recordings: the first difference, its relation, and no relation between unrelated arrays."""
 
 import json
 import zipfile
@@ -21,30 +21,30 @@ def normal(*shape, seed=0):
 
 
 def rounded(array, seed=0):
-    """As another library computes it."""
+    """The array as another library would compute it."""
     error = 1e-7 * np.random.RandomState(seed).standard_normal(array.shape)
     return (array * (1 + error)).astype("f")
 
 
 def network(x, order=None, wrong=()):
-    """A recording of a small network, with images in an ``order`` of axes, or something wrong."""
+    """A recording of a small network, with its images' axes in ``order``, or with a mistake."""
     image = [axis for axis in order or (0, 1, 2, 3)]
-    found = {"x": x.transpose(image)}
+    recording = {"x": x.transpose(image)}
     if "images" in wrong:
         x = x * 255
-        found["x"] = x.transpose(image)
+        recording["x"] = x.transpose(image)
     kernel = normal(3, 8, seed=1)
     conv = np.einsum("nchw,co->nohw", x, kernel)
-    found["conv"] = conv.transpose(image)
+    recording["conv"] = conv.transpose(image)
     relu = conv if "relu" in wrong else np.maximum(conv, 0)
-    found["relu"] = relu.transpose(image)
+    recording["relu"] = relu.transpose(image)
     flat = (relu.transpose(LAST) if "flatten" in wrong else relu).reshape(len(x), -1)
-    found["flat"] = flat
+    recording["flat"] = flat
     weight = normal(flat.shape[1], flat.shape[1], seed=2) / 16
     hidden = np.tanh(np.dot(flat, weight.T if "dense" in wrong else weight))
-    found["hidden"] = hidden
-    found["out"] = np.dot(hidden, normal(hidden.shape[1], 5, seed=3))
-    return {name: rounded(array, 1 if order else 0) for name, array in found.items()}
+    recording["hidden"] = hidden
+    recording["out"] = np.dot(hidden, normal(hidden.shape[1], 5, seed=3))
+    return {name: rounded(array, 1 if order else 0) for name, array in recording.items()}
 
 
 X = normal(16, 3, 6, 8)
@@ -97,13 +97,13 @@ def test_a_right_port_agrees_in_another_layout(compared, change):
         ("dense", "hidden", 4, "no relation found; correlation "),
     ],
 )
-def test_a_mistake_is_found_where_it_is(compared, change, wrong, a, b, says):
-    code, found, _ = compared(network(X), change(network(X, LAST, [wrong])))
+def test_a_mistake_is_found_at_its_place(compared, change, wrong, a, b, says):
+    code, difference, _ = compared(network(X), change(network(X, LAST, [wrong])))
     assert code == 3
-    assert (found["a"], found["b_place"], found["agree_before"]) == (a, b, b)
-    assert found["relation"].startswith(says)
-    if found["apart_with_relation"] is not None:
-        assert found["apart_with_relation"] < TOLERANCE < 1e-2 < found["apart"]
+    assert (difference["a"], difference["b_place"], difference["agree_before"]) == (a, b, b)
+    assert difference["relation"].startswith(says)
+    if difference["apart_with_relation"] is not None:
+        assert difference["apart_with_relation"] < TOLERANCE < 1e-2 < difference["apart"]
 
 
 def test_layers_that_one_side_recorded_as_one_are_passed_over(compared):
@@ -113,7 +113,7 @@ def test_layers_that_one_side_recorded_as_one_are_passed_over(compared):
     assert code == 0 and "only in A conv" in printed and "4 pairs agree" in printed
 
 
-def test_a_name_that_stands_for_another_point_is_seen_through(compared):
+def test_one_name_for_two_places_is_no_difference(compared):
     """One recording's conv1 includes the ReLU; the other's does not."""
     b = network(X)
     b["conv"] = b.pop("relu")
@@ -121,8 +121,8 @@ def test_a_name_that_stands_for_another_point_is_seen_through(compared):
     assert compared(network(X), b)[0] == 0
 
 
-def test_values_that_come_again_are_paired_where_they_come_first(compared):
-    """Behind a dropout that is off; and one side has the sum without the bias, too."""
+def test_repeated_values_are_paired_at_their_first_place(compared):
+    """After a dropout that is off; and one side also has the sum without the bias."""
     a, b = nameless(network(X)), network(X)
     a = dict(zip("abcdefg", list(a.values())[:2] + list(a.values())[1:]))
     b = dict(b, conv=b["conv"] - normal(8, 1, 1, seed=8), sum=b["conv"])
@@ -131,32 +131,32 @@ def test_values_that_come_again_are_paired_where_they_come_first(compared):
     assert code == 0 and "6 pairs agree" in printed
 
 
-def test_a_name_at_the_end_that_stands_for_something_else_is_a_difference(compared):
+def test_one_name_for_two_things_at_the_end_is_a_difference(compared):
     a, b = network(X), network(X)
     a["dense"] = a["out"]
     b["dense"], b["out"] = b["out"], softmax(b["out"], 1)
     order = ("x", "conv", "relu", "flat", "hidden", "dense", "out")
-    code, found, _ = compared({n: a[n] for n in order}, {n: b[n] for n in order})
-    assert code == 3 and found["a"] == found["b"] == "out"
-    assert found["relation"] == "B is the softmax along axis 1 of A"
+    code, difference, _ = compared({n: a[n] for n in order}, {n: b[n] for n in order})
+    assert code == 3 and difference["a"] == difference["b"] == "out"
+    assert difference["relation"] == "B is the softmax along axis 1 of A"
 
 
 def test_a_last_layer_that_passes_its_input_on_is_a_difference(compared):
     a, b = nameless(network(X)), nameless(network(X))
     b["arr_5"] = b["arr_4"]
-    code, found, _ = compared(a, b)
-    assert code == 3 and (found["a"], found["b"]) == ("arr_5", "arr_5")
+    code, difference, _ = compared(a, b)
+    assert code == 3 and (difference["a"], difference["b"]) == ("arr_5", "arr_5")
 
 
 def test_what_follows_a_difference_is_counted_and_not_explained_away(compared):
     a, b = network(X), network(X)
     b["relu"] = 3 * b["relu"]
-    code, found, _ = compared(a, b)
-    assert code == 3 and found["a"] == "relu" and found["relation"] == "B is A times 3"
-    assert (found["agree_behind"], found["behind"]) == (3, 3)
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["a"] == "relu" and difference["relation"] == "B is A times 3"
+    assert (difference["agree_behind"], difference["behind"]) == (3, 3)
 
 
-def test_weights_and_gradients_may_stand_between(compared):
+def test_weights_and_gradients_may_be_in_between(compared):
     weights = {"w": normal(8, 3, 3, 3, seed=4), "bias": np.zeros(8, "f")}
     gradients = {"g.w": normal(8, 3, 3, 3, seed=5), "g.bias": normal(8, seed=6)}
     a = dict(weights, **network(X), **gradients)
@@ -165,9 +165,9 @@ def test_weights_and_gradients_may_stand_between(compared):
     b["g.w"] = b["g.w"].transpose(2, 3, 1, 0)
     assert compared(a, b)[0] == 0
     b["g.w"] = 64 * b["g.w"]
-    code, found, _ = compared(a, b)
-    assert code == 3 and found["a"] == "g.w"
-    assert found["relation"] == "B is A times 64, transposed by (2, 3, 1, 0)"
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["a"] == "g.w"
+    assert difference["relation"] == "B is A times 64, transposed by (2, 3, 1, 0)"
 
 
 def test_rows_in_another_order_throughout_are_the_same_network(compared):
@@ -175,8 +175,8 @@ def test_rows_in_another_order_throughout_are_the_same_network(compared):
     a, b = network(X), {name: array[order] for name, array in network(X).items()}
     assert compared(a, b)[0] == 0
     b["out"] = a["out"]
-    code, found, _ = compared(a, dict(a, out=a["out"][order]))
-    assert code == 3 and found["relation"].startswith("B is A, axis 0 in the order 1, 6, 8, ")
+    code, difference, _ = compared(a, dict(a, out=a["out"][order]))
+    assert code == 3 and difference["relation"].startswith("B is A, axis 0 in the order 1, 6, 8, ")
 
 
 @pytest.mark.parametrize(
@@ -188,25 +188,27 @@ def test_rows_in_another_order_throughout_are_the_same_network(compared):
     ],
 )
 def test_inputs_that_were_moved_are_the_difference(compared, change, says):
-    code, found, _ = compared(network(X), dict(network(normal(16, 3, 6, 8, seed=9)), x=change(X)))
-    assert code == 3 and found["a"] == "x" and found["relation"] == says
+    code, difference, _ = compared(
+        network(X), dict(network(normal(16, 3, 6, 8, seed=9)), x=change(X))
+    )
+    assert code == 3 and difference["a"] == "x" and difference["relation"] == says
 
 
 def test_a_flatten_in_another_order_is_not_blamed_for_what_is_known_of_the_next_layer(compared):
     a, b = network(X), network(X)
     b["flat"] = b["relu"].transpose(LAST).reshape(16, -1)  # and weights to go with it
     b["hidden"] = np.maximum(b["hidden"], 0)
-    code, found, _ = compared(a, b)
-    assert code == 3 and found["relation"] == "B is the ReLU of A"
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["relation"] == "B is the ReLU of A"
     b["hidden"] = np.where(b["hidden"] > 0, b["hidden"], np.nan)
-    code, found, _ = compared(a, b)
-    assert code == 3 and found["a"] == "hidden" and "NaN" in found["relation"]
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["a"] == "hidden" and "NaN" in difference["relation"]
 
 
 def test_height_and_width_swapped_at_the_end_are_a_difference(compared):
     x, out = normal(16, 3, 8, 8), normal(16, 2, 8, 8, seed=1)
-    code, found, _ = compared({"x": x, "out": out}, {"x": x, "out": out.transpose(0, 1, 3, 2)})
-    assert code == 3 and found["relation"] == "B is A, transposed by (0, 1, 3, 2)"
+    code, difference, _ = compared({"x": x, "out": out}, {"x": x, "out": out.transpose(0, 1, 3, 2)})
+    assert code == 3 and difference["relation"] == "B is A, transposed by (0, 1, 3, 2)"
     last = {"x": x.transpose(LAST), "out": out.transpose(LAST)}
     assert compared({"x": x, "out": out}, last)[0] == 0
 
@@ -215,8 +217,8 @@ def test_a_value_that_is_not_finite_in_one_of_both_is_the_difference(compared):
     b = network(X)
     b["hidden"][3, 7] = np.nan
     b["out"][3] = np.nan
-    code, found, printed = compared(network(X), b)
-    assert code == 3 and found["a"] == "hidden" and "(3, 7)" in found["relation"]
+    code, difference, printed = compared(network(X), b)
+    assert code == 3 and difference["a"] == "hidden" and "(3, 7)" in difference["relation"]
     assert "NaN" in printed
 
 
@@ -224,11 +226,11 @@ def test_scalars_labels_and_zeros_are_compared_and_prove_nothing(compared):
     a = dict(network(X), zeros=np.zeros(9, "f"), loss=np.float32(2.5), labels=np.arange(16))
     code, _, printed = compared(nameless(a), nameless(a))
     assert code == 0 and printed.count("too few values to be proof") == 2
-    code, found, _ = compared(a, dict(a, loss=np.float32(160)))
-    assert code == 3 and found["relation"] == "2.5 and 160: one number each shows no relation"
+    code, difference, _ = compared(a, dict(a, loss=np.float32(160)))
+    assert code == 3 and difference["relation"] == "2.5 and 160: one number each shows no relation"
     assert compared(nameless(a), nameless(dict(a, loss=np.float32(160))))[0] == 3
-    code, found, _ = compared(a, dict(a, labels=np.arange(16) + 1))
-    assert code == 3 and found["relation"] == "B is A plus 1"
+    code, difference, _ = compared(a, dict(a, labels=np.arange(16) + 1))
+    assert code == 3 and difference["relation"] == "B is A plus 1"
     assert compared(a, dict(a, labels=a["labels"].astype("f")))[0] == 0
 
 
@@ -242,8 +244,8 @@ def test_the_tolerance_is_that_of_the_coarser_type_or_what_is_asked(compared):
 
 def test_safetensors_are_in_the_order_of_their_names_unless_the_other_file_knows(compared):
     a, b = network(X), network(X, LAST, ["dense"])
-    code, found, _ = compared(a, b, kinds=("npz", "safetensors"))
-    assert code == 3 and found["a"] == "hidden" and found["agree_before"] == 4
+    code, difference, _ = compared(a, b, kinds=("npz", "safetensors"))
+    assert code == 3 and difference["a"] == "hidden" and difference["agree_before"] == 4
 
 
 BATCHES = "other batches, or no inputs: of the first arrays, x (16, 3, 6, 8) and x "
@@ -297,13 +299,13 @@ def test_a_member_larger_than_memory_is_not_unpacked(tmp_path, monkeypatch, caps
 
 
 def relation(a, b):
-    """(what is said of two arrays, whether it was shown)."""
+    """(what is said of two arrays, whether it is proven)."""
     a, b = Array("a", np.asarray(a)), Array("b", np.asarray(b))
-    found = agreement(a, b, TOLERANCE)
-    if found is not None:
-        return ("the same" if found[2] else "no proof"), found[2]
-    found = Comparison(a, b, TOLERANCE).relation()
-    return found.says, found.after is not None
+    same = agreement(a, b, TOLERANCE)
+    if same is not None:
+        return ("the same" if same.proof else "no proof"), same.proof
+    result = Comparison(a, b, TOLERANCE).relation()
+    return result.says, result.after is not None
 
 
 A = normal(8, 6, 10, 12)
@@ -340,8 +342,8 @@ FRAME = np.pad(
     ],
 )
 def test_a_relation_is_said_both_ways(b, says):
-    found, holds = relation(A, b)
-    assert found.startswith(says) and holds
+    said, holds = relation(A, b)
+    assert said.startswith(says) and holds
     assert relation(b, A)[1]
 
 
@@ -365,8 +367,8 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_unrelated_arrays_nothing_is_said(kind):
-    """Small ones, too, where everything is alike: no two values, no transposed square."""
+def test_unrelated_arrays_have_no_relation(kind):
+    """Not even small arrays, where everything is alike, or a transposed square."""
     random = np.random.RandomState(0)
     for other in KINDS:
         for shape in ((1,), (2,), (3,), (10,), (2, 2), (4, 4), (3, 3, 3), (64, 10), (2, 3, 4, 5)):
