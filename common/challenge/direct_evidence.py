@@ -132,7 +132,7 @@ def _stale(asked, arrays, answers, description):
 
 def _own_scales(seen):
     """{number: mask} with measured scales; ``seen`` assumes that dropout 2's is right."""
-    second = seen.layers[2][:, 50:]  # the other channels are 0 or 1: kept or not
+    second = seen.layers[2][:, 50:]  # for the others ``masks`` gives only kept or not
     kept = second[np.abs(second) > 1e-2]
     if not kept.size:
         return dict(seen.layers)
