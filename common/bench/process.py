@@ -9,9 +9,11 @@ import os
 import socket
 import sys
 import time
+from typing import NamedTuple, Optional
 
 from common import networks
 from common.data import batches
+from common.networks.model import Model
 from common.proof import certificate, tasks
 from common.run import clocks
 from common.system import commands, cuda, machine, modules, workers
@@ -27,8 +29,21 @@ PRODUCT = "product"  # the request for the speed of a matrix product of bfloat16
 WARM_UP = 8  # steps before the bench times any
 
 
+class Job(NamedTuple):
+    """A contender, and the port of its bench. ``lever`` may be empty."""
+
+    name: str
+    model: Model
+    lane: str
+    lever: str
+    threads: int
+    workers: int
+    batch_size: Optional[int]
+    port: int
+
+
 def parse(arguments):
-    """The command line, which the bench writes."""
+    """The job of a command line, which the bench writes."""
     parser = commands.OneLineParser(prog="python -m common.bench.process")
     parser.add_argument("name")
     parser.add_argument("--model", required=True)
@@ -38,7 +53,8 @@ def parse(arguments):
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--port", type=int, required=True)
-    return parser.parse_args(arguments)
+    options = vars(parser.parse_args(arguments))
+    return Job(**dict(options, model=networks.find(options["model"])))
 
 
 def endless(module, description, settings, size):
@@ -50,21 +66,15 @@ def endless(module, description, settings, size):
     return zip(itertools.cycle(inputs), itertools.cycle(targets[:-1]))
 
 
-def proven(options):
+def proven(job):
     """As ``certificate.proven``."""
-    return certificate.proven(
-        options.name,
-        options.model,
-        options.lane,
-        options.threads,
-        options.lever,
-        options.workers,
-    )
+    model = job.model.name
+    return certificate.proven(job.name, model, job.lane, job.threads, job.lever, job.workers)
 
 
-def product(options):
+def product(job):
     """{"flops": of the lane's own matrix product}; {} if it has none."""
-    mixed = modules.load(options.name, options.lane)
+    mixed = modules.load(job.name, job.lane)
     if not hasattr(mixed, "product"):
         return {}
     return {"flops": machine.matmul_flops(mixed.product)}
@@ -73,13 +83,13 @@ def product(options):
 class Trainer:
     """A proven module with a model that it keeps training."""
 
-    def __init__(self, options):
-        description = networks.find(options.model)
+    def __init__(self, job):
+        description = job.model
         asked = time.perf_counter()
-        self.module, settings = proven(options)
+        self.module, settings = proven(job)
         hp = description.hp
         hp = hp._replace(
-            batch_size=options.batch_size or hp.batch_size,
+            batch_size=job.batch_size or hp.batch_size,
             learning_rate=hp.learning_rate * STILL,
         )
         self.batches = endless(self.module, description, settings, hp.batch_size)
@@ -92,7 +102,7 @@ class Trainer:
         self.train(1)
         first_step = time.perf_counter() - started
         since_start = machine.process_age() - (started - asked)
-        package = modules.find(options.name).package
+        package = modules.find(job.name).package
         self.facts = {
             "versions": dict(machine.versions(package), **cuda.versions()),
             "settings": settings,
@@ -112,7 +122,7 @@ class Trainer:
         return dict(answer, cpu_seconds=time.process_time() - cpu, loss=self.losses[-1])
 
 
-def serve(options, lines):
+def serve(job, lines):
     """Answer the bench until it sends 0."""
 
     def say(**answer):
@@ -121,12 +131,12 @@ def serve(options, lines):
 
     say(token=os.environ.get(TOKEN))
     try:
-        team = workers.Team(options.name, options.workers)
-        trainer = Trainer(options)
+        team = workers.Team(job.name, job.workers)
+        trainer = Trainer(job)
         say(**trainer.facts)
         for line in lines:
             if line.strip() == PRODUCT:
-                say(**product(options))
+                say(**product(job))
                 continue
             steps = int(line)
             team.order(steps)
@@ -142,10 +152,10 @@ def serve(options, lines):
         say(error=str(error))
 
 
-def follow(options):
+def follow(job):
     """Train what the first worker trains."""
-    team = workers.Team(options.name, options.workers)
-    trainer = Trainer(options)
+    team = workers.Team(job.name, job.workers)
+    trainer = Trainer(job)
     for steps in team.orders():
         if not steps:
             team.answer(machine.peak_memory())
@@ -155,18 +165,18 @@ def follow(options):
 
 def command(arguments):
     """Exit code 0 when the bench has ended, or has been sent the error."""
-    options = parse(arguments)
-    environ = modules.environ(options.name, options.lane, options.lever, options.model)
+    job = parse(arguments)
+    environ = modules.environ(job.name, job.lane, job.lever, job.model.name)
     machine.restart_with(environ, "common.bench.process", arguments)
-    if options.workers > 1 and not workers.launched():
-        proven(options)  # in processes of its own, before these
-        workers.launch(options.name, options.workers, "common.bench.process", arguments)
-    if workers.rank(options.name):
-        follow(options)
+    if job.workers > 1 and not workers.launched():
+        proven(job)  # in processes of its own, before these
+        workers.launch(job.name, job.workers, "common.bench.process", arguments)
+    if workers.rank(job.name):
+        follow(job)
         return 0
-    with socket.create_connection(("127.0.0.1", options.port)) as connection:
+    with socket.create_connection(("127.0.0.1", job.port)) as connection:
         with connection.makefile("rw") as lines:
-            serve(options, lines)
+            serve(job, lines)
     return 0
 
 
