@@ -18,5 +18,5 @@ def without(model):
     return environment(lambda one: not modules.has(one.name, model))
 
 
-PLAIN = environment(gpu_of="")
+PLAIN = environment(lambda one: modules.has(one.name, "mlp"), gpu_of="")
 WITH_WORKERS = environment(lambda one: one.workers_of == one.name)
