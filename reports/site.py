@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 
 import frameworks
 from common.networks import ALL, MODELS
+from common.system import modules as known_modules
 from common.system.machine import described
 from reports import aligned, comparison, concepts, figures, phrases, port, reading, sources, tables
 from reports.committed import HERE, RUNS
@@ -42,9 +43,10 @@ WORDS = {
 }
 
 
-def first(modules):
-    """The modules that are shown before any is chosen: two after the reference."""
-    return modules[1:3]
+def broadest(modules):
+    """The modules but for the reference's, those of frameworks with the most networks first."""
+    others = [module for module in modules if module.key != frameworks.REFERENCE]
+    return sorted(others, key=lambda module: -len(known_modules.models(module.key)))
 
 
 def carried():
@@ -126,6 +128,7 @@ def render(used, left_out, folder=SITE, challenge=None):
     shutil.copytree(HERE / "assets", folder / "assets")
     offered, size = packed(challenge, folder)
     modules, runs = sources.modules(), used.runs
+    first = [module.key for module in broadest(modules)[:2]]
     read = reading.read(modules)
     cnn = tables.of_model(runs, MODELS["cnn"])
     compared, models = comparison.comparison(used)
@@ -144,7 +147,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             lead=LEAD % len(modules),
             sections=SECTIONS,
             modules=modules,
-            first=[module.key for module in first(modules)],
+            first=first,
             steps=aligned.rows(modules, read),
             whole={module.key: aligned.whole(module, read[module.key]) for module in modules},
             titles={concept.key: concept.title for concept in concepts.CONCEPTS},
@@ -177,6 +180,7 @@ def render(used, left_out, folder=SITE, challenge=None):
             differs=tables.differs(),
             lessons=tables.learnt(used),
             data={
+                "first": first,
                 "modules": [{"key": module.key, "title": module.title} for module in modules],
                 "concepts": list(WORDS.items())
                 + [(concept.key, concept.words) for concept in concepts.CONCEPTS],

@@ -21,10 +21,11 @@ def command(arguments):
         "--model", choices=list(networks.MODELS), nargs="+", help="the networks; by default all"
     )
     parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
+    parser.add_argument("--own", action="store_true", help="only the framework's own traps")
     parser.add_argument("--out", metavar="FILE.json", help="what caught each, of one network")
     options = parser.parse_args(arguments)
-    if options.out and len(options.model or ()) != 1:
-        raise InputError("--out: of one network; name it with --model")
+    if options.out and (options.own or len(options.model or ()) != 1):
+        raise InputError("--out: of all mistakes in one network; name it with --model")
     asked = options.model or list(networks.MODELS)
     modules.find(options.name)
     chosen = [model for model in modules.models(options.name) if model.name in asked]
@@ -43,12 +44,14 @@ def plant(options, model):
     certifier = Certifier(model, options.threads, cache)
     print("%s, %s" % (framework.title, model.title), flush=True)
     alarms = OrderedDict()
-    for lane in contract.LANES[::-1]:  # the mistakes are planted in the first one
+    # The mistakes are planted in the first lane.
+    for lane in () if options.own else contract.LANES[::-1]:
         certificate = certifier.certify(options.name, module, lane)
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]
         print("untouched, lane %-22s %s" % (lane, ", ".join(alarms[lane]) or "passed"), flush=True)
     cache.save()
-    shared = planted.plant(certifier, module, catalogue.mistakes(model), report)
+    shared = [] if options.own else catalogue.mistakes(model)
+    shared = planted.plant(certifier, module, shared, report)
     own = planted.plant(certifier, module, planted.own(options.name, model.name), report)
     rungs = list(shared.values()) + list(own.values())
     caught = sum(1 for _, rung in rungs if rung)

@@ -17,7 +17,7 @@ const modules = data("modules"); // [{key, title}]
 const concepts = new Map(data("concepts")); // further words that find a concept, or a part
 const titles = new Map(modules.map(({ key, title }) => [key, title]));
 const MOST = 4; // columns that can be read
-const DEFAULT = [modules[1].key, modules[2].key];
+const DEFAULT = data("first"); // two keys
 const state = { with: [...DEFAULT], at: null, files: false, all: false, only: [] };
 
 // A reader's own choices, kept by the browser if it keeps anything.

@@ -69,7 +69,8 @@ def test_every_entry_of_the_tables_is_found():
 
 def test_each_line_of_code_is_in_a_row_and_most_show_a_concept():
     lines = rest = 0
-    for key, source in reading.read(MODULES).items():
+    with_table = [module for module in MODULES if reading.table(module).rows]
+    for key, source in reading.read(with_table).items():
         in_rows = {n for pieces in source.pieces.values() for piece in pieces for n in piece.lines}
         assert set(source.code) <= in_rows, key
         lines, rest = lines + len(source.code), rest + len(source.rest())
