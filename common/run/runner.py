@@ -94,7 +94,8 @@ def prepare(request):
     settings = request.configure(module)
     length, noun = recipe(request, settings["device"]), model.task.observations
     dataset = take(model.data(request.data), length.train_images, request.test_images, noun)
-    batches.order(length.train_images, request.hp.batch_size, request.seed, 0, noun)  # a batch?
+    # Too few for one batch are refused here.
+    batches.order(length.train_images, request.hp.batch_size, request.seed, 0, noun)
     facts, path = machine.facts(), None
     if length.epochs:
         path = request.files.result or results.path(request, length, dataset, facts)
@@ -130,7 +131,7 @@ def begun(request, prepared):
 
 @contextmanager
 def written_if_stopped(path, request, result, losses):
-    """Write the result so far if the run stops in the block, for whatever reason."""
+    """Write the result so far on ``Stop`` or an interrupt; other errors write nothing."""
     try:
         yield
     except clocks.Stop as stop:

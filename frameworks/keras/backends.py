@@ -10,7 +10,7 @@ import os
 
 import keras
 
-# XLA's newer convolutions on a CPU are slower than its older ones, in training twice.
+# XLA's newer convolutions on a CPU are slower than its older ones: twice as slow in training.
 OLDER_CONVOLUTIONS = "--xla_cpu_experimental_ynn_fusion_type=-individual_convolution"
 
 

@@ -2,8 +2,8 @@
 
 Idiom: ``Sequential``, ``compile``, and ``train_on_batch`` over the shared batches. ``backends.py``
     sets device, threads, precision and autotune, which belong to the backend.
-Layout: NCHW; NHWC, Keras's default, in the best lane, but not on PyTorch, and on a CPU where
-    TensorFlow lacks oneDNN.
+Layout: NCHW; NHWC (Keras's default) in lane best, except on PyTorch; in both lanes for TensorFlow
+    on a CPU without oneDNN.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
 Surprise: ``Flatten`` gives the order H, W, C from channels-first images too, so weights trained in
     one layout work in the other.
@@ -43,7 +43,7 @@ def load(images, labels, settings):
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
     drop1, drop2, drop3 = hp.dropout  # the fraction dropped, not the fraction kept
-    MaxPooling2D = max_pooling(settings)  # layers.MaxPooling2D, but on JAX in the best lane
+    MaxPooling2D = max_pooling(settings)  # layers.MaxPooling2D, except on JAX on a CPU in lane best
     return keras.Sequential(
         [
             keras.Input((3, 32, 32) if settings["layout"] == "NCHW" else (32, 32, 3)),

@@ -42,9 +42,9 @@ def checks(subject):
 def gradient(subject, mask, before, after):
     """The whole gradient of a step with dropout is the reference's under the same masks.
 
-    Of a tensor with zeros among its weights only these are compared: they have all digits of their
-    gradient, which is small. It is a sum of few different numbers, which float32 may add rightly by
-    luck: so the unit of such a tensor is the largest of all, each as a share of its gradient.
+    Where a tensor has zero weights, only those are compared: a weight that starts at 0 keeps every
+    digit of its small update. Float32 may sum these few distinct values exactly by luck, so all
+    such tensors share the largest relative error as their unit.
     """
     hp, batch = subject.probe_hp(), subject.probe_batch()
     step = subject.oracle.masked_step(subject.conventions, hp, before, batch, mask.layers)

@@ -143,7 +143,7 @@ class Subject:
         """
 
         def run():
-            # A model that was built before must not disturb this one.
+            # A model that exists already must not disturb this one.
             checks = between()
             model = self.build(self.oracle.recipe_hp, self.oracle.weights)
             half = STEPS // 2

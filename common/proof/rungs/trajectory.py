@@ -60,7 +60,7 @@ def run(subject):
     """The recipe model's run; between its passes the momentum model is looked at again."""
     if not subject.follows:
         return subject.recipe_run()
-    subject.momentum_run()  # which so is built before
+    subject.momentum_run()  # builds the other model first
     return subject.recipe_run(lambda: two_models(subject))
 
 
