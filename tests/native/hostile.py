@@ -58,7 +58,7 @@ def outside(path, marker):
         file.create_dataset("_x", (8,), "u1", external=[(os.path.abspath(__file__), 0, 8)])
 
     _hdf5(path, spoil)
-    return "lies in another file"
+    return "is in another file"
 
 
 def claimed(path, marker):

@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc):
 def test_a_further_network_trains(name, further, threads):
     model, module = networks.find(further), modules.load(name, further)
     hp = model.hp._replace(batch_size=4)
-    settings = module.configure("best", threads, 0)
+    settings = module.configure("same", threads, 0)
     initial = model.initialize(model.shapes, 0)
     trained = module.loss(module.symbol(settings, hp), settings, hp, initial)
     batch = module.load(*tasks.of(model).observations(4, 0), settings=settings)
