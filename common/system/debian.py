@@ -14,7 +14,7 @@ import frameworks
 # For tests: {tox environment: {package: its program or library}}.
 TESTS = {
     "report-test": {"chromium": "chromium"},
-    "challenge-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
+    "port-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
 }
 
 

@@ -1,0 +1,1 @@
+"""A port of the CNN in C, from a challenge alone."""
