@@ -1,5 +1,7 @@
-"""In lane bf16 of a framework that has it, what is not mixed precision is caught."""
+"""Lane bf16 is proven where a framework has it, and what is not mixed precision is caught."""
 
+import subprocess
+import sys
 from multiprocessing import get_context
 
 from common.networks.cnn import CNN
@@ -7,15 +9,27 @@ from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules
 from common.system.errors import InputError
+from common.system.files import ROOT
 
 
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
     try:
         modules.check_lane(name, modules.MIXED)
-        metafunc.parametrize("mistake", list(traps(name)))
+        lanes, mistakes = [modules.MIXED], list(traps(name))
     except InputError:
-        metafunc.parametrize("mistake", [])
+        lanes, mistakes = [], []
+    if "lane" in metafunc.fixturenames:
+        metafunc.parametrize("lane", lanes)
+    if "mistake" in metafunc.fixturenames:
+        metafunc.parametrize("mistake", mistakes)
+
+
+def test_certificate(name, lane):
+    command = [sys.executable, "-m", "common.proof", name, "--lane", lane]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, universal_newlines=True)
+    print(done.stdout)
+    assert done.returncode == 0
 
 
 def test_what_is_not_mixed_precision_is_caught(name, mistake, threads, tmp_path):
