@@ -8,12 +8,10 @@ import tempfile
 import time
 import zlib
 
-import frameworks
 from common import networks
 from common.proof.contract import LANES
 from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, STALE, proofs
-from common.system import commands, environments, machine
-from common.system.errors import InputError
+from common.system import commands, environments, machine, modules
 from common.system.files import ROOT
 
 SHARES = 10  # everything is proven once in this many runs of continuous integration
@@ -54,9 +52,7 @@ def parse(arguments):
     )
     options = parser.parse_args(arguments)
     for name in options.names:
-        if name not in frameworks.ENVIRONMENTS:
-            known = ", ".join(frameworks.ENVIRONMENTS)
-            raise InputError("unknown framework %r; known: %s" % (name, known))
+        modules.find(name)  # its error lists the known ones
     return Options(
         options.names,
         options.model,
