@@ -10,7 +10,7 @@ from common.challenge.diagnosis import CAUSE, Finding
 from common.networks.cnn import masks
 from common.networks.model import CLASSES
 from common.proof import tasks
-from common.proof.dropout import SIGMAS, shared
+from common.proof.dropout import SIGMAS, TIED, shared
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE, distance
 from common.proof.rungs.subject import COUNTS
@@ -90,7 +90,7 @@ def _dropout(asked, arrays, answers, description, judged):
     before = {tensor: arrays[name] for tensor, name in entry["weights"].items()}
     try:
         after = {tensor: answers["probe/after1/" + tensor] for tensor in before}
-        seen = masks.observe(before, after, {"one": 1, "all": 4}[asked["named"]["ties"]])
+        seen = masks.observe(before, after, TIED[asked["named"]["ties"]])
     except (KeyError, ValueError):
         return []
     wrong, several = [], []

@@ -35,8 +35,13 @@ seed must give the same masks. The check reads the masks from the weights."""
 DETAILS = {
     "convolution": """\
 Convolutions are cross-correlations{stride}, kernels (out, in, height, width).""",
-    "pool": "Of equal maxima in a pool, {ties} gets the gradient.",
+    "pool": "Of equal maxima in a pool, {ties}.",
     "relu": "The gradient of ReLU at 0 is 0.",
+}
+TIES = {
+    "one": "the first by rows alone gets the gradient",
+    "all": "each gets the gradient",
+    "shared": "each gets an equal part of the gradient",
 }
 
 UPDATES = {
@@ -152,7 +157,7 @@ def render(description, script, folder, scores, judged, size):
     if not {"sigmoid", "recurrent"} & description.traits:
         details.append(DETAILS["relu"])
     if "pool" in description.traits:
-        ties = {"one": "the first by rows alone", "all": "each"}[names["ties"]]
+        ties = TIES[names["ties"]]
         details.append(DETAILS["pool"].format(ties=ties))
     hat = names["adam_epsilon"] == "uncorrected"
     epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""

@@ -39,10 +39,10 @@ Settings
     A flat dict of JSON values. ``device`` ("cpu" or a GPU's kind), ``layout`` ("NCHW", "NHWC", or
     "NTC" of sequences: of the arrays that ``load`` returns), ``precision`` ("float32") and
     ``threads`` are always there; ``ties`` is "all" where a pool gives the gradient to each of
-    several equal maxima, and ``adam_epsilon`` and ``adam_scalars`` say in what Adam differs by
-    nature (``reference.Conventions``). ``products`` is "bfloat16" where numbers are rounded to that
-    before they are multiplied, and so is the product; weights, updates and all that goes in and
-    out of these functions are float32 as ever.
+    several equal maxima, and "shared" where it divides the gradient among them. ``adam_epsilon``
+    and ``adam_scalars`` say how Adam differs by nature (``reference.Conventions``). ``products`` is
+    "bfloat16" where factors and products are rounded to bfloat16; weights, updates and all
+    arguments and results of these functions remain float32.
     The rest are switches in the framework's own terms, read back from it where it can tell.
     ``not_in_force`` lists those that were asked for but cannot act on this machine, such as cuDNN's
     autotune without a GPU.

@@ -13,6 +13,8 @@ SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
 LEFT = {"float32": 1e-2, "bfloat16": 2.0**-4}
 SCALE = {"float32": 2e-3, "bfloat16": 2.0**-4}
 BACKWARD = {"float32": 1e-2, "bfloat16": 2.0**-4}
+# Gradients that leave a 2x2 pool of four equal pixels for one that enters it, by ``ties``.
+TIED = {"one": 1, "all": 4, "shared": 1}
 
 
 def fractions(masks, products):

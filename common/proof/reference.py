@@ -26,7 +26,8 @@ EXACT, ROUNDED = "float64", "float32"
 Conventions = namedtuple("Conventions", "ties adam_epsilon adam_scalars running_variance variance")
 Conventions.__doc__ = """In what frameworks differ by nature; a module's settings name it.
 
-ties: who gets the gradient of a pool's equal maxima, "one" of them or "all".
+ties: who gets the gradient of a pool's equal maxima, "one" of them, "all", or in equal parts
+    "shared".
 adam_epsilon: what epsilon is added to: the root of the "corrected" square, or of the "uncorrected".
 adam_scalars: what Adam computes 1 - beta in: "float64", or float32 for the new gradient's "float32
     shares" or for the "float32 corrections". Of 1 - 0.999 float32 keeps five digits.
@@ -36,7 +37,7 @@ variance: what a batch's variance is computed from: the mean of the squared "dif
     mean, or the mean of the "squares" less that of the mean, which costs float32 some digits.
 """
 CHOICES = Conventions(
-    ("one", "all"),
+    ("one", "all", "shared"),
     ("corrected", "uncorrected"),
     ("float64", "float32 shares", "float32 corrections"),
     ("unbiased", "biased", "unbiased halves"),

@@ -206,21 +206,25 @@ def views(x, size, stride):
 
 
 def winners(pixels, largest, ties):
-    """For each pixel of a window, where it gets the gradient of the maximum.
+    """For each pixel of a window, the share that it gets of the gradient of the maximum.
 
-    Of equal pixels the first gets it; with ``ties`` "all" every one, as in Theano and Caffe2 on a
-    CPU. Equal then means equal up to rounding, because BLAS may sum two equal windows in different
-    orders.
+    Of equal pixels the first gets all of it; with ``ties`` "all" each of them does, as in Theano
+    and Caffe2 on a CPU; with "shared" each gets an equal part, as where the maximum is a reduction
+    in JAX or MLX. Equal then means equal up to rounding, because BLAS may sum two equal windows in
+    different orders.
     """
-    if ties == "all":
+    if ties != "one":
         largest = largest - 4 * np.finfo(largest.dtype).eps * xp.abs(largest)
-    free = xp.ones(largest.shape, bool)
-    for pixel in pixels:
-        hit = pixel >= largest
-        if ties == "one":
+    hits = [pixel >= largest for pixel in pixels]
+    if ties == "shared":
+        share = (1 / sum(hit.astype(int) for hit in hits)).astype(largest.dtype)
+        hits = [share * hit for hit in hits]
+    if ties == "one":
+        free = xp.ones(largest.shape, bool)
+        for hit in hits:
             hit &= free
             free ^= hit
-        yield hit
+    return hits
 
 
 def largest_and_gap(windows):

@@ -252,7 +252,7 @@ def test_a_spoilt_answer_is_one_line(folder, name, content, line, tmp_path, caps
     "arguments, line",
     [
         (["write", "."], ". is not empty"),
-        (["write", "new", "--named", "ties=none"], "--named ties=none: it is one or all"),
+        (["write", "new", "--named", "ties=none"], "--named ties=none: it is one or all or shared"),
         (["write", "new", "--named", "tie=one"], "--named tie=one: known are ties, "),
         (["write", "new", "--model", "alexnet"], "invalid choice: 'alexnet'"),
         (["check", "nowhere", "answer.npz"], "nowhere/challenge.json: No such file"),

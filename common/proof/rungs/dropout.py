@@ -12,13 +12,12 @@ from common.proof.oracle import IMAGES, SEED
 from common.proof.reference import distance, unit
 
 ROWS = np.r_[:16, 256:IMAGES]  # of a prediction, that are compared
-TIED = {"one": 1, "all": 4}  # pixels of a tied 2x2 pool that get its gradient
 
 
 def checks(subject):
     """Read the masks of three steps of the probe model, and look at them in many ways."""
     _, pairs, model = subject.probe_run()
-    tied = TIED[subject.conventions.ties]
+    tied = dropout.TIED[subject.conventions.ties]
     try:
         seen = [subject.masks.observe(*pair, tied=tied) for pair in pairs]
     except ValueError as error:
