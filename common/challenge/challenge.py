@@ -93,7 +93,7 @@ def write(options):
     cache = ReferenceCache(description, options.threads)
     certifier = AnswerCertifier(description, options.threads, cache)
     print("the reference answers first", flush=True)
-    with progress.told(certifier.rungs) as report:
+    with progress.reporting(certifier.rungs) as report:
         asked, arrays, judged = protocol.record(certifier, options.named, report)
     cache.save()
     if not judged["passed"]:
@@ -151,7 +151,7 @@ def check(options):
     cache = ReferenceCache(description, options.threads)
     certifier = AnswerCertifier(description, options.threads, cache)
     certifier.choose(asked["chosen"])
-    with progress.told(certifier.rungs) as report:
+    with progress.reporting(certifier.rungs) as report:
         replay = Replay(asked, arrays, answers, description, options.threads)
         judged = certifier.examine(replay, report)
     cache.save()

@@ -139,7 +139,7 @@ def _own_scales(seen):
     right = (1 - seen.rates[2]) * np.median(kept)
     lit, first = masks.brightness(masks.SEEN), seen.layers[1].copy()
     window = first[:, :, ::2, ::2]
-    window[:] = ((window * lit + masks.BEHIND) / right - masks.BEHIND) / lit
+    window[:] = ((window * lit + masks.BETWEEN) / right - masks.BETWEEN) / lit
     return {1: first, 2: second, 3: seen.layers[3]}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import frameworks
 from common.data import download, synthetic
-from common.data.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
+from common.data.dataset import SYNTHETIC, Dataset, sha256_of, warn_of_synthetic
 from common.system.errors import InputError
 from common.system.files import cache_folder
 
@@ -52,16 +52,18 @@ def load(where="auto", url=download.URL):
         return _read(_find(where, "not a CIFAR-10 folder"))
     if os.environ.get("ROSETTA_DATA"):
         return _read(_find(os.environ["ROSETTA_DATA"], "$ROSETTA_DATA is not a CIFAR-10 folder"))
-    others = [folder for one in frameworks.FRAMEWORKS.values() for folder in one.downloads]
+    downloads = [
+        folder for framework in frameworks.FRAMEWORKS.values() for folder in framework.downloads
+    ]
     home = os.path.expanduser("~")
-    for folder in [cache_folder(), "data"] + [os.path.join(home, other) for other in others]:
-        found = _layout(folder)
-        if found:
-            return _read(found)
+    for folder in [cache_folder(), "data"] + [os.path.join(home, path) for path in downloads]:
+        layout = _layout(folder)
+        if layout:
+            return _read(layout)
     try:
         return _read(_layout(download.fetch(cache_folder(), url)))
     except download.NoNetwork as error:
-        tell_of_synthetic("CIFAR-10", "CIFAR-10", error)
+        warn_of_synthetic("CIFAR-10", "CIFAR-10", error)
         return _synthetic(FALLBACK)
 
 
@@ -83,11 +85,11 @@ def _layout(path):
 
 
 def _find(path, otherwise):
-    found = _layout(path)
-    if found is None:
+    layout = _layout(path)
+    if layout is None:
         cause = otherwise if os.path.exists(path) else "no such folder"
         raise InputError("%s: %s" % (path, cause))
-    return found
+    return layout
 
 
 def _read(layout):

@@ -48,7 +48,7 @@ def take(dataset, train_images=None, test_images=None, noun="images"):
     )
 
 
-def tell_of_synthetic(name, files, error):
+def warn_of_synthetic(name, files, error):
     """Print a conspicuous warning on stderr that synthetic images replace ``name``.
 
     files: what a folder for $ROSETTA_DATA needs. error: why the download failed.

@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 
 from common.data import download, synthetic
-from common.data.dataset import SYNTHETIC, Dataset, sha256_of, tell_of_synthetic
+from common.data.dataset import SYNTHETIC, Dataset, sha256_of, warn_of_synthetic
 from common.system.errors import InputError
 from common.system.files import cache_folder
 
@@ -46,7 +46,7 @@ def load(where="auto", url=URL):
     try:
         return _read(_download(url))
     except download.NoNetwork as error:
-        tell_of_synthetic("MNIST", "MNIST's four files", error)
+        warn_of_synthetic("MNIST", "MNIST's four files", error)
         return _synthetic(FALLBACK)
 
 

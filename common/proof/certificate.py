@@ -39,31 +39,31 @@ def make(model, name, module, lane, threads, lever=""):
     """Climb the rungs, tell each as it falls, and keep what came of it: a dict of JSON values."""
     settings = module.configure(lane, threads, SEED)
     # Of the sources before the climb.
-    known_as = identity(model, name, module, lane, settings, lever)
+    digest = identity(model, name, module, lane, settings, lever)
     cache = ReferenceCache(model, threads)
     certifier = Certifier(model, threads, cache, products(settings))
     first = workers.rank(name) == 0
-    with progress.told(certifier.rungs, first) as report:
+    with progress.reporting(certifier.rungs, first) as report:
         certificate = certifier.certify(name, module, lane, report)
-    certificate["identity"] = known_as
+    certificate["identity"] = digest
     if first:
         cache.save()
-        write_json(_path(model, name, lane, known_as), certificate, allow_nan=True)
+        write_json(_path(model, name, lane, digest), certificate, allow_nan=True)
     return certificate
 
 
-def _path(model, name, lane, known_as):
-    file = "%s-%s-%s-%s.json" % (name, model.name, lane, known_as[:16])
+def _path(model, name, lane, digest):
+    file = "%s-%s-%s-%s.json" % (name, model.name, lane, digest[:16])
     return os.path.join(cache_folder(), "certificates", file)
 
 
-def _kept(model, name, lane, known_as):
+def _kept(model, name, lane, digest):
     try:
-        with open(_path(model, name, lane, known_as)) as file:
+        with open(_path(model, name, lane, digest)) as file:
             certificate = json.load(file)
     except (OSError, ValueError):
         return None
-    return certificate if certificate.get("identity") == known_as else None
+    return certificate if certificate.get("identity") == digest else None
 
 
 def obtain(model, name, module, lane, settings, lever="", team=1):
@@ -73,8 +73,8 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
     are not counted as the run's. InputError if that process breaks down. team: how many workers
     the module runs as.
     """
-    known_as = identity(model, name, module, lane, settings, lever)
-    certificate = _kept(model, name, lane, known_as)
+    digest = identity(model, name, module, lane, settings, lever)
+    certificate = _kept(model, name, lane, digest)
     if certificate is None or not certificate["passed"]:
         print("proving    once; the certificate is kept for later runs", flush=True)
         command = [sys.executable, "-m", "common.proof", name]
@@ -82,9 +82,9 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
         command += ["--lever", lever] if lever else []
         command += ["--workers", str(team)] if team > 1 else []
         with suppress(FileNotFoundError):  # one that failed: what is there then is new
-            os.remove(_path(model, name, lane, known_as))
+            os.remove(_path(model, name, lane, digest))
         code = commands.call(command)
-        certificate = _kept(model, name, lane, known_as)
+        certificate = _kept(model, name, lane, digest)
         # Workers end with their launcher's exit code.
         if certificate is None or (team == 1 and code not in (0, FAILED)):
             raise InputError("%s: the certificate could not be made (see above)" % name)
@@ -97,12 +97,12 @@ def proven(name, model, lane, threads, lever="", team=1):
     module = modules.in_lane(name, lane, model, lever)
     module = workers.parallel(name, module, team)
     settings = module.configure(lane, threads, 0)
-    found = obtain(networks.find(model), name, module, lane, settings, lever, team)
-    if not found["passed"]:
+    certificate = obtain(networks.find(model), name, module, lane, settings, lever, team)
+    if not certificate["passed"]:
         several = ", %d workers" % team if team > 1 else ""
-        failed = next(rung for rung in found["rungs"] if not rung["passed"])
-        said = "%s: %s" % (failed["rung"], failed["detail"] or failed["what"])
-        raise NotProven("%s, lane %s%s," % (name, lane, several), said)
+        failed = next(rung for rung in certificate["rungs"] if not rung["passed"])
+        reason = "%s: %s" % (failed["rung"], failed["detail"] or failed["what"])
+        raise NotProven("%s, lane %s%s," % (name, lane, several), reason)
     return module, settings
 
 

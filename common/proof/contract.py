@@ -78,19 +78,19 @@ def problems(module, task):
 
     task: the model's, which has its own words for what ``load`` and ``evaluate`` take.
     """
-    found = []
+    problems = []
     words = {"images": task.observations, "labels": task.targets, "scores": task.outputs}
     for name, arguments in SIGNATURES.items():
         if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
             arguments = tuple(words.get(argument, argument) for argument in arguments)
         function = getattr(module, name, None)
         if not inspect.isfunction(function):
-            found.append("%s() is missing" % name)
+            problems.append("%s() is missing" % name)
             continue
         if tuple(inspect.signature(function).parameters) != arguments:
-            found.append("%s() should take (%s)" % (name, ", ".join(arguments)))
+            problems.append("%s() should take (%s)" % (name, ", ".join(arguments)))
         if not function.__doc__:
-            found.append("%s() has no docstring" % name)
+            problems.append("%s() has no docstring" % name)
     # A further model imports the steps that do not differ from its framework's first.
     own = [
         name
@@ -99,21 +99,21 @@ def problems(module, task):
     ]
     lines = [inspect.getsourcelines(getattr(module, name))[1] for name in own]
     if lines != sorted(lines):
-        found.append("the functions do not stand in the order " + ", ".join(SIGNATURES))
-    return found
+        problems.append("the functions are not in the order " + ", ".join(SIGNATURES))
+    return problems
 
 
 def settings_problems(settings):
     """What is wrong with a settings dict that ``configure`` returned; empty if nothing is."""
-    found = ["setting %r is missing" % key for key in REQUIRED_SETTINGS if key not in settings]
+    problems = ["setting %r is missing" % key for key in REQUIRED_SETTINGS if key not in settings]
     if settings.get("layout") not in LAYOUTS:
-        found.append("layout is %r, not %s" % (settings.get("layout"), " or ".join(LAYOUTS)))
+        problems.append("layout is %r, not %s" % (settings.get("layout"), " or ".join(LAYOUTS)))
     for key, choices in CHOICES._asdict().items():
         if settings.get(key, choices[0]) not in choices:
-            found.append("%s is %r, not %s" % (key, settings[key], " or ".join(choices)))
+            problems.append("%s is %r, not %s" % (key, settings[key], " or ".join(choices)))
     if settings.get("products", "float32") not in PRODUCTS:
-        found.append("products is %r, not %s" % (settings["products"], " or ".join(PRODUCTS)))
+        problems.append("products is %r, not %s" % (settings["products"], " or ".join(PRODUCTS)))
     for key in settings.get("not_in_force", ()):
         if key not in settings:
-            found.append("%r is listed as not in force but is not a setting" % key)
-    return found
+            problems.append("%r is listed as not in force but is not a setting" % key)
+    return problems

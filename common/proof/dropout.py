@@ -22,18 +22,18 @@ def fractions(masks, products):
     for number in masks[0].layers:
         rate = masks[0].rates[number]
         keep = 1 - rate
-        seen = np.concatenate([mask.layers[number].ravel() for mask in masks])
-        seen = seen[~np.isnan(seen)]
-        kept = np.abs(seen) > DROPPED
+        values = np.concatenate([mask.layers[number].ravel() for mask in masks])
+        values = values[~np.isnan(values)]
+        kept = np.abs(values) > DROPPED
         what = "dropout %d: fraction kept" % number
         detail = "%s is %.3f, not %.3f" % (what, kept.mean(), keep)
         sigma = np.sqrt(keep * rate / kept.size)
         yield Check(what, abs(kept.mean() - keep), SIGMAS * sigma, detail)
         what = "dropout %d: what is dropped" % number
-        left = np.abs(seen[~kept]).max() if not kept.all() else 0
+        left = np.abs(values[~kept]).max() if not kept.all() else 0
         yield Check(what, left, LEFT[products], "%s is multiplied by %.3f" % (what, left))
         what = "dropout %d: scale" % number
-        scales = seen[kept] if kept.any() else np.array([np.inf])
+        scales = values[kept] if kept.any() else np.array([np.inf])
         scale = scales[np.argmax(np.abs(scales - 1 / keep))]
         detail = "%s is %.4f for some, not %.4f, or images are changed in training" % (
             what,
@@ -50,11 +50,11 @@ def shared(masks):
         known = ~np.isnan(mask)
         chance = np.where(known, (np.abs(mask) > DROPPED) - (1 - rate), 0)
         for axis in range(mask.ndim):
-            slices, seen = (
-                np.moveaxis(one, axis, 0).reshape(mask.shape[axis], -1)
-                for one in (chance, known.astype(float))
+            slices, visible = (
+                np.moveaxis(array, axis, 0).reshape(mask.shape[axis], -1)
+                for array in (chance, known.astype(float))
             )
-            pairs = np.triu(seen.dot(seen.T), 1)  # values that are seen in both slices
+            pairs = np.triu(visible.dot(visible.T), 1)  # values that are seen in both slices
             if pairs.max() < 100:
                 continue
             alike = slices.dot(slices.T) / (rate * (1 - rate)) / np.sqrt(np.maximum(pairs, 1))
@@ -68,7 +68,7 @@ def repeated(masks):
     """No two units of a dense layer have the same mask in all steps."""
     for number, mask in sorted(masks[0].layers.items()):
         if mask.ndim == 2:
-            kept = np.concatenate([np.abs(one.layers[number]) > DROPPED for one in masks])
+            kept = np.concatenate([np.abs(step.layers[number]) > DROPPED for step in masks])
             kept = np.unique(kept, axis=0)  # steps with one mask are another check's
             rows, units = kept.shape
             error = units - len(np.unique(kept, axis=1).T)
@@ -79,10 +79,10 @@ def repeated(masks):
             yield Check("dropout %d: repeated units" % number, error, tolerance, detail)
 
 
-def alike(what, one, two):
+def alike(what, first, second):
     """Two masks of a layer agree no more often than by chance."""
-    for number, rate in sorted(one.rates.items()):
-        both = np.array([mask.layers[number].ravel() for mask in (one, two)])
+    for number, rate in sorted(first.rates.items()):
+        both = np.array([mask.layers[number].ravel() for mask in (first, second)])
         a, b = np.abs(both[:, ~np.isnan(both).any(0)]) > DROPPED
         chance = (1 - rate) ** 2 + rate**2
         tolerance = SIGMAS * np.sqrt(chance * (1 - chance) / a.size)
@@ -93,8 +93,8 @@ def alike(what, one, two):
 
 def correlated(masks):
     """No layer's random numbers are another's, compared in the order of their drawing."""
-    for one, two in combinations(sorted(masks.layers), 2):
-        a, b = layouts(masks.layers[one]), layouts(masks.layers[two])
+    for first, second in combinations(sorted(masks.layers), 2):
+        a, b = layouts(masks.layers[first]), layouts(masks.layers[second])
         for layout in a:
             n = min(len(a[layout]), len(b[layout]))
             both = np.array([a[layout][:n], b[layout][:n]])
@@ -102,8 +102,8 @@ def correlated(masks):
             if both.shape[1] < 100 or not both.std(1).all():
                 continue  # the values that are seen of the two do not meet in this order
             error = abs(np.corrcoef(both)[0, 1])
-            what = "dropout %d and %d: correlated" % (one, two)
-            detail = "layers %d and %d draw the same random numbers" % (one, two)
+            what = "dropout %d and %d: correlated" % (first, second)
+            detail = "layers %d and %d draw the same random numbers" % (first, second)
             yield Check(what, error, SIGMAS / np.sqrt(both.shape[1]), detail)
 
 

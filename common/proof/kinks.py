@@ -27,12 +27,12 @@ def clear(references, networks, images, training=False):
     references, networks: in float64 and in float32. training: as one batch that is trained on,
     where an image's values depend on the others.
     """
-    found = np.ones(len(images), bool)
+    is_clear = np.ones(len(images), bool)
     both = [
-        _kinks(network, one.module.load(images, None, one.settings)[0], training)
-        for network, one in zip(networks, references)
+        _kinks(network, reference.module.load(images, None, reference.settings)[0], training)
+        for network, reference in zip(networks, references)
     ]
     for (values, distances), (rounded, _) in zip(*both):
         nearest = distances.reshape(len(images), -1).min(1)
-        found &= nearest > DISTANCE * unit(values, rounded)
-    return found
+        is_clear &= nearest > DISTANCE * unit(values, rounded)
+    return is_clear

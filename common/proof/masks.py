@@ -36,8 +36,8 @@ def before_layer(layer, fed, before, step):
     if not len(kept):
         raise ValueError("no hidden unit of observation %d was kept" % fed[0])
     into = step[layer + ".bias"][kept]
-    given = (step[layer + ".weight"][kept] / into[:, None]).mean(0)
-    return given, into.dot(before[layer + ".weight"][kept])
+    layer_input = (step[layer + ".weight"][kept] / into[:, None]).mean(0)
+    return layer_input, into.dot(before[layer + ".weight"][kept])
 
 
 def layouts(mask):

@@ -50,22 +50,22 @@ def forward(oracle, build, predict):
     model = build(oracle.gradient_hp, weights)
     scores = predict(model, images)
     other = build(oracle.gradient_hp, _kernels(lambda w: frayed(w, random), weights))
-    for what, others in (
+    for what, other_scores in (
         ("images", predict(model, frayed(images, random))),
         ("weights", predict(other, images)),
     ):
         detail = "digits that bfloat16 lacks, in %s, change scores" % what
-        yield Check("bfloat16, " + what, np.mean(scores != others), 0, detail)
+        yield Check("bfloat16, " + what, np.mean(scores != other_scores), 0, detail)
     share = np.mean(has_more(scores))
     detail = "%.0f%% of the scores have more digits than bfloat16" % (100 * share)
     yield Check("bfloat16, scores", share, 0, detail)
     small = np.zeros_like(images[:1])
     small[0, :2] = np.reshape([1, SMALL], (2, 1, 1))
     layers = list(probes.layers(oracle.model))[:-1]
-    (left,) = predict(build(oracle.gradient_hp, probes.sums(oracle.model)), small)
-    for layer, one in zip(layers, left):
+    (remainders,) = predict(build(oracle.gradient_hp, probes.sums(oracle.model)), small)
+    for layer, remainder in zip(layers, remainders):
         detail = "what %s gives has more digits than bfloat16" % layer
-        yield Check("bfloat16, result of " + layer, abs(float(one)), 0, detail)
+        yield Check("bfloat16, result of " + layer, abs(float(remainder)), 0, detail)
 
 
 def gradient(oracle, build, train, batch):
@@ -76,8 +76,10 @@ def gradient(oracle, build, train, batch):
     momentum = oracle.model.hp.momentum
     hp = oracle.gradient_hp._replace(learning_rate=STEP, momentum=momentum)
     start = oracle.task.fixed_output(probes.blank(oracle.model, SEED))
-    silent = batch[0], oracle.task.zero_gradient_targets(len(batch[0]))
-    steps = [start] + [after for _, after in train(build(hp, start), [batch, silent, silent])]
+    zero_gradient = batch[0], oracle.task.zero_gradient_targets(len(batch[0]))
+    steps = [start] + [
+        after for _, after in train(build(hp, start), [batch, zero_gradient, zero_gradient])
+    ]
     updates = [
         {name: after[name].astype(np.float64) - before[name] for name in start}
         for before, after in zip(steps, steps[1:])

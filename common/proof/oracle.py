@@ -53,7 +53,7 @@ class Training:
     def __init__(self, references, hp, weights, before=None):
         """``before``: the weights a step ago, from which the velocity follows."""
         self.references = references
-        self.models = [one.model(hp, weights, before) for one in references]
+        self.models = [reference.model(hp, weights, before) for reference in references]
 
     def step(self, images, labels):
         """Train on one batch; the ``Step``."""
@@ -82,7 +82,9 @@ class Training:
 
     def now(self):
         """The weights as a ``Step``."""
-        return Step(*(one.module.weights(m) for one, m in zip(self.references, self.models)))
+        return Step(
+            *(reference.module.weights(m) for reference, m in zip(self.references, self.models))
+        )
 
 
 class Oracle:
@@ -149,18 +151,20 @@ class Oracle:
         def search():
             if self.products == "bfloat16":
                 return np.arange(start, start + count)
-            networks = [one.model(hp, own)[0] for one, own in zip(self.references(), both)]
+            networks = [
+                reference.model(hp, own)[0] for reference, own in zip(self.references(), both)
+            ]
             if "batchnorm" in self.model.traits:
                 chosen = np.arange(start, start + count)
                 clear = kinks.clear(self.references(), networks, images[chosen], training=True)
                 return chosen[: count if clear.all() else 0]
-            found, first, size = [], 0, 16
-            while len(found) < count and first < len(images):
+            indices, first, size = [], 0, 16
+            while len(indices) < count and first < len(images):
                 part = images[first : first + size]
                 clear = kinks.clear(self.references(), networks, part)
-                found += list(first + np.flatnonzero(clear))
+                indices += list(first + np.flatnonzero(clear))
                 first += size
-            return np.array(found[:count])
+            return np.array(indices[:count])
 
         if key in self.chosen:
             chosen = self.chosen[key]
@@ -177,11 +181,13 @@ class Oracle:
         """(exact scores, their unit) of ``images``; kept as ``key`` unless it is None."""
 
         def compute():
-            both = [one.scores(self.recipe_hp, weights, images) for one in self.references()]
+            both = [
+                reference.scores(self.recipe_hp, weights, images) for reference in self.references()
+            ]
             return np.append(both[0], unit(*both))
 
-        found = compute() if key is None else self._cached(key, compute)
-        return found[:-1].reshape((len(images),) + self.task.outputs), float(found[-1])
+        values = compute() if key is None else self._cached(key, compute)
+        return values[:-1].reshape((len(images),) + self.task.outputs), float(values[-1])
 
     def zero_gradient_batch(self):
         """A batch that leaves no gradient under ``fixed_output``."""
@@ -226,14 +232,15 @@ class Oracle:
             lit = np.where(bright, 1, -1).reshape(-1, 1, 1, 1)
             images = np.float32(lit + images * FAINT)
             networks = [
-                one.model(self.gradient_hp, self.split_relus)[0] for one in self.references()
+                reference.model(self.gradient_hp, self.split_relus)[0]
+                for reference in self.references()
             ]
             if not kinks.clear(self.references(), networks, images, training=True).all():
                 raise ValueError("an image is near a kink")
             training = Training(self.references(conventions), self.gradient_hp, self.split_relus)
             return images, labels, training.step(images, labels)
 
-        return self._once(("uneven", conventions), compute)
+        return self._once(("split relus", conventions), compute)
 
     def fixed_output_update(self, conventions, hp, weights, batch):
         """What a step of a model of fixed output moves its last bias by, in float64."""
@@ -245,14 +252,14 @@ class Oracle:
             last = list(weights)[-1]
             return reference.module.weights(model)[last] - weights[last]
 
-        return self._once(("certain", conventions), compute)
+        return self._once(("fixed output", conventions), compute)
 
     def momentum_steps(self, conventions):
         """[(images, labels, ``Step``)] of the momentum model's three steps; for Adam a fourth."""
 
         def compute():
             training = Training(self.references(conventions), self.momentum_hp, self.biased)
-            found, weights = [], (self.biased, self.biased)
+            steps, weights = [], (self.biased, self.biased)
             for number in range(4 if "adam" in self.model.traits else 3):
                 key = " ".join(("momentum", str(number)) + conventions)
                 start = number * MOMENTUM_BATCH
@@ -260,9 +267,9 @@ class Oracle:
                 if number == 3:
                     pair = pair[0], self.task.large_gradient_targets(pair[1])
                 step = training.step(*pair)
-                found.append(pair + (step,))
+                steps.append(pair + (step,))
                 weights = step.exact, step.rounded
-            return found
+            return steps
 
         return self._once(("momentum", conventions), compute)
 
@@ -322,13 +329,13 @@ class Oracle:
         def step(images, labels):
             return Training(self.references(conventions), hp, weights, before).step(images, labels)
 
-        found, size = step(images, labels), len(images)
+        result, size = step(images, labels), len(images)
         if self.products == "bfloat16":
             for first in range(size, BATCHES_MIXED * size, size):
                 batch = slice(first, first + size)
                 others = step(self.images[batch], self.labels[batch]).units
-                found.units = {name: max(own, others[name]) for name, own in found.units.items()}
-        return found
+                result.units = {name: max(own, others[name]) for name, own in result.units.items()}
+        return result
 
     def trajectory(self, conventions):
         """(exact losses, float32 ones, units, exact scores of the test images after, their unit).
@@ -362,10 +369,10 @@ class Oracle:
             largest = max(unit(scores, other[1]) for other in others)
             return np.concatenate([losses, others[0][0], units, scores.ravel(), [largest]])
 
-        found = self._cached(" ".join(("trajectory",) + conventions), compute)
-        losses, rounded, units, scores = np.split(found[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
+        values = self._cached(" ".join(("trajectory",) + conventions), compute)
+        losses, rounded, units, scores = np.split(values[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
         scores = scores.reshape((IMAGES,) + self.task.outputs)
-        return losses, rounded, units, scores, float(found[-1])
+        return losses, rounded, units, scores, float(values[-1])
 
     def _side_by_side(self, jobs):
         """``_run`` of each (reference, weights), one on a core: but for products NumPy uses one."""

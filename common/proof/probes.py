@@ -20,10 +20,10 @@ def zeros(model):
 
 def layers(model):
     """{layer: its tensors' names}, in order."""
-    found = OrderedDict()
+    tensors = OrderedDict()
     for name in model.shapes:
-        found.setdefault(name.rsplit(".", 1)[0], []).append(name)
-    return found
+        tensors.setdefault(name.rsplit(".", 1)[0], []).append(name)
+    return tensors
 
 
 def biased(model, seed):
@@ -164,8 +164,8 @@ def pass_through(model):
 def up_to(model, layer, weights):
     """``weights`` as far as ``layer`` inclusive, ``pass_through`` behind it; None: nowhere."""
     mixed = pass_through(model)
-    for one, names in layers(model).items() if layer is not None else ():
-        mixed.update((name, weights[name]) for name in names)
-        if one == layer:
+    for name, tensors in layers(model).items() if layer is not None else ():
+        mixed.update((tensor, weights[tensor]) for tensor in tensors)
+        if name == layer:
             break
     return mixed

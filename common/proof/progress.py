@@ -6,7 +6,7 @@ from tqdm import tqdm
 
 
 @contextmanager
-def told(rungs, shown=True):
+def reporting(rungs, shown=True):
     """Yield the function that takes the result of each of ``rungs`` in turn."""
     bar = tqdm(total=len(rungs), desc=rungs[0], unit="rung", leave=False, disable=not shown)
     with bar:
@@ -26,10 +26,10 @@ def lines(result):
     error = "-" if result["error"] is None else "%.2e" % result["error"]
     word = {True: "passed", False: "FAILED", None: "open  "}[result["passed"]]
     row = (result["rung"], word, error, result["tolerance"], result["what"])
-    told = ["%-11s %s  error %8s  tolerance %.2e  %s" % row]
+    text = ["%-11s %s  error %8s  tolerance %.2e  %s" % row]
     if result["detail"]:
-        told.append("            " + result["detail"])
+        text.append("            " + result["detail"])
     if result.get("missing"):
         first, more = result["missing"][0], len(result["missing"]) - 1
-        told.append("            not answered: " + first + (" and %d more" % more if more else ""))
-    return told
+        text.append("            not answered: " + first + (" and %d more" % more if more else ""))
+    return text

@@ -63,8 +63,8 @@ def _numpy_module(model, products):
     path = os.path.join(ROOT, frameworks.path(frameworks.ENVIRONMENTS["numpy"], model.file))
     spec = importlib.util.spec_from_file_location("common.proof.reference_" + model.name, path)
     module = importlib.util.module_from_spec(spec)
-    own = [name for name in sys.modules if name.startswith("frameworks.numpy.")]
-    aside = {name: sys.modules.pop(name) for name in own}
+    loaded = [name for name in sys.modules if name.startswith("frameworks.numpy.")]
+    under_test = {name: sys.modules.pop(name) for name in loaded}
     chosen = os.environ.pop("ARRAY_MODULE", None)
     try:
         spec.loader.exec_module(module)
@@ -74,7 +74,7 @@ def _numpy_module(model, products):
     finally:
         for name in [name for name in sys.modules if name.startswith("frameworks.numpy.")]:
             del sys.modules[name]
-        sys.modules.update(aside)
+        sys.modules.update(under_test)
         if chosen is not None:
             os.environ["ARRAY_MODULE"] = chosen
     return module

@@ -16,11 +16,11 @@ def problem(description, threads, products, weights, observations, scores):
     rows = np.unique(np.r_[:ROWS, -ROWS:0] % len(scores))
     hp = without_dropout(description.hp)
     exact, rounded = (
-        one.scores(hp, weights, observations[rows])
-        for one in pair(description, threads, products=products)
+        reference.scores(hp, weights, observations[rows])
+        for reference in pair(description, threads, products=products)
     )
     error, allowed = distance(exact, scores[rows]), MULTIPLES[products] * unit(exact, rounded)
     if error <= allowed:
         return ""
-    told = (description.task.outputs, error, allowed)
-    return "the %s are not those of the trained weights: off by %.1e, allowed are %.1e" % told
+    figures = (description.task.outputs, error, allowed)
+    return "the %s are not those of the trained weights: off by %.1e, allowed are %.1e" % figures

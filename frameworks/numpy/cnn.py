@@ -99,11 +99,11 @@ def evaluate(scores, labels):
 
 def weights(model):
     """Every weight under its canonical name, in the run's precision: float64 is not rounded."""
-    found = {}
+    arrays = {}
     for layer in every(model[0]):
         for kind, w in zip(layer.kinds, layer.canonical()):
-            found["%s.%s" % (layer.name, kind)] = np.array(to_numpy(w), order="C")
-    return found
+            arrays["%s.%s" % (layer.name, kind)] = np.array(to_numpy(w), order="C")
+    return arrays
 
 
 def wait(model):

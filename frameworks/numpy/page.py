@@ -26,7 +26,7 @@ PHRASES = {
     "restore weights": (),
     "padding": "ToStrip",
     "weight layout": "layer.canonical",
-    "weights taken out": "found[",
+    "weights taken out": "arrays[",
     "Adam": "Adam",
     "LSTM": "LSTM",
     "gradient truncated": "LSTM",

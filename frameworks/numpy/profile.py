@@ -38,8 +38,10 @@ def profile(build, train, batches):
             times[name(call)] -= call.inlinetime
             times["%s > %s" % (name(entry), name(call))] += call.inlinetime
     pool_of.cache_clear()
-    found = {one: max(0, own) for one, own in times.items() if not WAITS.search(one)}
-    return OrderedDict(sorted(found.items(), key=lambda item: -item[1]))
+    seconds = {
+        operation: max(0, own) for operation, own in times.items() if not WAITS.search(operation)
+    }
+    return OrderedDict(sorted(seconds.items(), key=lambda item: -item[1]))
 
 
 def name(entry):

@@ -10,8 +10,8 @@ def in_force(module, settings, model):
     precisions = {str(w.dtype) for layer in network for w in layer.parameters}
     precisions |= {str(w.dtype) for layer in network for w in layer.buffers.values()}
     (precision,) = precisions - {"bool"}
-    blas = [one for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"]
-    (threads,) = {one["num_threads"] for one in blas}
+    blas = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    (threads,) = {library["num_threads"] for library in blas}
     conv1 = next(layer for layer in network if layer.name == "conv1")
     # The longest column of windows is as long as one chunk's images.
     rows = max(len(w) for key, w in conv1.buffers.items() if key.startswith("columns"))

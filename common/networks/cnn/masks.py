@@ -23,7 +23,7 @@ from common.proof.masks import DROPPED, Masks, before_layer
 SEEN = 9  # observations whose masks are seen: the first ones of a batch
 RATES = (0.15, 0.3, 0.4)  # no two alike, so that exchanged layers show, and none the recipe's
 CHANNELS = np.float32([1, 0.5, 0.25]).reshape(3, 1, 1)  # of an image; no two alike
-BEHIND = 0.5  # the bias between dropout 1 and 2
+BETWEEN = 0.5  # the bias between dropout 1 and 2
 # Their gradients depend on what dropout 1 did to values that dropout 2 dropped, which is not seen.
 UNKNOWN = ("conv3.weight", "conv4.weight")
 SMALL = 2.0**-17  # every weight of the first dense layer
@@ -45,7 +45,7 @@ def batch(model, batch_size):
         kernel = weights[layer + ".weight"]
         for channel in range(50):
             kernel[channel, channel, 1, 1] = 1
-    weights["conv3.bias"][:50] = BEHIND
+    weights["conv3.bias"][:50] = BETWEEN
     weights["conv4.bias"][50:] = 1
     weights["dense1.weight"][:] = SMALL
     for hidden in range(512):
@@ -92,9 +92,9 @@ def observe(before, after, tied):
     third /= hidden
     pixels = features.reshape(SEEN, 100, 8, 8)
     lit = pixels[:, :50] * (1 - RATES[1])
-    kept = lit > BEHIND / 2  # by dropout 2, which would leave 0
+    kept = lit > BETWEEN / 2  # by dropout 2, which would leave 0
     through = np.where(
-        kept, (lit - BEHIND) / brightness(SEEN), np.nan
+        kept, (lit - BETWEEN) / brightness(SEEN), np.nan
     )  # dropout 1: its scale, or 0
     first = np.full((SEEN, 50, 16, 16), np.nan)
     first[:, :, ::2, ::2] = through

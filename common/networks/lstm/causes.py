@@ -27,22 +27,22 @@ class StateResetPerChunk(layers.LSTM):
     def forward(self, x, training, state=None):
         if not training:
             return super().forward(x, training, state)
-        found, self.chunks = [], []
+        outputs, self.chunks = [], []
         for first in range(0, x.shape[1], self.chunk):
-            found.append(super().forward(x[:, first : first + self.chunk], training))
+            outputs.append(super().forward(x[:, first : first + self.chunk], training))
             self.chunks.append((self.steps, self.state))
-        return np.concatenate(found, 1)
+        return np.concatenate(outputs, 1)
 
     def backward(self, upper):
-        found, sums = [], [np.zeros_like(g) for g in self.gradients]
+        gradients, sums = [], [np.zeros_like(g) for g in self.gradients]
         for number, chunk in enumerate(self.chunks):
             self.steps, self.state = chunk
             first = number * self.chunk
-            found.append(super().backward(upper[:, first : first + self.chunk]))
-            sums = [one + g for one, g in zip(sums, self.gradients)]
-        for g, one in zip(self.gradients, sums):
-            g[:] = one
-        return np.concatenate(found, 1)
+            gradients.append(super().backward(upper[:, first : first + self.chunk]))
+            sums = [total + g for total, g in zip(sums, self.gradients)]
+        for g, total in zip(self.gradients, sums):
+            g[:] = total
+        return np.concatenate(gradients, 1)
 
 
 def _made(kind):
@@ -50,8 +50,8 @@ def _made(kind):
 
     def changed(settings, network):
         return [
-            kind(settings, one.name, one.chunk) if isinstance(one, layers.LSTM) else one
-            for one in network
+            kind(settings, layer.name, layer.chunk) if isinstance(layer, layers.LSTM) else layer
+            for layer in network
         ]
 
     return with_network(changed)
@@ -119,12 +119,12 @@ def _running(change):
 def _state_lost(network, last, steps):
     """Free-running begins from zeros."""
     dense1, lstm, dense2 = network
-    found, state = [], None
+    values, state = [], None
     for _ in range(steps):
         h = lstm.forward(dense1.forward(last, training=False), training=False, state=state)
         last, state = dense2.forward(h, training=False), lstm.state
-        found.append(last)
-    return np.concatenate(found, 1)
+        values.append(last)
+    return np.concatenate(values, 1)
 
 
 def _held(network, last, steps):
@@ -137,8 +137,8 @@ def network():
     recurrent = only(
         lambda name, w: name == "lstm.recurrent.weight", _quarters(lambda w: w.swapaxes(1, 2))
     )
-    found = under("order of the gates", _orders())
-    found += under(
+    causes = under("order of the gates", _orders())
+    causes += under(
         "LSTM",
         [
             Cause("each gate's recurrent matrix is transposed", with_weights(recurrent, recurrent)),
@@ -160,7 +160,7 @@ def network():
             ),
         ],
     )
-    return found + under(
+    return causes + under(
         "free-running",
         [
             Cause("the state is lost before running free", _running(_state_lost)),
@@ -174,8 +174,8 @@ def _twice(rule):
     """``rule`` whose update of the LSTM's bias is made twice."""
 
     def other(hp, step, weights, gradients, state):
-        found = rule(hp, step, weights, gradients, state)
-        return dict(found, **{"lstm.bias": 2 * found["lstm.bias"]})
+        update = rule(hp, step, weights, gradients, state)
+        return dict(update, **{"lstm.bias": 2 * update["lstm.bias"]})
 
     return other
 

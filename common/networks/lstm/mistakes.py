@@ -9,12 +9,12 @@ from common.system.modules import replaced
 
 def gates(weights, change):
     """``weights`` with each of the LSTM's tensors changed, as (4, units, ...)."""
-    found = dict(weights)
+    changed = dict(weights)
     for name, w in weights.items():
         if name.startswith("lstm."):
             quarters = w.reshape((4, -1) + w.shape[1:])
-            found[name] = np.ascontiguousarray(change(name, quarters)).reshape(w.shape)
-    return found
+            changed[name] = np.ascontiguousarray(change(name, quarters)).reshape(w.shape)
+    return changed
 
 
 @mistake("forward", "lstm")

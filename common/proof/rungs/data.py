@@ -14,9 +14,9 @@ def checks(subject):
     for images, labels in subject.oracle.pairs:
         digest.update(images.tobytes())
         digest.update(subject.task.digested(labels))
-    known = subject.model.batches_sha256
-    detail = "the shared batches have sha256 %s, not %s" % (digest.hexdigest(), known)
-    yield Check("sha256 of the shared batches", digest.hexdigest() != known, 0, detail)
+    expected = subject.model.batches_sha256
+    detail = "the shared batches have sha256 %s, not %s" % (digest.hexdigest(), expected)
+    yield Check("sha256 of the shared batches", digest.hexdigest() != expected, 0, detail)
     yield from loaded(subject, *subject.oracle.pairs[0])
     yield from order(subject)
 

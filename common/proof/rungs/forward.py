@@ -50,7 +50,7 @@ def first_layer_off(subject, images):
         sequences = "recurrent" in subject.model.traits
         suspects = [what for trait, what in SUSPECTS if trait in subject.model.traits]
         suspects += [] if sequences else ["the flatten order", "height and width"]
-        suspects += ["an activation behind the last layer"]
+        suspects += ["an activation after the last layer"]
         detail = "already off with weights that only pass the %s through: look at %s"
         return detail % ("sequence" if sequences else "image", ", ".join(suspects))
     if not off(layers[-1]):

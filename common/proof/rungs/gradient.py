@@ -31,7 +31,7 @@ def checks(subject):
     yield from subject.updates("bright, ", fixed, bright, oracle.bright_step(conventions)[2])
     for after in split:
         step = oracle.split_relus_step(conventions)[2]
-        yield from subject.updates("uneven, ", oracle.split_relus, after, step)
+        yield from subject.updates("split ReLUs, ", oracle.split_relus, after, step)
     if subject.model.task is CLASSES:
         yield from unlikely_labels(subject)
     if oracle.products == "bfloat16":
@@ -61,8 +61,8 @@ def run(subject):
 
 def without_gradient(subject, after):
     """No weight moves in a step whose gradient is 0."""
-    before, kept = subject.oracle.fixed_output, subject.model.state
-    for name in reversed([name for name in subject.model.shapes if name not in kept]):
+    before, state = subject.oracle.fixed_output, subject.model.state
+    for name in reversed([name for name in subject.model.shapes if name not in state]):
         moved = np.float64(after[name]) - before[name]
         share = float(np.vdot(moved, before[name]) / np.vdot(before[name], before[name]))
         detail = (
@@ -74,8 +74,8 @@ def without_gradient(subject, after):
 
 def arrays_left_alone(subject):
     """Training does not write into the arrays that loss() was given."""
-    _, given = subject.gradient_model()
-    changed = [n for n, w in subject.oracle.biased.items() if not np.array_equal(w, given[n])]
+    _, weights = subject.gradient_model()
+    changed = [n for n, w in subject.oracle.biased.items() if not np.array_equal(w, weights[n])]
     detail = "training writes into the arrays that loss() was given: %s" % ", ".join(changed)
     return Check("given arrays changed", len(changed), 0, detail)
 
@@ -92,10 +92,10 @@ def conventions_named(subject, ours):
     for key in applicable(subject.model):
         if key in ("adam_scalars", "variance"):
             continue  # float32 has the digits that this step needs, either way
-        said = getattr(subject.conventions, key)
-        other = next(choice for choice in getattr(CHOICES, key) if choice != said)
+        named = getattr(subject.conventions, key)
+        other = next(choice for choice in getattr(CHOICES, key) if choice != named)
         wrong = not fits(subject.conventions) and fits(subject.conventions._replace(**{key: other}))
-        detail = "settings say %s: %s; it is: %s" % (key, said, other)
+        detail = "settings say %s: %s; it is: %s" % (key, named, other)
         yield Check(key, wrong, 0, detail)
 
 

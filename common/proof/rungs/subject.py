@@ -114,10 +114,10 @@ class Subject:
         """(the gradient model, the arrays it was built with, which it should leave as they are)."""
 
         def build():
-            given = copied(self.oracle.biased)
+            weights = copied(self.oracle.biased)
             hp = self.oracle.gradient_hp
             network = self.module.symbol(self.settings, hp)
-            return self.module.loss(network, self.settings, hp, given), given
+            return self.module.loss(network, self.settings, hp, weights), weights
 
         return self._once("gradient model", build)
 
@@ -153,14 +153,14 @@ class Subject:
             )
             # All are taken before the first is read, as a run does that does not wait.
             losses = [float(loss) for loss in list(self.module.train(model, first))]
-            made = []
+            results = []
             for check in checks:
-                made.append(check)
+                results.append(check)
                 if not check.passed:
                     break
             self.interlude(model, self.oracle.test_images)
             losses += [float(loss) for loss in list(self.module.train(model, second))]
-            return model, losses, made
+            return model, losses, results
 
         return self._once("recipe", run)
 

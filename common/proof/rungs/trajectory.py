@@ -69,12 +69,12 @@ def two_models(subject):
     oracle = subject.oracle
     other, ours = subject.momentum_run()
     before, left = ([oracle.biased] + ours)[-2:]
-    here = subject.module.weights(other)
-    moved = [name for name in left if not np.array_equal(left[name], here[name])]
+    now = subject.module.weights(other)
+    moved = [name for name in left if not np.array_equal(left[name], now[name])]
     detail = "training one model moved another: %s" % ", ".join(moved)
     yield Check("two models", len(moved), 0, detail)
     images = oracle.test_images[:64]
-    exact, allowed = oracle.scores(None, here, images)
+    exact, allowed = oracle.scores(None, now, images)
     scores = subject.scores(other, images)
     check = subject.scores_check("two models, scores", exact, allowed, scores)
     check.detail = check.detail or "predict() gives another model's scores"

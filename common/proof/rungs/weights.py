@@ -15,16 +15,16 @@ def checks(subject):
     precision = settings["precision"]
     detail = "settings say %s; what can be proven is float32" % precision
     yield Check("precision", precision != "float32", 0, detail)
-    asked = products(settings)
-    detail = "settings say products of %s, in lane %s" % (asked, subject.lane)
-    wrong = asked != subject.oracle.products or (asked == "bfloat16") != (subject.lane == MIXED)
+    named = products(settings)
+    detail = "settings say products of %s, in lane %s" % (named, subject.lane)
+    wrong = named != subject.oracle.products or (named == "bfloat16") != (subject.lane == MIXED)
     yield Check("products", wrong, 0, detail)
     problems = contract.settings_problems(settings)
     yield Check("settings", len(problems), 0, "; ".join(problems))
     model, _ = subject.gradient_model()
     out = subject.module.weights(model)
     canonical.check(subject.model, out, "weights()")
-    given = subject.oracle.biased
-    different = [name for name, w in given.items() if not np.array_equal(w, out[name])]
+    start = subject.oracle.biased
+    different = [name for name, w in start.items() if not np.array_equal(w, out[name])]
     detail = "came back changed: %s" % ", ".join(different)
     yield Check("tensors that came back changed", len(different), 0, detail)
