@@ -1,4 +1,4 @@
-"""CIFAR-10: find or download it, verify it, read it; or use a synthetic substitute."""
+"""CIFAR-10: find or download, verify and read it; or use a synthetic substitute."""
 
 import hashlib
 import io
@@ -128,7 +128,7 @@ def _read_binary(path, content):
 
 
 def _read_pickled(path, content):
-    """Pixels (BATCH, 3072) and labels of a pickled dict, which need not be trusted."""
+    """Pixels (BATCH, 3072) and labels of a pickled dict, which may be malicious."""
     try:
         batch = _Unpickler(io.BytesIO(content), encoding="latin1").load()
     except Exception as error:  # a broken pickle can raise almost anything
@@ -148,7 +148,7 @@ def _read_pickled(path, content):
         raise InputError("%s: 'labels' is not a list of %d" % (path, BATCH))
     for label in labels:
         if type(label) is not int or not 0 <= label <= 9:
-            # Only a number is shown: the repr of a foreign object may take any time.
+            # Show only numbers: the repr of an untrusted object may take forever.
             shown = label if type(label) is int else type(label).__name__
             raise InputError("%s: a label is %.20s, not 0 to 9" % (path, shown))
     return pixels, np.array(labels)

@@ -1,4 +1,4 @@
-"""A data set, and parts of it."""
+"""The type of a data set; take a part of one."""
 
 import hashlib
 import sys
@@ -13,12 +13,12 @@ SYNTHETIC = "synthetic"
 Dataset = namedtuple("Dataset", "name sha256 train_images train_labels test_images test_labels")
 Dataset.__doc__ = """Images (n, channels, height, width) uint8 and labels (n,) int64 in 0..9.
 
-For sequences both are (n, steps, features) float32: inputs and targets. For figures the labels are
+Sequences are inputs and targets, both (n, steps, features) float32. For figures, the labels are
 (n, joints, 3) float32: x, y and whether the joint is visible.
 
 name: as in results; "cifar10" and "mnist" only if every file has its published checksum.
-sha256: of the pixels of the whole set, training then test, even if only a part is used; for a
-    generated set, of the targets as well.
+sha256: the hash of the pixels of the whole set, training then test, even if only a part is used;
+    the sine wave's and the figures' cover targets too.
 """
 
 
@@ -64,7 +64,7 @@ def warn_of_synthetic(name, files, error):
 
 
 def sha256_of(train_images, test_images):
-    """sha256 of the pixels of a whole set, training then test."""
+    """sha256 of the pixels of the whole set, training then test."""
     digest = hashlib.sha256(np.ascontiguousarray(train_images))
     digest.update(np.ascontiguousarray(test_images))
     return digest.hexdigest()

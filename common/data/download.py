@@ -1,4 +1,4 @@
-"""Download data sets: verified, safely unpacked, complete or not at all."""
+"""Download data sets: verify them, unpack them safely, and keep them only if complete."""
 
 import os
 import shutil
@@ -22,15 +22,15 @@ FILES = tuple("data_batch_%d.bin" % i for i in range(1, 6)) + ("test_batch.bin",
 
 
 class NoNetwork(Exception):
-    """The server cannot be reached at all; other failures are an InputError."""
+    """The server cannot be reached. Other failures are InputErrors."""
 
 
 def retrieve(url, folder, name, known_hash):
     """Download ``url`` as ``folder``/``name``; return that path.
 
     known_hash: "sha256:..." or "md5:...". NoNetwork if no connection can be made. InputError if the
-    server refuses, the download breaks off or has another hash, or the folder cannot be written;
-    then no partial data is left.
+    server refuses, the download breaks off or has another hash, or the folder cannot be written. No
+    partial data remains.
     """
     try:
         # pooch moves the file to its name only after the checksum has matched.
@@ -53,7 +53,7 @@ def retrieve(url, folder, name, known_hash):
 
 @contextmanager
 def temporary_folder(folder):
-    """A folder in ``folder`` that is removed after the block, unless it was put in its place."""
+    """A new folder in ``folder``; the block's end removes it, unless it was put in place."""
     try:
         os.makedirs(folder, exist_ok=True)
         temporary = tempfile.mkdtemp(prefix="unfinished-", dir=folder)
@@ -66,7 +66,7 @@ def temporary_folder(folder):
 
 
 def put_in_place(temporary, target):
-    """Rename a temporary folder; another process may have put the same there already."""
+    """Rename a temporary folder to ``target``; another process may have done the same already."""
     os.chmod(temporary, 0o755)  # mkdtemp's folders are private
     try:
         os.replace(temporary, target)
@@ -76,11 +76,11 @@ def put_in_place(temporary, target):
 
 
 def fetch(folder, url=URL, sha256=SHA256):
-    """Download CIFAR-10 from ``url`` and unpack it as ``folder``/cifar-10-batches-bin; that path.
+    """Download CIFAR-10 and unpack it as ``folder``/cifar-10-batches-bin; return that path.
 
     NoNetwork and InputError as for ``retrieve``.
     """
-    # Another process may fetch it as well.
+    # The name is unique, because another process may download it too.
     name = "cifar-10-binary-%d.tar.gz" % os.getpid()
     archive = retrieve(url, folder, name, "sha256:" + sha256)
     try:
@@ -92,7 +92,7 @@ def fetch(folder, url=URL, sha256=SHA256):
 def unpack(archive, folder):
     """Unpack the six batch files of a tar into ``folder``/cifar-10-batches-bin; return that path.
 
-    InputError, and nothing written, if a member is a link or a device or points outside that
+    InputError, with nothing written, if a member is a link or a device or points outside that
     folder, or if a batch file is missing.
     """
     target = os.path.join(folder, FOLDER)
@@ -118,7 +118,7 @@ def unpack(archive, folder):
 
 def _check(archive, member):
     """Refuse a member that is not a plain file or folder inside FOLDER."""
-    # Both kinds of slash, and a drive's colon, because Windows reads these as parts of a path.
+    # Windows also treats backslashes and a drive's colon as parts of a path.
     parts = member.name.replace("\\", "/").split("/")
     inside = parts[0] == FOLDER and ".." not in parts and ":" not in member.name
     if not inside or not (member.isfile() or member.isdir()):
@@ -126,11 +126,10 @@ def _check(archive, member):
 
 
 def _unreachable(error):
-    """Whether there was no connection, as opposed to one that was refused or broke off."""
+    """Whether no connection could be made, as opposed to one that was refused or broke off."""
     if isinstance(error, requests.exceptions.SSLError):
         return False
-    # Connections that stalled or broke off are ConnectionErrors as well, around these errors of
-    # urllib3.
+    # Connections that stalled or broke off are ConnectionErrors too, around these urllib3 errors.
     cause = type(error.args[0]).__name__ if error.args else ""
     broken = cause in ("ReadTimeoutError", "ProtocolError")
     return isinstance(error, requests.exceptions.ConnectionError) and not broken

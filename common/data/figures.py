@@ -1,11 +1,11 @@
 """Drawn figures, in which a pose network learns to find 14 joints.
 
-A figure has any place, size and colours on a cluttered ground, and natural bends of its limbs;
-objects in front of it hide some joints. So a network that ignores the image can do no better than
-the mean pose.
+Position, size, colours and limbs vary, the background is cluttered, and objects hide some joints.
+So a network that ignores the image can do no better than the mean pose.
 
-A direction is (2 t, 1 - t * t) / (1 + t * t) for some t, and pixels are chosen by products and
-sums. IEEE 754 defines how each is rounded, so every CPU draws the same bytes; ``sin`` may differ.
+A direction is (2 t, 1 - t * t) / (1 + t * t) for some t; products and sums decide which pixels to
+paint. IEEE 754 defines how these are rounded, so every CPU draws the same bytes; ``sin`` may
+differ.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ JOINTS = (
     "neck",
     "head",
 )
-# (joint, joint, width in units, the part whose colour it has).
+# (joint, joint, width in units, the part that has the same colour).
 LIMBS = (
     (9, 10, 0.7, "shirt"),
     (10, 11, 0.55, "skin"),
@@ -56,8 +56,8 @@ HIDDEN = -1.0  # x and y of a hidden joint
 def load(where="auto"):
     """The data set; InputError for a folder, because there is nothing to read.
 
-    The target of an image is (14, 3) float32: each joint's x and y from the image's centre, in
-    sides of the image, and 1 if the joint is visible; otherwise x and y are -1.
+    An image's target is (14, 3) float32: for a visible joint, x and y from the image's centre, in
+    sides of the image, and 1; for a hidden one, -1, -1 and 0.
     """
     if where not in ("auto", "synthetic"):
         raise InputError("%s: the figures are drawn; --data takes auto or synthetic" % where)
@@ -68,7 +68,7 @@ def load(where="auto"):
 
 
 def draw(n, seed):
-    """Images (n, 3, 220, 220) uint8 and targets (n, 14, 3) float32; n changes no earlier image."""
+    """Images (n, 3, 220, 220) uint8 and targets (n, 14, 3) float32; a larger n only adds images."""
     images = np.empty((n, 3, SIDE, SIDE), np.uint8)
     targets = np.empty((n, len(JOINTS), 3), np.float32)
     for number in range(n):
@@ -77,7 +77,7 @@ def draw(n, seed):
 
 
 def _figure(random):
-    """One image (3, 220, 220), and its target (14, 3)."""
+    """An image (3, 220, 220) and its target (14, 3)."""
 
     def uniform(low, high):
         return low + (high - low) * random.randint(0, 1025) / 1024.0
@@ -114,10 +114,10 @@ def _figure(random):
 
 
 def _joints(uniform, unit):
-    """The joints' places (14, 2): x and y in pixels, from the top left corner."""
+    """The joints' positions (14, 2): x and y in pixels, from the top left corner."""
 
     def away(start, length, lean):
-        """The point ``length`` units from ``start``: down if lean is 0, to the right if it is 1."""
+        """The point ``length`` units from ``start``: below it if lean is 0, to the right if 1."""
         norm = 1 + lean * lean
         return start + unit * length * np.array([2 * lean, 1 - lean * lean]) / norm
 

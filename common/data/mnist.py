@@ -1,4 +1,4 @@
-"""MNIST: find or download it, verify it, read it; or use a synthetic substitute."""
+"""MNIST: find or download, verify and read it; or use a synthetic substitute."""
 
 import gzip
 import hashlib
@@ -64,7 +64,7 @@ def _download(url):
 
 def _synthetic(name):
     train, train_labels, test, test_labels = synthetic.make(60000, 10000)
-    # MNIST's size, in grey: a third of the columns from each colour, to keep classes distinct.
+    # MNIST's size in grey: a third of the columns from each colour, which keeps classes distinct.
     colours = np.arange(28) // 10
     train, test = (
         np.ascontiguousarray(images[:, colours, :28, np.arange(28)].transpose(1, 2, 0)[:, None])

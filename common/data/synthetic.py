@@ -1,22 +1,22 @@
 """The ``synthetic`` set: generated images of CIFAR-10's shapes.
 
-A class is one of five colour axes and one of two directions of fine stripes: each stripe is lighter
-than the ground along the axis, the next one darker. Stripes of another class, usually fainter, and
-noise are added. In 3% of the images the other class's stripes are stronger and the class cannot be
-recognised, so accuracy stays near or below 97%.
+A class has one of five colour axes and one of two directions of fine stripes, which are lighter and
+darker than the background along the axis in turn. Noise and stripes of another class, usually
+fainter, are added. In 3% of the images the other class's stripes are stronger and hide the class,
+so accuracy remains near or below 97%.
 
 Every image is followed by its negative, of the same class. So each pixel has the same mean in every
 class, no pixel correlates with the class, and a linear model of the pixels can do no better than
-ignore them. A convolution and a ReLU see contrast of either sign.
+ignore them. A convolution with a ReLU detects contrast of either sign.
 
-It uses bytes of ``RandomState``, whose streams are frozen, and integer arithmetic only, so every
-NumPy on every CPU gives the same bits.
+The code uses only integer arithmetic and bytes from ``RandomState``, whose streams are frozen, so
+every NumPy on every CPU gives the same bits.
 """
 
 import numpy as np
 
 SEED = 10
-CHUNK = 1000  # images per seed, half of them negatives; a smaller set starts a larger one
+CHUNK = 1000  # images per seed, half of them negatives
 COLOURS = np.array([(1, 1, 1), (1, 1, -1), (1, -1, 1), (-1, 1, 1), (1, 0, -1)], np.int16)
 STRIPES = np.array([1, -1] * 16, np.int16)
 
@@ -53,7 +53,7 @@ def _draw(seed):
     labels = random.permutation(half) % 10
     others = (labels + 1 + random.permutation(half) % 9) % 10
     images = draw(64, 3, 32, 32)  # the noise of each pixel
-    images += 80 + draw(32, 3, 1, 1)  # the ground's colour
+    images += 80 + draw(32, 3, 1, 1)  # the background's colour
     for classes, contrast in ((labels, 48 + draw(64)), (others, draw(64))):
         height = contrast * (1 - 2 * draw(2))  # the sign is the stripes' phase
         stripes = (COLOURS[classes // 2] * height[:, None])[:, :, None] * STRIPES  # (half, 3, 32)

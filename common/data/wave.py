@@ -1,8 +1,8 @@
 """A sine wave, and windows of it, which an LSTM learns to continue.
 
-The wave follows w[t + 1] = 2 cos(a) w[t] - w[t - 1]. Only products, differences and one square root
-are needed, and IEEE 754 defines how these are rounded, so every CPU gives the same bits; ``sin``
-may differ.
+The wave follows w[t + 1] = 2 cos(a) w[t] - w[t - 1]. This needs only products, differences and a
+square root. IEEE 754 defines how they are rounded, so every CPU gives the same bits; ``sin`` may
+differ.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ import numpy as np
 from common.data.dataset import Dataset
 from common.system.errors import InputError
 
-STEPS = 40  # of a sequence
-COSINE = 1 - 2.0**-5  # of the angle between two samples: a period is 25.07 of them
+STEPS = 40  # in a sequence
+COSINE = 1 - 2.0**-5  # of the angle between two samples; a period is 25.07 samples
 SAMPLES = 4096
 SEED = 20
 
@@ -22,8 +22,8 @@ SEED = 20
 def load(where="auto"):
     """The data set; InputError for a folder, because there is nothing to read.
 
-    A sequence is (STEPS, 1) float32; its target at each step is the next sample. A test sequence
-    has the targets of twice as many steps. Training sequences are cut from the first half of the
+    A sequence is (STEPS, 1) float32; its target at each step is the next sample. Test sequences
+    have targets for twice as many steps. Training sequences are cut from the first half of the
     wave, test sequences from the second.
     """
     if where not in ("auto", "synthetic"):
@@ -52,5 +52,5 @@ def samples():
 
 
 def windows(wave, starts, steps):
-    """``steps`` samples from each of ``starts``, (n, steps, 1) float32."""
+    """``steps`` samples from each start, (n, steps, 1) float32."""
     return np.float32(wave[starts[:, None] + np.arange(steps)])[:, :, None]

@@ -1,11 +1,11 @@
-"""The networks: what is to be built, trained and proven, as descriptions.
+"""Descriptions of the networks to build, train and prove.
 
-A network N is ``N.py`` in this package and ``N.py`` in each framework's folder. Nothing else knows
-it by name; this package finds each ``Model`` that a file defines, and its other sizes. A network
-with mistakes or causes of its own is a folder: ``N/__init__.py`` is the description, and beside it
-``N/mistakes.py`` has mistakes to plant (as ``common/mistakes`` has), ``N/causes.py`` causes that a
-challenge tries (see ``common/challenge/hypotheses.py``), and ``N/masks.py`` reads dropout's masks,
-which a network with dropout must have (see ``common/proof/masks.py``).
+Network N is ``N.py`` in this package and ``N.py`` in each framework's folder. Nothing else knows it
+by name: this package finds every ``Model`` that its files define, including other sizes. A network
+with mistakes or causes of its own is a folder. ``N/__init__.py`` is the description,
+``N/mistakes.py`` has mistakes to plant (like ``common/mistakes``), ``N/causes.py`` has causes for a
+challenge to try (see ``common/challenge/hypotheses.py``), and ``N/masks.py``, which dropout
+requires, reads masks (see ``common/proof/masks.py``).
 """
 
 import importlib
@@ -25,7 +25,7 @@ def _models():
                 yield value
 
 
-# All, and those that are not another one at another size.
+# MODELS leaves out other sizes.
 ALL = OrderedDict(
     (model.name, model) for model in sorted(_models(), key=lambda m: (m.size_of != "", m.order))
 )
@@ -33,14 +33,14 @@ MODELS = OrderedDict((name, model) for name, model in ALL.items() if not model.s
 
 
 def find(name):
-    """The model called ``name``; InputError lists the known ones."""
+    """The model called ``name``; otherwise an InputError that lists the known ones."""
     if name not in ALL:
         raise InputError("unknown model %r; known: %s" % (name, ", ".join(ALL)))
     return ALL[name]
 
 
 def file(name):
-    """The name of a model's module in each framework's folder; any other name is that already."""
+    """The name of a model's module in each framework's folder; other names are returned as is."""
     return ALL[name].file if name in ALL else name
 
 

@@ -1,4 +1,4 @@
-"""The hyperparameters of a training, by optimiser; all but the number of epochs."""
+"""The hyperparameters of training, by optimiser, without the number of epochs."""
 
 from collections import namedtuple
 
@@ -7,42 +7,42 @@ Momentum.__doc__ = """Gradient descent with classical momentum.
 
 batch_size: observations per step.
 learning_rate: the step size; the update is v <- momentum v - learning_rate g, w <- w + v.
-momentum: Polyak's, never Nesterov's, never scaled by 1 - momentum.
+momentum: Polyak's, not Nesterov's, and without a gradient scaled by 1 - momentum.
 dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
 Decay = namedtuple("Decay", Momentum._fields + ("weight_decay", "depth"))
-Decay.__doc__ = """As ``Momentum``, with weight decay, for a network that comes in several depths.
+Decay.__doc__ = """As ``Momentum``, with weight decay, for a network of several depths.
 
-weight_decay: of matrices and kernels, not of biases or batch normalisation; it is added to the
-    gradient, g + weight_decay w, before the velocity is updated.
+weight_decay: for matrices and kernels, not for biases or batch normalisation; the gradient becomes
+    g + weight_decay w before the velocity is updated.
 depth: the number of layers with weights, not counting shortcuts.
 """
 
 Divided = namedtuple("Divided", Momentum._fields + ("divisor",))
-Divided.__doc__ = """As ``Momentum``, for a network that comes in several widths.
+Divided.__doc__ = """As ``Momentum``, for a network of several widths.
 
-divisor: of the published numbers of channels and hidden units.
+divisor: divides the published numbers of channels and hidden units.
 """
 
 Adam = namedtuple("Adam", "batch_size learning_rate beta1 beta2 epsilon dropout")
-Adam.__doc__ = """Adam (Kingma & Ba, 2015), both moments corrected for their bias.
+Adam.__doc__ = """Adam (Kingma & Ba, 2015), with bias correction of both moments.
 
 batch_size: observations per step.
 learning_rate: the step size; the update is w <- w - learning_rate m / (sqrt(v) + epsilon).
-beta1, beta2: the fractions of the mean m and of the mean square v that each step keeps.
+beta1, beta2: the fractions of the mean m and the mean square v that each step keeps.
 epsilon: added to the square root of the corrected v, not inside it.
 dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
 
 def without_dropout(hp):
-    """``hp`` with the same dropout layers, all at rate 0."""
+    """``hp`` with all dropout rates 0."""
     return hp._replace(dropout=(0.0,) * len(hp.dropout))
 
 
 def plain(hp, batch_size):
-    """``hp`` with an optimiser whose one step shows the gradient and leaves no state."""
+    """``hp`` with an optimiser whose step shows the gradient and leaves no state."""
     hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=1.0)
     if isinstance(hp, Adam):
         return hp._replace(beta1=0.0, beta2=0.5, epsilon=1.0)
@@ -52,13 +52,13 @@ def plain(hp, batch_size):
 
 
 def other(hp, batch_size):
-    """``hp`` with every value changed, so that one that is hard-coded in a module shows."""
+    """``hp`` with every value changed, which shows values that a module hard-codes."""
     factor = 0.25 if isinstance(hp, Decay) else 4
     hp = without_dropout(hp)._replace(
         batch_size=batch_size, learning_rate=hp.learning_rate * factor
     )
     if isinstance(hp, Adam):
-        # Float32 holds these exactly; of 1 - 0.999 it keeps five digits.
+        # Exact in float32, where 1 - 0.999 has only five correct digits.
         return hp._replace(beta1=0.75, beta2=0.875, epsilon=1e-4)
     if isinstance(hp, Decay):
         hp = hp._replace(weight_decay=0.01)
@@ -66,7 +66,7 @@ def other(hp, batch_size):
 
 
 def long(hp, batch_size):
-    """As ``other``, but small steps go on for long after a gradient."""
+    """As ``other``, but a gradient moves weights for many small steps."""
     hp = other(hp, batch_size)
     if isinstance(hp, Adam):
         return hp._replace(learning_rate=2.0**-14, beta1=1 - 2.0**-5, beta2=1 - 2.0**-6)

@@ -6,9 +6,9 @@ import numpy as np
 def xavier_uniform(shapes, seed):
     """Xavier (Glorot) uniform weights and zero biases: {name: float32 array} of these ``shapes``.
 
-    A weight is uniform in +-sqrt(6 / (fan_in + fan_out)), where a convolution's fans count its
-    kernel's positions (Glorot & Bengio, 2010). ``RandomState`` because its streams are frozen:
-    every NumPy gives the same bits.
+    A weight is uniform in +-sqrt(6 / (fan_in + fan_out)); a convolution's fans count its kernel's
+    positions (Glorot & Bengio, 2010). ``RandomState``, because its streams are frozen: every NumPy
+    gives the same bits.
     """
     random = np.random.RandomState(seed)
     weights = {}
@@ -26,9 +26,9 @@ def he_uniform(shapes, seed):
     """He (Kaiming) uniform weights of these ``shapes``: {name: float32 array}.
 
     A weight is uniform in +-sqrt(6 / fan_in) (He et al., 2015). Biases and running means are 0;
-    batch normalisation's weights and running variances are 1, except the last weight of a block,
-    ``norm3``, which is 0, so that a block begins as its shortcut (Goyal et al., 2017). Without
-    that, the first steps magnify rounding errors a thousandfold.
+    batch normalisation's weights and running variances are 1, except for a block's last weight,
+    ``norm3``, which is 0, so that each block starts as its shortcut (Goyal et al., 2017). Otherwise
+    the first steps magnify rounding errors a thousandfold.
     """
     random = np.random.RandomState(seed)
     weights = {}

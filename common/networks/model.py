@@ -1,4 +1,4 @@
-"""What is known of a network: the types that the files of this package fill in."""
+"""The types that describe a network."""
 
 from collections import namedtuple
 from typing import Callable, FrozenSet, NamedTuple, Tuple
@@ -11,8 +11,8 @@ Task = namedtuple("Task", "name observations targets outputs figure")
 Task.__doc__ = """What a network predicts for an observation.
 
 name: "classes", "values" or "joints".
-observations, targets, outputs: their names, for people and in the modules' arguments.
-figure: the measure of its quality, which is also its key in a result.
+observations, targets, outputs: their names, for people and for the modules' arguments.
+figure: the measure of quality, which is also its key in a result.
 """
 
 CLASSES = Task("classes", "images", "labels", "scores", "accuracy")
@@ -23,30 +23,30 @@ JOINTS = Task("joints", "images", "targets", "joints", "joint_error")
 class Model(NamedTuple):
     """A network, its data and its training.
 
-    name: on the command line, and of the file in each framework's folder.
-    order: its place in lists and tables.
+    name: its name on the command line, and its file's in each framework's folder.
+    order: its position in lists and tables.
     title: for people.
     task: what it predicts: a score for each class, values, or the positions of joints.
-    data: reads the data set that it is trained on, from "auto", "synthetic" or a folder.
-    observation: shape of one: an image (channels, height, width), or a sequence (steps, features).
+    data: loads its data set, from "auto", "synthetic" or a folder.
+    observation: an observation's shape: an image (channels, height, width) or a sequence (steps,
+        features).
     shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
-        (out, in, height, width) for cross-correlation; dense weights are (out, in), and a dense
-        layer that follows images takes them flattened in the order channels, height, width. An
-        LSTM's are (4 units, in) and (4 units, units), its gates in the order input, forget, cell,
-        output; it has one bias (4 units,). Batch normalisation has a weight, a bias and two tensors
-        of state, which no optimiser moves: the running mean and variance.
+        (out, in, height, width) for cross-correlation. Dense weights are (out, in); a dense layer
+        after images takes them flattened in the order channels, height, width. An LSTM has (4
+        units, in), (4 units, units) and one bias (4 units,), its gates in the order input, forget,
+        cell, output. Batch normalisation has a weight, a bias and two tensors of state, which no
+        optimiser moves: the running mean and variance.
     positions: {layer: how often a forward pass applies its weights to an observation}, if not once:
         the size of a convolution's output, or a sequence's steps.
-    initialize: draws the initial weights, given (shapes, seed).
+    initialize: draws initial weights from (shapes, seed).
     hp: the hyperparameters of its recipe.
-    whole, quick: (observations, epochs) of the recipe, and of a run that a CPU finishes while
-        people wait.
-    batches_sha256: of the trajectory's batches, observations and targets.
+    whole, quick: (observations, epochs) of the recipe, and of a run that is short on a CPU.
+    batches_sha256: the hash of the trajectory's batches, observations and targets.
     layers: kinds of layers that shapes do not show: "pool", "recurrent", "sigmoid".
-    challenge: its description on a challenge's page; "": no challenge can be written for it.
-    phrases: {entry of the page's phrase book about it: "", or where else a module says it, such as
-        "head: Adam", a field of its docstring}.
-    size_of: the network that this one is at another size; "": none.
+    challenge: its description on a challenge's page; "" if it can have no challenge.
+    phrases: {its entry in the page's phrase book: "", or where else a module says it, such as
+        "head: Adam", a field of the docstring}.
+    size_of: the network of which this is another size, or "".
     """
 
     name: str
@@ -74,7 +74,7 @@ class Model(NamedTuple):
 
     @property
     def traits(self):
-        """The names of what it is made of: they select the checks and mistakes that apply.
+        """The names of its parts, which select the checks and mistakes that apply.
 
         "adam" or "momentum", "batchnorm", "convolution", "dropout", and its ``layers``.
         """
@@ -89,12 +89,12 @@ class Model(NamedTuple):
 
     @property
     def state(self):
-        """The names of its tensors that training changes and no optimiser moves."""
+        """The names of the tensors that training changes but no optimiser moves."""
         return {name for name in self.shapes if is_state(name)}
 
     @property
     def multiply_adds(self):
-        """(Forward pass, first layer) for one observation."""
+        """(those of a forward pass, those of its first layer) for one observation."""
         counts = [
             self.positions.get(name[: -len(".weight")], 1) * int(np.prod(shape))
             for name, shape in self.shapes.items()
@@ -104,16 +104,17 @@ class Model(NamedTuple):
 
     @property
     def step_multiply_adds(self):
-        """Those of a training step for one observation; each is two operations.
+        """The multiply-adds of a training step for one observation; each is two operations.
 
-        Three forward passes, less the gradient of the first layer's input, which nobody needs.
+        As many as three forward passes, less the gradient of the first layer's input, which is not
+        needed.
         """
         forward, first = self.multiply_adds
         return 3 * forward - first
 
 
 def is_state(name):
-    """Whether training changes the tensor of this canonical name, and no optimiser moves it."""
+    """Whether training changes the tensor of this canonical name but no optimiser moves it."""
     return name.endswith((".mean", ".variance"))
 
 

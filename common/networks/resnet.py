@@ -1,4 +1,4 @@
-"""A residual network of bottlenecks on CIFAR-10, 29 layers deep, and as many as ResNet-152."""
+"""A residual network of bottlenecks on CIFAR-10: ResNet-29, and ResNet-152 as another size."""
 
 from common.data import cifar10
 from common.networks.hyperparameters import Decay
@@ -7,11 +7,11 @@ from common.networks.model import CLASSES, Model
 
 
 def _resnet(depth, blocks, **recipe):
-    """A residual network of bottlenecks, with so many blocks in each of its four stages.
+    """A residual network of bottlenecks; blocks: their number in each of its four stages.
 
-    As He et al. (2015) built it for ImageNet, with three changes: a quarter of the channels; a 3x3
-    convolution and no pool at the start; and where the size is halved, the stride is in the 3x3
-    convolution, not in the 1x1 before it (Goyal et al., 2017).
+    It is He et al.'s network for ImageNet (2015) with three changes: a quarter of the channels; a
+    3x3 convolution and no pool at the start; and the stride in a block's 3x3 convolution, not in
+    the 1x1 before it (Goyal et al., 2017).
     """
     shapes, positions = {}, {}
 

@@ -1,4 +1,4 @@
-"""The canonical weights of a model, and the file that any framework saves and loads."""
+"""A model's canonical weights, and the file in which every framework can save and load them."""
 
 from collections import OrderedDict
 
@@ -11,8 +11,8 @@ from common.system.errors import InputError
 def check(model, weights, source="the weights"):
     """Return ``weights`` as contiguous float32 arrays in the order of ``model.shapes``.
 
-    Raises InputError, naming ``source`` and the tensor, if one is missing, unknown, misshapen,
-    not float32 or not finite.
+    InputError names ``source`` and the tensor if one is missing, unknown, misshapen, not float32 or
+    not finite.
     """
     for name in weights:
         if name not in model.shapes:
@@ -43,5 +43,5 @@ def load(model, path):
 
 
 def save(model, path, weights):
-    """Write canonical weights of ``model`` to such a file, whole or not at all."""
+    """Write canonical weights of ``model`` to such a file, completely or not at all."""
     array_files.write(path, check(model, weights))

@@ -1,7 +1,6 @@
-"""What a proof rests on, as hashes: a change of any of it asks for a new proof.
+"""Hashes of everything a proof depends on; if one changes, the proof must be repeated.
 
-A comment or a docstring is no such change, and neither is the code that only starts a proof, in
-``common/system``.
+Comments and docstrings do not count, nor does the code in ``common/system`` that starts a proof.
 """
 
 import glob
@@ -29,7 +28,7 @@ def _digest(*values):
 
 
 def shared(model):
-    """A hash of what proves all frameworks' modules of a network: the rungs and the reference."""
+    """A hash of the code that all proofs of a network share: the rungs and the reference."""
     reference = frameworks.path(frameworks.ENVIRONMENTS[frameworks.REFERENCE], model)
     start = _files("common/proof/rungs/*.py") + [reference]
     for description in ("%s.py", "%s/__init__.py", "%s/masks.py"):
@@ -38,7 +37,7 @@ def shared(model):
 
 
 def own(name, model, lane):
-    """A hash of what is an environment's own: the module, the pins, the interpreter, variables."""
+    """A hash of an environment's own part: the module, pins, interpreter and variables."""
     environment = frameworks.ENVIRONMENTS[name]
     folder = "frameworks/" + environment.folder
     start = [frameworks.path(environment, model)]
@@ -58,7 +57,7 @@ def _pins(path):
 
 
 def mistakes(name, model):
-    """A hash of the mistakes that are planted in an environment's module of a network."""
+    """A hash of the mistakes to plant in an environment's module of a network."""
     own = _files(frameworks.path(frameworks.ENVIRONMENTS[name], "traps"))
     own += _files("common/networks/%s/mistakes.py" % networks.file(model))
     return source.code_sha256(_files("common/mistakes/*.py") + own)

@@ -1,4 +1,4 @@
-"""The parity certificate of a framework: made in a process of its own, kept, found again."""
+"""Make a framework's parity certificate in a separate process, cache it, and find it again."""
 
 import hashlib
 import json
@@ -20,10 +20,10 @@ FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for
 
 
 def identity(model, name, module, lane, settings, lever=""):
-    """A sha256 of all that a certificate rests on: code, versions, settings, the machine.
+    """A sha256 of everything a certificate depends on: code, versions, settings, the machine.
 
-    A certificate is valid for a run whose identity is the same, whatever the run's seed. lever: the
-    name of one that is pulled, whose environment variables the process has.
+    A certificate is valid for every run with the same identity, whatever its seed. lever: the name
+    of the lever that is pulled; the process already has its environment variables.
     """
     code = [basis.own(name, model.name, lane), basis.shared(model.name)]
     code.append(source.code_sha256(getattr(module, "sources", (module.__file__,))))
@@ -36,9 +36,9 @@ def identity(model, name, module, lane, settings, lever=""):
 
 
 def make(model, name, module, lane, threads, lever=""):
-    """Climb the rungs, tell each as it falls, and keep what came of it: a dict of JSON values."""
+    """Climb the rungs, print each result, and cache the certificate: a dict of JSON values."""
     settings = module.configure(lane, threads, SEED)
-    # Of the sources before the climb.
+    # Taken first: sources may be edited during the climb.
     digest = identity(model, name, module, lane, settings, lever)
     cache = ReferenceCache(model, threads)
     certifier = Certifier(model, threads, cache, products(settings))
@@ -67,11 +67,10 @@ def _kept(model, name, lane, digest):
 
 
 def obtain(model, name, module, lane, settings, lever="", team=1):
-    """A certificate that is valid for a run: one kept that passed, or a new one.
+    """A certificate that is valid for a run: a cached one that passed, or a new one.
 
-    A new one is made in a process of its own, so that the memory and the caches that proving takes
-    are not counted as the run's. InputError if that process breaks down. team: how many workers
-    the module runs as.
+    A separate process makes it, so that the run is not charged for the proof's memory and caches.
+    InputError if that process crashes. team: the number of workers.
     """
     digest = identity(model, name, module, lane, settings, lever)
     certificate = _kept(model, name, lane, digest)
@@ -81,18 +80,18 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
         command += ["--lever", lever] if lever else []
         command += ["--workers", str(team)] if team > 1 else []
-        with suppress(FileNotFoundError):  # one that failed: what is there then is new
+        with suppress(FileNotFoundError):  # remove a failed one: a file found later is new
             os.remove(_path(model, name, lane, digest))
         code = commands.call(command)
         certificate = _kept(model, name, lane, digest)
-        # Workers end with their launcher's exit code.
+        # With workers, the exit code is the launcher's.
         if certificate is None or (team == 1 and code not in (0, FAILED)):
             raise InputError("%s: the certificate could not be made (see above)" % name)
     return certificate
 
 
 def proven(name, model, lane, threads, lever="", team=1):
-    """A module that has passed, and its settings in force; NotProven where it has not."""
+    """A module that passed, and its settings in force; NotProven if it failed."""
     machine.limit_threads(threads)
     module = modules.in_lane(name, lane, model, lever)
     module = workers.parallel(name, module, team)

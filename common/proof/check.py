@@ -1,10 +1,10 @@
-"""What a rung is made of: one number, and how large it may be."""
+"""A check: an error and its tolerance. Rungs consist of checks."""
 
 import numpy as np
 
 
 class Check:
-    """One comparison: its error, its tolerance, and what a reader should know if it fails."""
+    """One comparison: its error, its tolerance, and a sentence for the reader if it fails."""
 
     def __init__(self, what, error, tolerance, detail=""):
         self.what = what
@@ -18,7 +18,7 @@ class Check:
 
     @property
     def ratio(self):
-        """How much of its tolerance was used; infinite where none was allowed."""
+        """The share of the tolerance that was used; infinite for an error where none is allowed."""
         if not np.isfinite(self.error):
             return np.inf
         if self.tolerance == 0:

@@ -1,4 +1,4 @@
-"""What a fair dropout layer does: the checks of the dropout rung, on masks that were observed."""
+"""The dropout rung's checks of observed masks: is each dropout layer fair?"""
 
 from itertools import combinations
 
@@ -9,16 +9,16 @@ from common.proof.masks import DROPPED, layouts
 from common.proof.reference import distance
 
 SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
-# Relative errors that are allowed, by what products take: what is seen is a difference of products.
+# Allowed relative errors, by the precision of products: masks are read from differences of these.
 LEFT = {"float32": 1e-2, "bfloat16": 2.0**-4}
 SCALE = {"float32": 2e-3, "bfloat16": 2.0**-4}
 BACKWARD = {"float32": 1e-2, "bfloat16": 2.0**-4}
-# Gradients that leave a 2x2 pool of four equal pixels for one that enters it, by ``ties``.
+# The total gradient that a 2x2 pool of four equal pixels returns for a gradient of 1, by ``ties``.
 TIED = {"one": 1, "all": 4, "shared": 1}
 
 
 def fractions(masks, products):
-    """The fraction that each layer keeps, and what it multiplies that by."""
+    """The fraction that each layer keeps, and the factor by which it scales that."""
     for number in masks[0].layers:
         rate = masks[0].rates[number]
         keep = 1 - rate
@@ -44,7 +44,7 @@ def fractions(masks, products):
 
 
 def shared(masks):
-    """No two observations, channels, rows or columns of a layer have the same mask."""
+    """No two observations, channels, rows or columns of a layer share a mask."""
     for number, mask in sorted(masks.layers.items()):
         rate = masks.rates[number]
         known = ~np.isnan(mask)
@@ -69,7 +69,7 @@ def repeated(masks):
     for number, mask in sorted(masks[0].layers.items()):
         if mask.ndim == 2:
             kept = np.concatenate([np.abs(step.layers[number]) > DROPPED for step in masks])
-            kept = np.unique(kept, axis=0)  # steps with one mask are another check's
+            kept = np.unique(kept, axis=0)  # another check finds equal masks in several steps
             rows, units = kept.shape
             error = units - len(np.unique(kept, axis=1).T)
             rate = masks[0].rates[number]
@@ -92,7 +92,7 @@ def alike(what, first, second):
 
 
 def correlated(masks):
-    """No layer's random numbers are another's, compared in the order of their drawing."""
+    """No layer uses another's random numbers, compared in the order in which they are drawn."""
     for first, second in combinations(sorted(masks.layers), 2):
         a, b = layouts(masks.layers[first]), layouts(masks.layers[second])
         for layout in a:
@@ -100,7 +100,7 @@ def correlated(masks):
             both = np.array([a[layout][:n], b[layout][:n]])
             both = (np.abs(both) > DROPPED)[:, ~np.isnan(both).any(0)].astype(float)
             if both.shape[1] < 100 or not both.std(1).all():
-                continue  # the values that are seen of the two do not meet in this order
+                continue  # in this order, too few positions are seen in both
             error = abs(np.corrcoef(both)[0, 1])
             what = "dropout %d and %d: correlated" % (first, second)
             detail = "layers %d and %d draw the same random numbers" % (first, second)
@@ -108,7 +108,7 @@ def correlated(masks):
 
 
 def backward(masks, products):
-    """What was dropped on the way there is dropped on the way back."""
+    """The backward pass drops the same values as the forward pass."""
     for layer, (measured, expected) in sorted(masks.backward.items()):
         error = distance(measured, expected) / max(distance(expected, 0), 1e-300)
         detail = "the gradient does not come back through dropout %d's own mask" % layer

@@ -1,8 +1,8 @@
-"""Images that are near no kink: where rounding cannot tip a ReLU or the choice of a pool.
+"""Choose images that are near no kink, so that rounding cannot flip a ReLU or a pool's choice.
 
-A ReLU near 0 or two nearly equal pixels in a pooling window send a gradient here in one framework
-and there in another, for no fault of either. An allowance for that would be a hole for mistakes, so
-the probes use images on which no value of the network comes near a kink.
+With a ReLU near 0, or two nearly equal pixels in a pooling window, correct frameworks may send a
+gradient to different places. An allowance for that would let mistakes through. So the probes use
+images for which no value in the network is near a kink.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from common.proof.reference import unit
 
 DISTANCE = 24  # units of the values' own rounding error in float32
-SAME = 1e-12  # equal in float64: windows of a flat patch, or a ReLU's exact 0; not a kink
+SAME = 1e-12  # equal in float64, as in a flat patch, or a ReLU's exact 0: not a kink
 
 
 def _kinks(network, x, training=False):
@@ -24,8 +24,8 @@ def _kinks(network, x, training=False):
 def clear(references, networks, images, training=False):
     """Which of ``images`` are near no kink of the networks, as booleans (n,).
 
-    references, networks: in float64 and in float32. training: as one batch that is trained on,
-    where an image's values depend on the others.
+    references, networks: in float64 and in float32. training: treat the images as one training
+    batch, in which an image's values depend on the others.
     """
     is_clear = np.ones(len(images), bool)
     both = [

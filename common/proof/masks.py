@@ -1,35 +1,36 @@
-"""Dropout masks, read from the weights before and after a training step.
+"""Read dropout masks from the weights before and after a training step.
 
-Each network with dropout has a ``masks.py`` of its own beside its description, which has
+Each network with dropout has a ``masks.py`` beside its description, which defines
 
-SEEN: the number of observations whose masks are seen, the first ones of a batch.
-RATES: the fractions to drop; no two alike, so that exchanged layers show, and none the recipe's.
-batch(model, batch_size): (weights, observations, targets) of a step that shows the masks.
+SEEN: the number of observations whose masks can be read, the first ones of a batch.
+RATES: the fractions to drop. All differ, so that swapped layers show, and none is the recipe's.
+batch(model, batch_size): (weights, observations, targets) of a step that reveals the masks.
 observe(before, after, tied): the ``Masks`` of such a step.
-UNKNOWN: the tensors whose gradient depends on masks that are not seen.
-telling(outputs): the part of a prediction that shows a difference.
+UNKNOWN: the tensors whose gradient depends on masks that cannot be read.
+telling(outputs): the part of a prediction in which dropout would show.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-DROPPED = 0.25  # what was dropped is multiplied by less than that, the rest by 1 or more
+DROPPED = 0.25  # dropped values are multiplied by less than this, kept ones by 1 or more
 
 
 Masks = namedtuple("Masks", "layers rates backward")
-Masks.__doc__ = """What dropout layers multiplied by in one training step.
+Masks.__doc__ = """The factors that dropout layers applied in one training step.
 
-layers: {number: mask}, in the order in which they are best read; NaN where a mask is not seen.
+layers: {number: mask}, in the best order for reading; NaN where a mask cannot be read.
 rates: {number: the fraction that is dropped}.
-backward: {number: (measured, expected)} of the gradient that came back through the layer.
+backward: {number: (measured, expected)}: the gradient that came back through the layer.
 """
 
 
 def before_layer(layer, fed, before, step):
-    """(a dense layer's input, what came back to it) in the observation whose units ``fed`` are.
+    """(a dense layer's input, the gradient it returned) for the observation that ``fed`` belong to.
 
-    ValueError where none of these units was kept.
+    fed: the units whose output reaches that observation's score alone. ValueError if dropout kept
+    none of them.
     """
     moved = np.abs(step[layer + ".bias"][fed])
     kept = fed[moved > moved.max() / 2]
@@ -41,7 +42,7 @@ def before_layer(layer, fed, before, step):
 
 
 def layouts(mask):
-    """A mask's values in the order in which random numbers may have been drawn for it."""
+    """{layout: a mask's values, in the order in which that layout draws random numbers}."""
     if mask.ndim == 2:
         return {"NCHW": mask.ravel(), "NHWC": mask.ravel()}
     return {"NCHW": mask.ravel(), "NHWC": mask.transpose(0, 2, 3, 1).ravel()}

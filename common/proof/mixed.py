@@ -1,8 +1,8 @@
-"""Lane bf16: what goes into a product and what comes out has 8 significant bits, all else has 24.
+"""Lane bf16: the factors and results of products have 8 significant bits, all other values 24.
 
-Tolerances cannot show that: with half of the roundings left out, a result is nearer to float64's
-than one with all of them. These checks are exact: digits that bfloat16 lacks make no difference
-where they go into a product, do not come out of it, and are there elsewhere.
+A tolerance cannot show that: if half of the roundings are left out, a result is closer to float64,
+not farther. So these checks are exact. Digits that bfloat16 lacks must not matter in a factor, must
+not be in a product, and must be everywhere else.
 """
 
 import numpy as np
@@ -15,21 +15,21 @@ from common.proof.reference import distance
 IMAGES = 64
 SMALL = 2.0**-12  # what 1 + SMALL has and bfloat16 lacks
 STEP = 2.0**-6  # a learning rate that adds no digits
-VELOCITY = 2.0**-14  # of its size; bfloat16 leaves it off by about 2**-10
+VELOCITY = 2.0**-14  # allowed relative error of a velocity; bfloat16's would be about 2**-10
 
 
 def has_more(x):
-    """Where an array of float32 has more than 8 significant bits."""
+    """Where a float32 array has more than 8 significant bits, as booleans."""
     return np.ascontiguousarray(x, np.float32).view(np.uint32) & 0xFFFF != 0
 
 
 def cut(x):
-    """``x`` as numbers that bfloat16 has."""
+    """``x`` cut to numbers that bfloat16 can hold."""
     return (np.ascontiguousarray(x).view(np.uint32) & 0xFFFF0000).view(np.float32)
 
 
 def frayed(x, random):
-    """Other float32 numbers, larger and smaller ones, that round to what ``cut`` gave; 0 stays."""
+    """Other float32 numbers that round to ``x``, some larger, some smaller; 0 remains 0."""
     noise = random.randint(1 - 2**15, 2**15, x.shape)
     return np.where(x == 0, x, (x.view(np.uint32) + noise).astype(np.uint32).view(np.float32))
 
@@ -41,12 +41,12 @@ def _kernels(change, weights):
 def forward(oracle, build, predict):
     """The first product's input, all weights and all results are rounded.
 
-    build: makes a model of (hyperparameters, weights). predict: scores of (model, images).
+    build: makes a model from (hyperparameters, weights). predict: scores of (model, images).
     """
     random = np.random.RandomState(SEED)
     images, weights = cut(oracle.test_images[:IMAGES]), _kernels(cut, oracle.biased)
     last = list(weights)[-1]
-    weights[last] = 0 * weights[last]  # without that bias, scores are what a product gives
+    weights[last] = 0 * weights[last]  # without the last bias, scores are a product's results
     model = build(oracle.gradient_hp, weights)
     scores = predict(model, images)
     other = build(oracle.gradient_hp, _kernels(lambda w: frayed(w, random), weights))
@@ -69,7 +69,7 @@ def forward(oracle, build, predict):
 
 
 def gradient(oracle, build, train, batch):
-    """Gradients of weights are rounded, and those between layers; weights and velocities are not.
+    """Gradients of weights and between layers are rounded; weights and velocities are not.
 
     train: yields (loss, weights) of each step of (model, pairs). batch: (images, labels).
     """
@@ -95,8 +95,8 @@ def gradient(oracle, build, train, batch):
         error = distance(third, momentum * second) / (momentum * distance(second, 0))
         detail = "the velocity of %s has lost digits: it is to remain float32" % name
         yield Check("float32, velocity of " + name, error, VELOCITY, detail)
-    # Each image and each gradient between layers is the same number everywhere, or 0, and a bias's
-    # gradient is that number a power of two times.
+    # Every value of an image, and of a gradient between layers, is the same number, or 0. A bias's
+    # gradient is a power of two times that number.
     images, labels = (np.repeat(each[:1], len(each), axis=0) for each in batch)
     images = np.ones_like(images) * np.float32([0.5, 1, 0.75]).reshape(-1, 1, 1)
     start = probes.even(oracle.model, SEED)

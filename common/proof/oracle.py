@@ -1,7 +1,7 @@
-"""What the reference gives for the rungs: batches that are near no kink, steps, losses, scores.
+"""The reference's results for the rungs: batches that are near no kink, steps, losses, scores.
 
-None of it depends on the module that climbs. Slow, small results are kept in a ``ReferenceCache``;
-whole weights are large, and a few steps on small batches make them anew in a second.
+They do not depend on the module under test. Slow, small results go into a ``ReferenceCache``.
+Weights do not: they are large, and a few steps on small batches recompute them in a second.
 """
 
 import threading
@@ -26,16 +26,16 @@ from common.proof.reference import (
 
 SEED = 0  # of weights, batches and images
 STEPS = 20  # of the recipe model
-SEARCHED = 1280  # images, for some that are near no kink; fewer where they are larger than most
-LATE = 60  # steps without gradient, for Adam, before one that is compared
+SEARCHED = 1280  # images among which some near no kink are searched; fewer if images are large
+LATE = 60  # steps without gradient before one that is compared, for Adam
 LONG_STEPS = 72  # of a long run
-PUSHED, COMPARED = 12, 6  # each twelfth of them has a gradient, each sixth is compared
-IMAGES = 300  # that are predicted: more than one batch of any module, the last one partial
-PERTURBED = 8  # trajectories in float32 from weights that are off by their rounding, with Adam
-PERTURBED_MIXED = 2  # where products take bfloat16
-BATCHES_MIXED = 4  # that the unit of a late step is taken from, there
-ONE_BRIGHT_OF = 8  # images one of which is bright
-FAINT = 0.05  # what is left of an image where its brightness alone is to open ReLUs
+PUSHED, COMPARED = 12, 6  # every twelfth step has a gradient, every sixth is compared
+IMAGES = 300  # to predict: more than one batch in any module, the last one partial
+PERTURBED = 8  # float32 trajectories from weights perturbed by their rounding, with Adam
+PERTURBED_MIXED = 2  # the same with bfloat16 products
+BATCHES_MIXED = 4  # from which the unit of a late step is taken, with bfloat16 products
+ONE_BRIGHT_OF = 8  # one image in so many is bright
+FAINT = 0.05  # the contrast left in an image whose brightness alone should open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
 
 
@@ -51,12 +51,12 @@ class Training:
     """The reference in both precisions, trained side by side."""
 
     def __init__(self, references, hp, weights, before=None):
-        """``before``: the weights a step ago, from which the velocity follows."""
+        """before: the weights one step ago, which determine the velocity."""
         self.references = references
         self.models = [reference.model(hp, weights, before) for reference in references]
 
     def step(self, images, labels):
-        """Train on one batch; the ``Step``."""
+        """Train on one batch, and return the ``Step``."""
         self.train(images, labels)
         return self.now()
 
@@ -68,14 +68,14 @@ class Training:
                 pass
 
     def coast(self):
-        """A step on a batch without gradient: only what the optimiser remembers moves weights."""
+        """Make a step with a gradient of 0: only the optimiser's state moves weights."""
         for _, _, optimizer in self.models:
             for gradient in optimizer.gradients:
                 gradient[:] = 0
             optimizer.step()
 
     def outputs(self, observations):
-        """What the exact reference gives: targets of it leave a gradient of rounding alone."""
+        """The exact reference's outputs: as targets, they leave only a gradient of rounding."""
         reference, model = self.references[0], self.models[0]
         x, _ = reference.module.load(observations, None, reference.settings)
         return np.float32(reference.module.predict(model, x)[:, : x.shape[1]])
@@ -90,7 +90,7 @@ class Training:
 class Oracle:
     """The reference of one model.
 
-    cache: a dict of arrays that outlives it, or an empty one. products: what products take.
+    cache: a dict of arrays, such as a ``ReferenceCache``. products: their precision.
     """
 
     def __init__(self, model, threads, cache, products="float32"):
@@ -106,7 +106,7 @@ class Oracle:
         self.long_weights = self.task.long_run(self.biased)
         self.fixed_output = self.task.fixed_output(self.biased)
         self.split_relus = probes.split_relus(model, SEED) if "batchnorm" in model.traits else None
-        # For Adam whatever begins late shows in a step that has many without gradient before it.
+        # With Adam, whatever begins late shows in a step after many steps without gradient.
         adam = "adam" in model.traits
         self.bright_hp = self.gradient_hp._replace(beta2=1 - 2.0**-7) if adam else self.gradient_hp
         self.zero_gradient_steps = LATE if adam else 1
@@ -118,10 +118,10 @@ class Oracle:
         first = slice(STEPS * size)
         self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
-        self.chosen = {}  # {key: numbers of images that ``clear`` found, or is to take}
+        self.chosen = {}  # {key: indices of the images that ``clear`` found, or must take}
 
     def references(self, conventions=USUAL):
-        """The reference as it must be, and the one whose distance is the unit."""
+        """The exact reference, and the one whose distance from it is the unit."""
         if conventions not in self._references:
             self._references[conventions] = pair(
                 self.model, self.threads, conventions, self.products
@@ -135,13 +135,14 @@ class Oracle:
         return self.cache[key]
 
     def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
-        """``count`` images and labels that are near no kink under ``weights``; kept as ``key``.
+        """``count`` images near no kink under ``weights``, and their labels; cached under ``key``.
 
-        Products of bfloat16 tip some kinks of every image, in the reference too: any will do then.
-        Not kept if ``key`` is None, because the weights are a module's own. ``rounded``: what
-        float32 has come to in place of these weights, if it is not the same. ValueError if there
-        is no such image. ``bright``: 64 times as bright. ``start``: with batch normalisation, the
-        first image; a batch is clear or not.
+        ValueError if there is no such image. With bfloat16 products, every image has kinks that
+        rounding flips, in the reference too, so any image is taken.
+
+        key: None caches nothing, because the weights are a module's own. rounded: the weights that
+        float32 has reached, if they differ. bright: make images 64 times as bright. start: with
+        batch normalisation, the first image; the batch from there on is clear or not as a whole.
         """
         images, labels = self.images, self.labels
         if bright:
@@ -174,11 +175,11 @@ class Oracle:
             raise ValueError("every image is near a kink, or the weights are not finite")
         if key is not None:
             self.chosen[key] = chosen
-        chosen = np.resize(chosen, count)  # repeated where too few stand clear
+        chosen = np.resize(chosen, count)  # repeated if too few are clear
         return images[chosen], labels[chosen]
 
     def scores(self, key, weights, images):
-        """(exact scores, their unit) of ``images``; kept as ``key`` unless it is None."""
+        """(exact scores, their unit) of ``images``; cached under ``key`` unless it is None."""
 
         def compute():
             both = [
@@ -190,7 +191,7 @@ class Oracle:
         return values[:-1].reshape((len(images),) + self.task.outputs), float(values[-1])
 
     def zero_gradient_batch(self):
-        """A batch that leaves no gradient under ``fixed_output``."""
+        """A batch whose gradient is 0 with the weights ``fixed_output``."""
         images, _ = self.task.bright(self.images[:GRADIENT_BATCH], self.labels[:GRADIENT_BATCH])
         return images, self.task.zero_gradient_targets(GRADIENT_BATCH)
 
@@ -199,7 +200,7 @@ class Oracle:
 
         def compute():
             pair = self.clear("gradient", GRADIENT_BATCH, self.gradient_hp, self.biased)
-            if "momentum" in self.model.traits:  # Adam would make of a large gradient a step of 1
+            if "momentum" in self.model.traits:  # Adam turns a large gradient into a step of 1
                 pair = pair[0], self.task.large_gradient_targets(pair[1])
             training = Training(self.references(conventions), self.gradient_hp, self.biased)
             return pair + (training.step(*pair),)
@@ -207,7 +208,7 @@ class Oracle:
         return self._once(("plain", conventions), compute)
 
     def bright_step(self, conventions):
-        """(images, labels, ``Step``) of the bright model, after its silent steps."""
+        """(images, labels, ``Step``) of the bright model, after its steps without gradient."""
 
         def compute():
             pair = self.clear(
@@ -221,7 +222,7 @@ class Oracle:
         return self._once(("bright", conventions), compute)
 
     def split_relus_step(self, conventions):
-        """(images, labels, ``Step``) of the split-ReLU model, that of batch normalisation alone.
+        """(images, labels, ``Step``) of the split model, for batch normalisation.
 
         One image in eight is bright.
         """
@@ -243,7 +244,7 @@ class Oracle:
         return self._once(("split relus", conventions), compute)
 
     def fixed_output_update(self, conventions, hp, weights, batch):
-        """What a step of a model of fixed output moves its last bias by, in float64."""
+        """The update of the last bias in one step of a model with fixed output, in float64."""
 
         def compute():
             reference = self.references(conventions)[0]
@@ -255,7 +256,7 @@ class Oracle:
         return self._once(("fixed output", conventions), compute)
 
     def momentum_steps(self, conventions):
-        """[(images, labels, ``Step``)] of the momentum model's three steps; for Adam a fourth."""
+        """[(images, labels, ``Step``)] of the momentum model's three steps; with Adam, four."""
 
         def compute():
             training = Training(self.references(conventions), self.momentum_hp, self.biased)
@@ -274,11 +275,11 @@ class Oracle:
         return self._once(("momentum", conventions), compute)
 
     def long_run(self, conventions):
-        """Yield (images, targets, ``Step`` or None) of each step of the long model.
+        """Yield (images, targets, ``Step`` or None) for each step of the long model.
 
-        The first and each twelfth after it have a gradient, the others none: weights move by what
-        the optimiser remembers. The ``Step`` of each sixth is given, but for running means and
-        variances.
+        Every twelfth step, from the first, has a gradient. In the others only the optimiser's state
+        moves weights. Every sixth step has a ``Step``, whose running means and variances are not to
+        be compared.
         """
         training = Training(self.references(conventions), self.long_hp, self.long_weights)
         weights = self.long_weights, self.long_weights
@@ -303,12 +304,12 @@ class Oracle:
             yield batch + (step,)
 
     def masked_step(self, conventions, hp, before, batch, masks):
-        """The ``Step`` of a batch under these masks of the first observations, {number: mask}."""
+        """The ``Step`` of a batch with these masks of its first observations, {number: mask}."""
         training = Training(self.references(conventions), hp, before)
         kept = {}
         for number, mask in masks.items():
             kept[number] = np.ones((len(batch[0]),) + mask.shape[1:], bool)
-            kept[number][: len(mask)] = ~(np.abs(mask) < DROPPED)  # where it is not seen, kept
+            kept[number][: len(mask)] = ~(np.abs(mask) < DROPPED)  # kept where mask is NaN
         for network, _, _ in training.models:
             give_masks(network, kept)
         return training.step(*batch)
@@ -319,11 +320,11 @@ class Oracle:
         return self._steps[key]
 
     def next_step(self, hp, before, weights, images, labels, conventions):
-        """The ``Step`` that must follow when the last one led from ``before`` to ``weights``.
+        """The correct next ``Step`` after one that led from ``before`` to ``weights``.
 
-        Only for gradient descent with momentum, whose whole state is in these two. Where products
-        take bfloat16 the images are near kinks, and rounding tips some: in one batch none, in the
-        next many. So the unit is the largest of several batches'.
+        Only for gradient descent with momentum, where these two determine the whole state. With
+        bfloat16 products images are near kinks, and rounding flips none in one batch and many in
+        the next. So the unit is the largest of several batches.
         """
 
         def step(images, labels):
@@ -338,13 +339,12 @@ class Oracle:
         return result
 
     def trajectory(self, conventions):
-        """(exact losses, float32 ones, units, exact scores of the test images after, their unit).
+        """(exact losses, float32 losses, units, exact scores of the test images, their unit).
 
-        Rounding may tip a ReLU or a pool here, in one run and not in the next; so float32 runs
-        several times, from weights that are off by their own rounding, and the largest error is
-        the unit. Most often with Adam, whose step has its full length however small a gradient is:
-        one ReLU that is tipped in step 10 moves the MLP's loss by 1e-5 in step 11, and by 1e-3 in
-        step 18.
+        Here rounding may flip a ReLU or a pool in one run and not in the next. So float32 runs
+        several times, from weights perturbed by their own rounding, and the largest error is the
+        unit. Adam needs the most runs, because its step has full length however small the gradient
+        is: one ReLU flipped in step 10 moves the MLP's loss by 1e-5 in step 11 and 1e-3 in step 18.
         """
 
         def perturbed(seed):
@@ -375,17 +375,17 @@ class Oracle:
         return losses, rounded, units, scores, float(values[-1])
 
     def _side_by_side(self, jobs):
-        """``_run`` of each (reference, weights), one on a core: but for products NumPy uses one."""
+        """``_run`` for each (reference, weights), one per core: most of NumPy uses one thread."""
         stopped = threading.Event()
         with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(self.threads) as pool:
             try:
                 return list(pool.map(lambda job: self._run(*job, stopped=stopped), jobs))
-            except BaseException:  # Ctrl-C: the threads would go on to their end
+            except BaseException:  # Ctrl-C would leave the threads running
                 stopped.set()
                 raise
 
     def _run(self, reference, weights, stopped):
-        """(losses, scores of the test images) of the recipe's steps."""
+        """(losses, scores of the test images) after the recipe's steps."""
         module, settings = reference.module, reference.settings
         model = reference.model(self.recipe_hp, weights)
         loaded = (module.load(images, labels, settings) for images, labels in self.pairs)

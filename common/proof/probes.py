@@ -1,15 +1,14 @@
 """Weights that make one property of a model visible.
 
-They need nothing of a framework but that weights can be put in, trained for a step and taken out,
-so the same probe serves every framework, alive or dead.
+A framework only has to take weights, train a step and return them, so the same probes work in all.
 """
 
 from collections import OrderedDict
 
 import numpy as np
 
-# Of batch normalisation, by the end of its name or that of its shortcut: where its negative biases
-# begin, and whether its biases are larger.
+# {the last part of a batch normalisation's name: (the first channel with a negative bias, whether
+# its biases are larger)}.
 THIRDS = {"norm": (1, False), "norm1": (1, False), "norm2": (2, False), "norm3": (0, True)}
 
 
@@ -27,12 +26,12 @@ def layers(model):
 
 
 def biased(model, seed):
-    """The model's initial weights, with biases as training leaves them; every fifth one stays 0.
+    """The model's initial weights, with biases as after training; every fifth one is 0.
 
-    Batch normalisation gets a small weight and a large bias, on a third of the channels a negative
-    one: what stands behind it is a ReLU, which so is open on a channel or shut. No choice of images
-    would keep all of a deep network's ReLUs off their edge. The third is another one in each of a
-    block's convolutions, and the last one's bias outweighs the shortcut's.
+    Batch normalisation gets a small weight and a large bias, negative on a third of the channels.
+    So the ReLU after it is open for all values of a channel or for none: no choice of images keeps
+    all ReLUs of a deep network away from 0. Each convolution of a block has a different third, and
+    the last bias outweighs the shortcut's.
     """
     random = np.random.RandomState(seed)
     weights = model.initialize(model.shapes, seed)
@@ -55,9 +54,10 @@ def biased(model, seed):
 
 
 def blank(model, seed):
-    """As ``biased``, but the first unit of each layer has weights of 0 and a bias that opens ReLUs.
+    """As ``biased``, but the first unit of each layer has weights of 0 and a bias of 1.
 
-    After a step whose learning rate is a power of two, a weight of 0 has its gradient's digits.
+    The bias opens ReLUs. After a step whose learning rate is a power of two, a weight that was 0
+    has the digits of its gradient.
     """
     weights = biased(model, seed)
     for w in weights.values():
@@ -66,17 +66,17 @@ def blank(model, seed):
 
 
 def sums(model):
-    """Weights of convolutions and dense layers that in each add a small number to a large one.
+    """Weights with which every layer adds a small number to a large one.
 
-    These are channels 0 and 1, which are handed on. The layer behind takes channel 0 from the sum
-    again; what is left is handed on, too. Score n is what is left of the sum of layer n.
+    The numbers are channels 1 and 0, which all layers pass on. The next layer subtracts channel 0
+    from the sum and passes the remainder on. Score n is the remainder of layer n.
     """
     weights = zeros(model)
     matrices = [w for w in weights.values() if w.ndim > 1]
-    channels = matrices[0].shape[1]  # of what goes in
+    channels = matrices[0].shape[1]  # of the layer's input
     for new, w in enumerate(matrices, 2):  # the channel of this layer's sum
         outputs, inputs = w.shape[:2]
-        at = np.arange(0, inputs, inputs // channels)  # where a channel begins
+        at = np.arange(0, inputs, inputs // channels)  # each channel's first input
         tap = w[:, :, w.shape[2] // 2, w.shape[3] // 2] if w.ndim == 4 else w
         first = 2 if w is matrices[-1] else 0
         kept = np.arange(first, new)
@@ -90,10 +90,9 @@ def sums(model):
 
 
 def even(model, seed):
-    """Weights of convolutions and dense layers that give each layer the same number everywhere.
+    """Weights with which, for images of one colour, every layer's result is one number.
 
-    From images of one colour; no ReLU is shut. What the gradient of a layer's input is differs
-    from channel to channel alone, too.
+    No ReLU is shut. The gradient of a layer's input is one number for each channel.
     """
     random = np.random.RandomState(seed)
     weights = zeros(model)
@@ -110,12 +109,12 @@ def even(model, seed):
 
 
 def split_relus(model, seed):
-    """Weights of a residual network in which a ReLU is open for bright images and shut for others.
+    """Weights of a residual network whose ReLUs are open for bright images and shut for others.
 
-    In ``biased`` a channel is open for all of a batch or for none, and so the next normalisation
-    takes away what most biases add: their gradient is 0. Here each convolution's kernels are
-    positive, and no bias outweighs an image's brightness. A kernel's middle outweighs its rest, so
-    that images are not darker at their edges, where there is padding.
+    With ``biased``, a channel is open for a whole batch or shut for it, so the next normalisation
+    removes what most biases add, and their gradient is 0. Here kernels are positive, and no bias
+    outweighs an image's brightness. A kernel's middle outweighs the rest, so that padding does not
+    make an image's borders darker.
     """
     random = np.random.RandomState(seed)
     weights = model.initialize(model.shapes, seed)
@@ -134,11 +133,11 @@ def split_relus(model, seed):
 
 
 def pass_through(model):
-    """Weights under which every layer hands its input on, as far as its shape lets it.
+    """Weights with which every layer passes its input on, as far as its shape allows.
 
     A convolution copies channel c to channels c, c + inputs, ...; a dense layer picks some of its
     inputs, spread over all of them; the last one sums the hidden units by their number modulo the
-    classes. Scores then tell which feature stood where.
+    classes. Scores then show the position of each feature.
     """
     weights = zeros(model)
     for name, w in weights.items():
@@ -162,7 +161,7 @@ def pass_through(model):
 
 
 def up_to(model, layer, weights):
-    """``weights`` as far as ``layer`` inclusive, ``pass_through`` behind it; None: nowhere."""
+    """``weights`` up to and including ``layer``, ``pass_through`` after it; None: none of them."""
     mixed = pass_through(model)
     for name, tensors in layers(model).items() if layer is not None else ():
         mixed.update((tensor, weights[tensor]) for tensor in tensors)

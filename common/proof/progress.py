@@ -1,4 +1,4 @@
-"""What is seen of a certificate while it is made: a bar, and each rung's verdict as it falls."""
+"""Show progress while a certificate is made: a bar, and a verdict after each rung."""
 
 from contextlib import contextmanager
 
@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 @contextmanager
 def reporting(rungs, shown=True):
-    """Yield the function that takes the result of each of ``rungs`` in turn."""
+    """Yield a function that takes the result of each of ``rungs`` in turn, and shows it."""
     bar = tqdm(total=len(rungs), desc=rungs[0], unit="rung", leave=False, disable=not shown)
     with bar:
 
@@ -22,7 +22,7 @@ def reporting(rungs, shown=True):
 
 
 def lines(result):
-    """One rung as lines of text: the verdict, and what the first failed check has to say."""
+    """One rung as lines of text: the verdict, and the first failed check's detail."""
     error = "-" if result["error"] is None else "%.2e" % result["error"]
     word = {True: "passed", False: "FAILED", None: "open  "}[result["passed"]]
     row = (result["rung"], word, error, result["tolerance"], result["what"])

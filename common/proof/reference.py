@@ -1,10 +1,10 @@
-"""The NumPy reference as an oracle: what a step must give in float64, and how far float32 strays.
+"""The NumPy reference: correct values in float64, and the error of float32.
 
-Every tolerance is made here: the error that the same NumPy code makes in float32 is the unit, and
-a framework may differ by ``MULTIPLE`` units. A framework sums in another order than NumPy does, so
-its rounding errors are of that size, not equal; the mistakes worth finding are hundreds of units.
-Where products take bfloat16, the reference rounds what goes in and out of each, sums in float32 as
-frameworks do, and the unit is how far it is from float64. Frameworks may round a bias besides.
+All tolerances come from here. The unit is the error of the same NumPy code in float32, and a
+framework may be off by ``MULTIPLE`` units. Frameworks sum in another order than NumPy, so their
+rounding errors have the same size but not the same values; real mistakes are hundreds of units.
+With bfloat16 products, the reference rounds the factors and results of each product and sums in
+float32, as frameworks do; the unit is its distance from float64. Frameworks may round a bias too.
 """
 
 import importlib.util
@@ -19,22 +19,23 @@ from common.system import modules
 from common.system.files import ROOT
 
 MULTIPLE = 16
-MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by what products take
+MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by the precision of products
 
 EXACT, ROUNDED = "float64", "float32"
 
 Conventions = namedtuple("Conventions", "ties adam_epsilon adam_scalars running_variance variance")
-Conventions.__doc__ = """In what frameworks differ by nature; a module's settings name it.
+Conventions.__doc__ = """Choices in which frameworks may differ; a module's settings name its own.
 
-ties: who gets the gradient of a pool's equal maxima, "one" of them, "all", or in equal parts
-    "shared".
-adam_epsilon: what epsilon is added to: the root of the "corrected" square, or of the "uncorrected".
-adam_scalars: what Adam computes 1 - beta in: "float64", or float32 for the new gradient's "float32
-    shares" or for the "float32 corrections". Of 1 - 0.999 float32 keeps five digits.
-running_variance: what a batch's variance is divided by before batch normalisation keeps some of
-    it: n - 1, "unbiased", n, "biased", or n - 2, where two workers keep it as "unbiased halves".
-variance: what a batch's variance is computed from: the mean of the squared "differences" from the
-    mean, or the mean of the "squares" less that of the mean, which costs float32 some digits.
+ties: who gets the gradient of equal maxima in a pool: "one" of them, "all" of them in full, or each
+    an equal part, "shared".
+adam_epsilon: epsilon is added to the root of the "corrected" or of the "uncorrected" mean square.
+adam_scalars: the precision in which Adam computes 1 - beta: "float64", or float32 for the new
+    gradient's share, "float32 shares", or for the bias corrections, "float32 corrections". In
+    float32, 1 - 0.999 has five correct digits.
+running_variance: the divisor of the batch variance that enters the running variance: n - 1,
+    "unbiased"; n, "biased"; or n - 2, "unbiased halves", for two workers with half a batch each.
+variance: the formula for a batch's variance: the mean of squared "differences" from the mean, or
+    the mean of "squares" minus the square of the mean, which loses digits in float32.
 """
 CHOICES = Conventions(
     ("one", "all", "shared"),
@@ -49,17 +50,17 @@ USUAL = Conventions(*(choices[0] for choices in CHOICES))
 
 
 def conventions_of(settings):
-    """What a module's settings name; the usual choice where they are silent."""
+    """The conventions that a module's settings name, with the usual ones as defaults."""
     return Conventions(*(settings.get(key, usual) for key, usual in USUAL._asdict().items()))
 
 
 def products(settings):
-    """What products take, by a module's settings: "float32" if they are silent, or "bfloat16"."""
+    """The precision of products by a module's settings: "float32", the default, or "bfloat16"."""
     return settings.get("products", "float32")
 
 
 def _numpy_module(model, products):
-    """The reference's own instance of a NumPy module, on NumPy even where CuPy is under test."""
+    """A separate instance of a NumPy module, which runs on NumPy even when CuPy is under test."""
     path = os.path.join(ROOT, frameworks.path(frameworks.ENVIRONMENTS["numpy"], model.file))
     spec = importlib.util.spec_from_file_location("common.proof.reference_" + model.name, path)
     module = importlib.util.module_from_spec(spec)
@@ -81,10 +82,10 @@ def _numpy_module(model, products):
 
 
 class Reference:
-    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``, as ``Conventions``.
+    """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``.
 
-    scalars: the precision of Adam's corrections, where they are named "float32 corrections".
-    products: what products take, "bfloat16" or the same as the rest.
+    conventions: the ones it follows. scalars: the precision of Adam's corrections, if
+    ``adam_scalars`` is "float32 corrections". products: "bfloat16", or the same as the rest.
     """
 
     def __init__(
@@ -96,9 +97,9 @@ class Reference:
         self.settings = dict(settings, precision=precision, scalars=scalars, **as_settings)
 
     def model(self, hp, weights, before=None):
-        """A model with ``weights`` put in place.
+        """A model with these weights.
 
-        With ``before``, the weights a step ago, its velocity is the way that they have come since.
+        before: the weights one step ago; their difference becomes the velocity.
         """
         model = self._build(hp, weights)
         if before is not None:
@@ -112,36 +113,36 @@ class Reference:
         return self.module.loss(network, self.settings, hp, weights)
 
     def scores(self, hp, weights, images):
-        """Scores of ``images``, a row for each."""
+        """The scores of ``images``, one row each."""
         x, _ = self.module.load(images, None, self.settings)
         return self.module.predict(self.model(hp, weights), x)
 
 
 class GivenMask:
-    """The random source of a ``Dropout`` layer that is given its mask, as booleans (n, ...).
+    """A random source with which a ``Dropout`` layer applies a given mask, booleans (n, ...).
 
-    first: the network's first layer, which lays images out, where their layout is not NCHW.
+    first: the network's first layer, which converts images from NCHW to its own layout.
     """
 
     def __init__(self, kept, first):
         self.kept, self.first = kept.astype(float), first
 
     def random_sample(self, shape):
-        """1 for what is kept, or 0."""
+        """1 for each kept value, 0 for each dropped one."""
         if self.kept.shape == shape:
             return self.kept
         return type(self.first)(self.first.settings).forward(self.kept, training=True)
 
 
 def give_masks(network, masks):
-    """Let the dropout layers of a reference network apply these masks, {number: kept (n, ...)}."""
+    """Make the dropout layers of a reference network apply these masks, {number: kept (n, ...)}."""
     layers = [layer for layer in network if type(layer).__name__ == "Dropout"]
     for number, layer in enumerate(layers, 1):
         layer.random = GivenMask(masks[number], network[0])
 
 
 def applicable(model):
-    """The names of the ``Conventions`` that concern a model."""
+    """The names of the conventions that apply to a model."""
     adam = ["adam_epsilon", "adam_scalars"] if "adam" in model.traits else []
     state = ["running_variance", "variance"] if "batchnorm" in model.traits else []
     return (["ties"] if "pool" in model.traits else []) + adam + state
@@ -154,9 +155,9 @@ def distance(ours, theirs):
 
 
 def pair(model, threads, conventions=USUAL, products="float32"):
-    """The reference that a framework is compared with, and one whose distance from it is the unit.
+    """The reference to compare with, and one whose distance from it is the unit.
 
-    That in float64 and that in float32; or that with products of bfloat16 and that in float64.
+    These are float64 and float32; or, for bfloat16 products, bfloat16 and float64.
     """
     exact = Reference(model, EXACT, threads, conventions)
     rounded = Reference(model, ROUNDED, threads, conventions, products=products)
@@ -164,9 +165,9 @@ def pair(model, threads, conventions=USUAL, products="float32"):
 
 
 def unit(exact, rounded):
-    """The float32 yardstick: how far the reference's ``rounded`` result is from its ``exact`` one.
+    """The distance of the reference's ``rounded`` result from its ``exact`` one.
 
-    Never less than float32's own spacing at the values' size, which no float32 result can beat.
+    At least the spacing of float32 at the values' size, which no float32 result can beat.
     """
     size = float(np.sqrt(np.mean(np.square(exact, dtype=np.float64))))
     return max(distance(exact, rounded), float(np.finfo(np.float32).eps) * size)

@@ -1,6 +1,6 @@
-"""What the reference computed, kept on disk: it does not depend on the framework under test.
+"""A cache of the reference's results on disk, shared by all environments.
 
-Nor on the NumPy beside it. All environments are held to the same numbers, whoever computed them.
+The results depend neither on the framework under test nor on the version of NumPy beside it.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from common.system.files import atomic_write, cache_folder
 
 
 def fingerprint(model, threads):
-    """A sha256 of what the reference rests on: the code, threads, the CPU."""
+    """A sha256 of everything the reference depends on: the code, the threads, the CPU."""
     rests_on = [basis.shared(model.name), model.name, threads, machine.cpu()]
     return hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()
 
 
 class ReferenceCache(dict):
-    """A dict of arrays, found in the cache folder and written back by ``save``."""
+    """A dict of arrays, read from the cache folder and written back by ``save``."""
 
     def __init__(self, model, threads):
         name = "%s-%s.npz" % (model.name, fingerprint(model, threads)[:16])
@@ -30,12 +30,12 @@ class ReferenceCache(dict):
             with open(self.path, "rb") as file:
                 archive = np.load(file, allow_pickle=False)
                 super().__init__((key, archive[key]) for key in archive.files)
-        except Exception:  # none yet, or one that is spoilt: it is made anew
+        except Exception:  # there is none yet, or it is damaged: start with an empty one
             super().__init__()
         self.found = set(self)
 
     def save(self):
-        """Write it, if there is more than was found; of two at once the last one is kept."""
+        """Write it if there is anything new. If two processes write, the last one wins."""
         if set(self) - self.found:
             with atomic_write(self.path) as file:
                 np.savez(file, **self)

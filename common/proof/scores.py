@@ -1,17 +1,17 @@
-"""Are the scores that a run ends with those of the weights that it ends with?"""
+"""Check that a run's final scores belong to its final weights."""
 
 import numpy as np
 
 from common.networks.hyperparameters import without_dropout
 from common.proof.reference import MULTIPLES, distance, pair, unit
 
-ROWS = 64  # of the first and of the last ones
+ROWS = 64  # compare so many of the first rows, and of the last
 
 
 def problem(description, threads, products, weights, observations, scores):
     """What is wrong with the scores of some observations, as a sentence; empty if nothing is.
 
-    products: what they take. weights: canonical, those that were left by training.
+    products: their precision. weights: the canonical weights after training.
     """
     rows = np.unique(np.r_[:ROWS, -ROWS:0] % len(scores))
     hp = without_dropout(description.hp)

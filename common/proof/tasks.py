@@ -1,4 +1,4 @@
-"""What the probes need of a model's task: observations and targets that make a property visible."""
+"""Observations and targets for the probes, by a model's task."""
 
 import numpy as np
 
@@ -6,32 +6,30 @@ from common.data import batches, figures, synthetic
 from common.networks.model import CLASSES, JOINTS, VALUES
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
-FAR = np.float32(
-    2.0**58
-)  # of targets: what is left of their gradient below a ``fixed_output`` layer
+# So far off that some of the gradient is left below the last layer of ``fixed_output``.
+FAR = np.float32(2.0**58)
 
 
 def of(model):
-    """The task of ``model``, as the proof sees it."""
+    """The proof's class for the task of ``model``."""
     known = {CLASSES: Classes, VALUES: Values, JOINTS: Joints}
     return known[model.task](model)
 
 
 class Classes:
-    """Images that are put into classes, by softmax cross-entropy."""
+    """Classify images, with softmax cross-entropy."""
 
-    FIXED_OUTPUT = 4096.0  # the last bias of class 0 that leaves nothing to the other classes
+    FIXED_OUTPUT = 4096.0  # class 0's last bias; with it, the other classes' probability is 0
 
     def __init__(self, model):
         self.model = model
         self.outputs = list(model.shapes.values())[-1]  # the shape of an image's scores
 
     def observations(self, n, seed):
-        """Images (n, channels, height, width) in [0, 1], a flat patch in each, and labels (n,).
+        """Images (n, channels, height, width) in [0, 1], each with a flat patch, and labels (n,).
 
-        Photographs have such patches: sky, and black or white ground. In a patch whole pooling
-        windows are equal; a quarter of the patches is black, where a convolution without bias gives
-        exactly 0.
+        Photographs have such patches, such as sky. In a patch, all pixels of a pooling window are
+        equal. A quarter of the patches is black: there a convolution without bias is exactly 0.
         """
         drawn, labels, _, _ = synthetic.make(n, 0)
         channels, height, width = self.model.observation
@@ -50,11 +48,11 @@ class Classes:
         return BRIGHT * images, labels
 
     def large_gradient_targets(self, labels):
-        """Labels that make the gradient large; none do, but in bright images."""
+        """The labels as they are: only bright images make the gradient large."""
         return labels
 
     def none(self, n):
-        """Targets (n,) for those who need some to load observations."""
+        """Placeholder targets (n,), for loading observations."""
         return np.zeros(n, np.int64)
 
     def digested(self, labels):
@@ -62,24 +60,24 @@ class Classes:
         return labels.astype("<i8").tobytes()
 
     def loaded(self, y):
-        """Labels as they were before a module made them its own, one-hot perhaps."""
+        """A module's labels as class numbers again; it may have made them one-hot."""
         return y.argmax(1) if y.ndim == 2 and y.shape[1] > 1 else y.reshape(-1)
 
     def fixed_output(self, weights):
-        """``weights`` with a last bias that says class 0 whatever the image."""
+        """``weights`` with a last bias that gives class 0 for every image."""
         *_, weight, bias = weights
         weights = dict(weights, **{bias: weights[bias].copy()})
         weights[bias][0] = self.FIXED_OUTPUT
-        if "sigmoid" in self.model.traits:  # which bright images only saturate
+        if "sigmoid" in self.model.traits:  # bright images would only saturate it
             weights[weight] = BRIGHT * weights[weight]
         return weights
 
     def zero_gradient_targets(self, n):
-        """Labels (n,) that leave no gradient under ``fixed_output``: softmax is exactly 1 and 0."""
+        """Labels (n,) that give no gradient with ``fixed_output``: softmax is exactly 1 and 0."""
         return np.zeros(n, np.int64)
 
     def long_run(self, weights):
-        """The weights of the long model, for which ``long_run_targets`` leave no gradient."""
+        """The weights of the long model, with which ``long_run_targets`` give no gradient."""
         return self.fixed_output(weights)
 
     def long_run_push(self, targets):
@@ -87,24 +85,24 @@ class Classes:
         return targets
 
     def long_run_targets(self, n):
-        """Labels (n,) that leave no gradient, whatever has moved a little."""
+        """Labels (n,) that give no gradient, even after weights have moved a little."""
         return self.zero_gradient_targets(n)
 
     def counted(self, batch_size, count):
-        """A batch for a model that always says class 0; ``count`` labels are not 0.
+        """A batch for a model that always predicts class 0; ``count`` labels are not 0.
 
-        Each of these has a loss of about ``FIXED_OUTPUT``, all others none: a step's loss tells
-        which batch it was.
+        Each of these has a loss of about ``FIXED_OUTPUT``, the others none. So a step's loss
+        identifies its batch.
         """
         labels = np.zeros(batch_size, np.int64)
         labels[:count] = 1 + np.arange(count) % (self.outputs[0] - 1)
         return np.zeros((batch_size,) + self.model.observation, np.float32), labels
 
     def graded(self):
-        """Scores (n, classes), labels (n,), and what share of the rows is right.
+        """Scores (n, classes), labels (n,), and the share of rows that are right.
 
-        Made so that half of the rows, labels off by one, and a label among the two, three or five
-        highest each give another share.
+        Counting half of the rows, labels off by one, or a label among the two, three or five
+        highest scores gives another share.
         """
         random = np.random.RandomState(3)
         n, (classes,) = 301, self.outputs
@@ -118,24 +116,24 @@ class Classes:
 
 
 class Values:
-    """Sequences that are gone on with, by the squared error of each next value."""
+    """Continue sequences, with the squared error of each next value."""
 
-    FIXED_OUTPUT = 0.5  # the last bias, and so every output
+    FIXED_OUTPUT = 0.5  # the last bias, which every output equals
 
     def __init__(self, model):
         self.model = model
         steps, features = model.observation
-        self.outputs = (2 * steps, features)  # the shape of a sequence's values: the second half
-        # is free-running
+        # The shape of a sequence's values; the second half is free-running.
+        self.outputs = (2 * steps, features)
 
     def observations(self, n, seed):
-        """Noise, which no two steps of have in common: inputs and targets (n, steps, features)."""
+        """Inputs and targets (n, steps, features), both noise."""
         random = np.random.RandomState([seed, n])
         shape = (n,) + self.model.observation
         return tuple(np.float32(random.randint(-128, 129, shape) / 128.0) for _ in range(2))
 
     def bright(self, sequences, targets):
-        """Both 64 times as large, and targets on one side, so that the gradient is large, too."""
+        """Both 64 times as large, all targets positive, so that the gradient is large too."""
         return BRIGHT * sequences, BRIGHT * abs(targets)
 
     def large_gradient_targets(self, targets):
@@ -143,7 +141,7 @@ class Values:
         return BRIGHT * targets
 
     def none(self, n):
-        """Targets for those who need some to load observations."""
+        """Placeholder targets, for loading observations."""
         return np.zeros((n,) + self.model.observation, np.float32)
 
     def digested(self, targets):
@@ -151,17 +149,17 @@ class Values:
         return targets.astype("<f4").tobytes()
 
     def loaded(self, y):
-        """Targets as they were before a module made them its own."""
+        """A module's targets as they were before; they have not changed."""
         return y
 
     def fixed_output(self, weights):
-        """``weights`` that say ``FIXED_OUTPUT``: what else the last layer adds is rounded away."""
+        """``weights`` that output ``FIXED_OUTPUT``: rounding removes the rest, even in float64."""
         *_, weight, bias = weights
-        tiny = np.float32(2.0**-60) * weights[weight]  # in float64, too
+        tiny = np.float32(2.0**-60) * weights[weight]
         return dict(weights, **{weight: tiny, bias: np.full_like(weights[bias], self.FIXED_OUTPUT)})
 
     def zero_gradient_targets(self, n):
-        """Targets that leave no gradient under ``fixed_output``."""
+        """Targets that give no gradient with ``fixed_output``."""
         return self.none(n) + np.float32(self.FIXED_OUTPUT)
 
     def long_run(self, weights):
@@ -173,12 +171,12 @@ class Values:
         return targets
 
     def long_run_targets(self, n):
-        """None: only targets that are the network's own outputs leave no gradient."""
+        """None: only the network's own outputs, as targets, give no gradient."""
 
     def counted(self, batch_size, count):
-        """A batch for a model of fixed output, of which ``count`` targets are far off.
+        """A batch for a model with fixed output; ``count`` targets are far off.
 
-        The loss of a step tells which batch it was.
+        A step's loss identifies its batch.
         """
         targets = self.zero_gradient_targets(batch_size)
         targets[:count] += BRIGHT
@@ -187,8 +185,8 @@ class Values:
     def graded(self):
         """Values and targets (n, steps, features), and their root mean square difference.
 
-        Made so that half of the rows, half of the steps, one sign of the difference, and its mean
-        each give another.
+        Counting half of the rows, half of the steps or one sign, or taking the mean of the
+        difference, gives another result.
         """
         random = np.random.RandomState(3)
         shape = (301,) + self.outputs
@@ -202,14 +200,14 @@ class Values:
 
 
 class Joints(Values):
-    """Images of figures whose visible joints are found, by the squared error of their places."""
+    """Find the visible joints of figures, with the squared error of their positions."""
 
     def __init__(self, model):
         self.model = model
         self.outputs = (len(figures.JOINTS), 2)  # the shape of an image's joints
 
     def observations(self, n, seed):
-        """Drawn figures, and targets (n, 14, 3) that have nothing to do with them."""
+        """Drawn figures, and random targets (n, 14, 3) that do not belong to them."""
         images, _ = figures.draw(n, seed)
         random = np.random.RandomState([seed, n])
         targets = self.none(n)
@@ -219,12 +217,12 @@ class Joints(Values):
 
     @staticmethod
     def show(targets, visible):
-        """Make those joints visible, and hide the others."""
+        """Mark joints as visible or hidden, by booleans (n, 14)."""
         targets[..., 2] = visible
         targets[~visible, :2] = figures.HIDDEN
 
     def bright(self, images, targets):
-        """The images 64 times as bright, and targets so far off that all layers have a gradient."""
+        """Images 64 times as bright, and targets so far off that all layers have a gradient."""
         return BRIGHT * images, np.abs(targets) * np.array([FAR, FAR, 1], np.float32)
 
     def large_gradient_targets(self, targets):
@@ -232,39 +230,39 @@ class Joints(Values):
         return targets * np.array([BRIGHT, BRIGHT, 1], np.float32)
 
     def none(self, n):
-        """Targets for those who need some to load images; no joint is visible."""
+        """Placeholder targets, for loading images; no joint is visible."""
         return np.zeros((n, len(figures.JOINTS), 3), np.float32)
 
     def zero_gradient_targets(self, n):
-        """Targets that leave no gradient under ``fixed_output``, with some joints hidden."""
+        """Targets that give no gradient with ``fixed_output``; some joints are hidden."""
         targets = self.none(n)
         targets[..., :2] = self.FIXED_OUTPUT
         self.show(targets, np.arange(targets[..., 2].size).reshape(n, -1) % 3 > 0)
         return targets
 
     def long_run(self, weights):
-        """``weights`` whose last joint is in one place whatever the image."""
+        """``weights`` that put the last joint in the same place for every image."""
         *_, weight, bias = weights
         weights = dict(weights, **{name: weights[name].copy() for name in (weight, bias)})
         weights[weight][-2:], weights[bias][-2:] = 0, self.FIXED_OUTPUT
         return weights
 
     def long_run_push(self, targets):
-        """Targets that leave a gradient in the long model, but for its last joint."""
+        """Targets that give a gradient in the long model, except for its last joint."""
         hidden = targets.copy()
         hidden[:, -1] = figures.HIDDEN, figures.HIDDEN, 0
         return hidden
 
     def long_run_targets(self, n):
-        """Targets that leave no gradient: only the last joint is visible, and in its place."""
+        """Targets that give no gradient: only the last joint is visible, and it is right."""
         targets = self.none(n)
         targets[:, -1] = self.FIXED_OUTPUT, self.FIXED_OUTPUT, 1
         return targets
 
     def counted(self, batch_size, count):
-        """A batch for a model of fixed output, with all joints of ``count`` images far off.
+        """A batch for a model with fixed output; all joints of ``count`` images are far off.
 
-        The loss of a step tells which batch it was.
+        A step's loss identifies its batch.
         """
         targets = self.none(batch_size)
         targets[..., :2] = self.FIXED_OUTPUT
@@ -273,10 +271,10 @@ class Joints(Values):
         return np.zeros((batch_size,) + self.model.observation, np.float32), targets
 
     def graded(self):
-        """Joints (n, 14, 2), targets (n, 14, 3), and the mean distance of those that are visible.
+        """Joints (n, 14, 2), targets (n, 14, 3), and the mean distance of the visible joints.
 
-        Made so that half of the rows, hidden joints, one of the two axes, and squares each give
-        another.
+        Counting half of the rows, hidden joints or one axis, or taking squares, gives another
+        result.
         """
         random = np.random.RandomState(3)
         targets = self.none(301)

@@ -1,7 +1,7 @@
-"""Do a module's updates follow from the last one and from the reference's own gradient?
+"""Check a module's updates against the reference's gradient, at any time in a run.
 
-With momentum m and learning rate l, and weights w, w', w'' of three moments, classical momentum is
-w'' - w' = m (w' - w) - l g(w'). Whatever went before, three sets of weights show whether it holds.
+With momentum m, learning rate l and three successive sets of weights w, w', w'', classical momentum
+is w'' - w' = m (w' - w) - l g(w'). So three sets show whether it holds, whatever happened before.
 """
 
 from collections import OrderedDict
@@ -11,21 +11,21 @@ import numpy as np
 from common.proof.oracle import Oracle
 from common.proof.reference import conventions_of, distance, products
 
-FEW = 4  # values of a tensor whose unit may be small by luck
-CLEAR = 8  # images that a batch is made of: each is searched for, and repeated
+FEW = 4  # the unit of a tensor with fewer values may be small by luck
+CLEAR = 8  # different images in a batch: each must be searched, so they are repeated
 
 
 def follow(oracle, hp, conventions, train, model, before, after, steps):
-    """Train ``steps`` more; yield (weights before, after, the reference's ``Step``) of each.
+    """Train ``steps`` more; yield (weights before, after, the reference's ``Step``) for each.
 
-    before, after: the weights before and after the step that was the last one. ``train(model,
-    pairs)`` yields (loss, weights).
+    before, after: the weights before and after the most recent step. ``train(model, pairs)`` yields
+    (loss, weights).
     """
     for _ in range(steps):
         few = min(CLEAR, hp.batch_size)
         images, labels = oracle.clear(None, few, hp, after)
         step = oracle.next_step(hp, before, after, images, labels, conventions)
-        # The mean over the batch is the same if all are repeated equally often.
+        # Repeating all images equally often leaves the batch's mean as it is.
         times = -(-hp.batch_size // few)
         pair = [np.concatenate([part] * times)[: hp.batch_size] for part in (images, labels)]
         before = after
@@ -36,8 +36,8 @@ def follow(oracle, hp, conventions, train, model, before, after, steps):
 def compared(start, ours, step, multiple):
     """(name, error, tolerance, factor of the update) of each tensor, in backward order.
 
-    multiple: of the unit, that is allowed. A tensor of few values may be exact in float32 by luck,
-    where its gradient is a sum that cancels; its unit is at least the usual share of an update.
+    multiple: the tolerance in units. If a tensor has few values and its gradient is a sum that
+    cancels, float32 may be exact by luck; so its unit is at least the usual share of an update.
     """
     moved = {name: (np.float64(ours[name]) - start[name]).ravel() for name in ours}
     right = {name: (step.exact[name] - start[name]).ravel() for name in ours}
@@ -53,9 +53,9 @@ def compared(start, ours, step, multiple):
 
 
 def after_run(description, module, settings, hp, model, steps):
-    """Whether a run without dropout still obeyed the law at its end: a dict of JSON values.
+    """Whether updates are still right at the end of a run without dropout: a dict of JSON values.
 
-    Trains the model on for a few steps. ``steps``: how many the run has had.
+    Trains the model for a few more steps. steps: how many the run has had.
     """
     oracle = Oracle(description, settings["threads"], {}, products(settings))
 
@@ -75,7 +75,7 @@ def after_run(description, module, settings, hp, model, steps):
                 if not error <= tolerance and not wrong:
                     wrong = "%s: its update is %.4g times the reference's" % (name, factor)
                 worst = max(worst, error / tolerance)
-    except ValueError as error:  # no image stands clear: not proven, and the run is not lost
+    except ValueError as error:  # every image is near a kink: not proven, but the run is not lost
         wrong = str(error)
     return OrderedDict(
         [

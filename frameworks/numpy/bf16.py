@@ -1,7 +1,7 @@
 """Mixed precision in NumPy: products of bfloat16, sums, weights and updates of float32.
 
-Idiom: a layer around each one that multiplies. It rounds inputs and results in the
-    forward and the backward pass; the layer inside does not know.
+Idiom: a wrapper around each layer that multiplies. It rounds inputs and results in the
+    forward and the backward pass; the layer inside is unchanged.
 Surprise: a bfloat16 is a float32 without its lower 16 bits: the same range, and two to three
     digits. NumPy has none, so this gives the numbers of mixed precision but not its speed.
 """
@@ -9,20 +9,20 @@ Surprise: a bfloat16 is a float32 without its lower 16 bits: the same range, and
 from frameworks.numpy.layers import Convolution, Dense, Layer, xp
 from frameworks.numpy.strips import unfused
 
-BITS = {"float32": (xp.uint32, 16), "float64": (xp.uint64, 45)}  # to be seen as, and to drop
+BITS = {"float32": (xp.uint32, 16), "float64": (xp.uint64, 45)}  # integer type, bits to drop
 
 
 def rounded(x):
     """Round to bfloat16's 8 significant bits, ties to even; the array keeps its type."""
     integer, lower = BITS[x.dtype.name]
     bits = xp.ascontiguousarray(x).view(integer)
-    last = bits >> integer(lower) & integer(1)  # of the bits that are kept
+    last = bits >> integer(lower) & integer(1)  # the last bit that is kept
     bits = bits + (integer(2 ** (lower - 1) - 1) + last)
     return (bits >> integer(lower) << integer(lower)).view(x.dtype)
 
 
 class Rounded(Layer):
-    """A layer that multiplies, whose inputs and results are rounded to bfloat16."""
+    """A layer that multiplies, with inputs and results rounded to bfloat16."""
 
     def __init__(self, settings, layer):
         super().__init__(settings, layer.name)
@@ -46,13 +46,13 @@ def functions(module):
     """The functions of a network's ``module`` that differ in this lane: {name: function}."""
 
     def configure(lane, threads, seed):
-        """As in lane best, without strips of images; products take bfloat16."""
+        """As in lane best, without strips of images; products are bfloat16."""
         settings = module.configure("best", threads, seed)
         del settings["chunk_images"], settings["shares"]
         return dict(settings, products="bfloat16")
 
     def symbol(settings, hp):
-        """The network, each of whose products is rounded."""
+        """The network with every product rounded."""
         network = unfused(settings, module.symbol(settings, hp))
         products = (Convolution, Dense)
         return [

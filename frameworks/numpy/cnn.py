@@ -1,7 +1,7 @@
 """The CNN in NumPy, forward and backward from scratch: the reference for the others.
 
-Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them,
-    and in ``strips.py`` for convolutions.
+Idiom: a list of layers, each with a forward and a backward pass, from ``layers.py`` and, for
+    convolutions, ``strips.py``.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW from ``load``; inside, channels-last "strips" of images that share their zero borders.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate in the velocity.
@@ -19,17 +19,17 @@ from frameworks.numpy.strips import ConvolutionReLU, FromStrip, ToStrip
 
 
 def configure(lane, threads, seed):
-    """Return the settings; BLAS has its threads from the caller."""
-    off = ["idle_blas"] if threads == 1 or xp is not np else []  # there is no other thread
+    """Return the settings; the caller has set BLAS's threads."""
+    off = ["idle_blas"] if threads == 1 or xp is not np else []  # no other thread could be idle
     return {
         "device": "cpu" if xp is np else "cuda",
         "layout": "NCHW",
-        "precision": "float32",  # with "float64" all of the run is in that
-        "ties": "one",  # of equal pixels in a pool, only the first gets the gradient
+        "precision": "float32",  # "float64" makes the whole run float64
+        "ties": "one",  # only the first of equal pixels in a pool gets the gradient
         "threads": threads,
         "seed": seed,
-        "chunk_images": 4 if xp is np else 64,  # that a convolution works on at a time
-        # Shares of a batch's images, each with a thread of its own, in which BLAS has only one.
+        "chunk_images": 4 if xp is np else 64,  # images per piece of work in a convolution
+        # Threads that share a batch's images; within each, BLAS uses one thread.
         "shares": threads if lane == "best" and xp is np else 1,
         "idle_blas": "sleeps" if os.environ.get("OPENBLAS_THREAD_TIMEOUT") == "4" else "spins",
         "not_in_force": off,
@@ -37,7 +37,7 @@ def configure(lane, threads, seed):
 
 
 def load(images, labels, settings):
-    """Images (n, 3, 32, 32) in the run's precision, class numbers (n,); both remain NumPy's."""
+    """Images (n, 3, 32, 32) in the run's precision, class numbers (n,); both in NumPy."""
     return images.astype(settings["precision"], copy=False), labels
 
 
@@ -62,7 +62,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     return network, cross_entropy, Momentum(network, hp)
 
@@ -82,7 +82,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     scores = []
     for first in range(0, len(x), 64):
         part = xp.asarray(x[first : first + 64])
@@ -98,7 +98,7 @@ def evaluate(scores, labels):
 
 
 def weights(model):
-    """Every weight under its canonical name, in the run's precision: float64 is not rounded."""
+    """All weights by canonical name, in the run's precision."""
     arrays = {}
     for layer in every(model[0]):
         for kind, w in zip(layer.kinds, layer.canonical()):
@@ -107,6 +107,6 @@ def weights(model):
 
 
 def wait(model):
-    """Return when the GPU has finished; NumPy has when it returns."""
+    """Return when the GPU has finished; NumPy never returns before."""
     if xp is not np:
         xp.cuda.get_current_stream().synchronize()

@@ -1,7 +1,7 @@
 """The layers and losses of the NumPy models.
 
-A network is a list of layers. ``x = layer.forward(x, training)`` goes through the list,
-``g = layer.backward(g)`` back; then each layer with a name holds its gradients, and the optimiser
+A network is a list of layers. ``x = layer.forward(x, training)`` runs forward through the list, and
+``g = layer.backward(g)`` back. Then each layer with a name holds its gradients, and the optimiser
 moves its parameters. With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 """
 
@@ -16,7 +16,7 @@ EQUAL = 1e-12  # pixels closer than this are equal: float64's rounding
 
 
 class Layer:
-    """Common to all layers: parameters, if any, and buffers that are reused in each step."""
+    """The base of all layers: parameters, if any, and buffers that are reused in each step."""
 
     parameters = gradients = inner = ()
     kinds = ("weight", "bias")
@@ -26,7 +26,7 @@ class Layer:
         self.buffers = {}
 
     def put(self, *weights):
-        """Copy the initial weights, given in this layer's own layout, in the order of its kinds."""
+        """Copy the initial weights, in this layer's own layout and in the order of its kinds."""
         self.parameters = [xp.array(w, self.dtype, order="C") for w in weights]
         self.gradients = [xp.zeros_like(w) for w in self.parameters]
 
@@ -41,12 +41,12 @@ class Layer:
         return self.buffers[name]
 
     def kinks(self, x, training):
-        """For the proof: yield values and their distances from where the gradient jumps."""
+        """For the proof: yield (values, their distances from where the gradient jumps)."""
         return ()
 
 
 def every(network):
-    """All layers of a network, also the layers inside other layers."""
+    """All layers of a network, including the ones inside other layers."""
     for layer in network:
         yield layer
         yield from every(layer.inner)
@@ -60,7 +60,7 @@ def put(network, weights):
 
 
 class Dropout(Layer):
-    """Zero a fraction of the numbers and scale up the rest; in training only, and in place."""
+    """Zero a fraction of the values and scale up the rest; only in training, and in place."""
 
     def __init__(self, settings, rate, random):
         super().__init__(settings)
@@ -74,7 +74,7 @@ class Dropout(Layer):
         return self.masked(x)
 
     def backward(self, g):
-        """Drop and scale the same numbers of the gradient."""
+        """Drop and scale the same values of the gradient."""
         return self.masked(g)
 
     def masked(self, x):
@@ -94,7 +94,7 @@ class Flatten(Layer):
         return x.reshape(len(x), -1)  # (N, C H W)
 
     def backward(self, g):
-        """Turn rows into images again; None if nobody needs the gradient."""
+        """Turn rows into images again; None if no gradient is needed."""
         return None if g is None else g.reshape(self.shape)
 
 
@@ -164,7 +164,7 @@ class Convolution(Layer):
 
 
 class MaxPool(Layer):
-    """The largest of each window, of images (N, C, H, W); no padding, and no partial windows."""
+    """The largest pixel of each window of images (N, C, H, W); no padding or partial windows."""
 
     def __init__(self, settings, size=2, stride=2):
         super().__init__(settings)
@@ -189,13 +189,13 @@ class MaxPool(Layer):
         return dx
 
     def kinks(self, x, training):
-        """Where another pixel would become the largest."""
+        """The gradient jumps where another pixel becomes the largest."""
         windows = xp.stack(list(views(x, self.size, self.stride)))
         yield largest_and_gap(windows)
 
 
 def views(x, size, stride):
-    """For each place in a window, yield the pixels there: a view (N, C, H', W')."""
+    """For each position in a window, yield a view of the pixels there (N, C, H', W')."""
     height = (x.shape[2] - size[0]) // stride + 1
     width = (x.shape[3] - size[1]) // stride + 1
     for row in range(size[0]):
@@ -206,12 +206,12 @@ def views(x, size, stride):
 
 
 def winners(pixels, largest, ties):
-    """For each pixel of a window, the share that it gets of the gradient of the maximum.
+    """For each pixel of a window, its share of the gradient of the maximum.
 
-    Of equal pixels the first gets all of it; with ``ties`` "all" each of them does, as in Theano
-    and Caffe2 on a CPU; with "shared" each gets an equal part, as where the maximum is a reduction
-    in JAX or MLX. Equal then means equal up to rounding, because BLAS may sum two equal windows in
-    different orders.
+    With ``ties`` "one", the first of equal pixels gets all of it. With "all", each of them does, as
+    in Theano and Caffe2 on a CPU. With "shared", each gets an equal part, as in JAX or MLX if the
+    maximum is a reduction. In the latter two, equal means equal up to rounding, because BLAS may
+    sum two equal windows in different orders.
     """
     if ties != "one":
         largest = largest - 4 * np.finfo(largest.dtype).eps * xp.abs(largest)
@@ -228,7 +228,7 @@ def winners(pixels, largest, ties):
 
 
 def largest_and_gap(windows):
-    """The largest pixel of each window (axis 0), and its lead over the next lower one."""
+    """The largest pixel of each window (axis 0), and its lead over the next largest."""
     windows = np.sort(to_numpy(windows), 0)
     gaps = windows[-1] - windows[:-1]
     return windows[-1], np.where(gaps < EQUAL, np.inf, gaps).min(0)
@@ -255,18 +255,18 @@ class BatchNorm(Layer):
     """Normalise each channel of images (N, C, H, W) to mean 0 and variance 1; scale and shift it.
 
     Training uses the batch's mean and its variance, divided by n. Prediction uses running values:
-    running <- 0.9 running + 0.1 batch, with a variance divided by n - 1, or as the settings'
-    ``running_variance`` says. With ``variance`` "squares" it is computed from the mean of the
-    squares, as some frameworks do; in float32 that loses digits.
+    running <- 0.9 running + 0.1 batch, with the variance divided by n - 1, unless the setting
+    ``running_variance`` differs. With ``variance`` "squares", the variance comes from the mean of
+    the squares, as in some frameworks; in float32 that loses digits.
     """
 
     kinds = ("weight", "bias", "mean", "variance")
     kept, epsilon = 0.9, 1e-5
-    # Subtracted from n. Two workers divide by n / 2 - 1 each, for half of the batch.
+    # Subtracted from n. Two workers with half a batch each divide by n / 2 - 1.
     off = {"biased": 0, "unbiased": 1, "unbiased halves": 2}
 
     def put(self, weight, bias, mean, variance):
-        """The running mean and variance are not parameters: no optimiser moves them."""
+        """Keep the running mean and variance apart: no optimiser moves them."""
         super().put(weight, bias)
         self.running = [xp.array(w, self.dtype) for w in (mean, variance)]
 
@@ -294,7 +294,7 @@ class BatchNorm(Layer):
         return self.normal * weight + bias
 
     def backward(self, g):
-        """Compute the gradients of weight and bias; return that of x, through mean and variance."""
+        """Compute the gradients of weight and bias; return x's, also through mean and variance."""
         weight, bias = self.gradients
         weight[:], bias[:] = (g * self.normal).sum((0, 2, 3)), g.sum((0, 2, 3))
         n = g.size // g.shape[1]
@@ -305,8 +305,8 @@ class BatchNorm(Layer):
 class LocalResponseNorm(Layer):
     """Divide each value of images (N, C, H, W) by (2 + 0.0001 s) ** 0.75.
 
-    s sums the squares of five values: its own, and the ones at its place in the two
-    channels before it and the two after it, as far as there are any.
+    s sums the squares of five values: its own, and those at the same position in the two channels
+    before and the two after, as far as these exist.
     """
 
     size, k, alpha = 5, 2, 1e-4
@@ -316,16 +316,16 @@ class LocalResponseNorm(Layer):
         self.x = x
         self.base = self.k + self.alpha * self.around(x**2)
         root = xp.sqrt(self.base)
-        self.divisor = root * xp.sqrt(root)  # quicker than the power 3/4
+        self.divisor = root * xp.sqrt(root)  # faster than the power 3/4
         return x / self.divisor
 
     def backward(self, g):
-        """A value acts through its own quotient and through five divisors."""
+        """Return the gradient of x: a value affects its own quotient and five divisors."""
         own = g / self.divisor
         return own - 1.5 * self.alpha * self.x * self.around(own * self.x / self.base)
 
     def around(self, x):
-        """For each channel, the sum over the channels near it."""
+        """For each channel, the sum over the five channels around it."""
         reach = self.size // 2
         total = x.copy()
         for off in range(1, reach + 1):
@@ -343,7 +343,7 @@ class Residual(Layer):
         self.inner = list(body) + list(shortcut)
 
     def forward(self, x, training):
-        """Go through both."""
+        """Run both."""
         y = x
         for layer in self.body:
             y = layer.forward(y, training)
@@ -352,7 +352,7 @@ class Residual(Layer):
         return y + x
 
     def backward(self, g):
-        """Go back through both, and add their gradients."""
+        """Run both backward, and add their gradients."""
         shortcut = g
         for layer in reversed(self.body):
             g = layer.backward(g)
@@ -361,7 +361,7 @@ class Residual(Layer):
         return g + shortcut
 
     def kinks(self, x, training):
-        """Those of the layers inside."""
+        """The kinks of the layers inside."""
         for part in (self.body, self.shortcut):
             y = x
             for layer in part:
@@ -405,9 +405,9 @@ class Sigmoid(Layer):
 class LSTM(Layer):
     """Long short-term memory with a forget gate, on sequences (N, T, in).
 
-    c = f c + i g and h = o tanh(c), where i, f, o are sigmoids and g is the tanh of their quarters
-    of W x + R h + b. The gradient goes back over the steps of a chunk, but not into the chunk
-    before: truncated back-propagation through time.
+    c = f c + i g and h = o tanh(c), where i, f, o are sigmoids of their quarters of W x + R h + b,
+    and g is the tanh of its own. The gradient flows back within a chunk of steps, but not into the
+    previous chunk: truncated back-propagation through time.
     """
 
     kinds = ("input.weight", "recurrent.weight", "bias")
@@ -417,7 +417,7 @@ class LSTM(Layer):
         self.chunk = chunk
 
     def forward(self, x, training, state=None):
-        """Go through the steps from ``state`` (h, c), or from zeros; keep the last state."""
+        """Run the steps from ``state`` (h, c), or from zeros; keep the last state."""
         weight, recurrent, bias = self.parameters
         zeros = xp.zeros((len(x), recurrent.shape[1]), self.dtype)
         h, c = state or (zeros, zeros)
@@ -464,7 +464,7 @@ class LSTM(Layer):
 
 
 def squared_error(values, targets):
-    """Squared error, mean over all values, and its gradient."""
+    """Mean squared error over all values, and its gradient."""
     difference = values - targets
     return (difference**2).mean(), 2 * difference / difference.size
 

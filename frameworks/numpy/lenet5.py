@@ -4,8 +4,8 @@ Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` 
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
-Surprise: the slope of a sigmoid is at most a quarter. After four of them little gradient reaches
-    the first layer; Adam still moves it, because it divides by the gradient's own size.
+Surprise: the slope of a sigmoid is at most a quarter. Through four of them, little gradient reaches
+    the first layer; Adam still moves it, because it divides by the gradient's size.
 """
 
 from frameworks.numpy.cnn import evaluate, load, predict, train, wait, weights

@@ -5,7 +5,7 @@ Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` 
 Layout: sequences (N, T, 1).
 Gates: input, forget, cell, output, stacked; one bias.
 State: zeros at the start of every sequence, carried from chunk to chunk; the gradient is not.
-Surprise: only the gradient is truncated. The values are those of the whole sequence.
+Surprise: truncation affects only the gradient, not the values.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ from frameworks.numpy.optimizers import Adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back through
+CHUNK = 10  # steps through which the gradient flows back
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout; there are no pools."""
+    """As for the MLP, except for the layout; there are no pools."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
     del settings["ties"]
     return settings
@@ -37,13 +37,13 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     return network, squared_error, Adam(network, hp, settings)
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     dense1, lstm, dense2 = model[0]
 
     def advance(x, state):

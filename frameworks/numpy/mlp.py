@@ -4,8 +4,8 @@ Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` 
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: images of one channel, flattened to rows of 784 pixels.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
-Surprise: a pixel that is black in every image leaves its weights without gradient. Their mean
-    square stays 0, and only epsilon keeps 0 / 0 from being NaN.
+Surprise: the weights of a pixel that is black in every image have no gradient. Their mean square
+    remains 0, and only epsilon prevents a NaN from 0 / 0.
 """
 
 from frameworks.numpy import cnn
@@ -17,7 +17,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for its way to compute convolutions."""
+    """As for the CNN, without the settings of its convolutions."""
     settings = cnn.configure(lane, threads, seed)
     del settings["chunk_images"], settings["shares"]
     return settings
@@ -36,6 +36,6 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     return network, cross_entropy, Adam(network, hp, settings)

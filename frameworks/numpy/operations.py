@@ -1,4 +1,4 @@
-"""What the operations in NumPy's profiles are for: see common/profiles/categories.py.
+"""Categories of the operations in NumPy's profiles: see common/profiles/categories.py.
 
 A name is CALLER > FUNCTION.
 """
@@ -15,7 +15,7 @@ CATEGORIES = {
     "convolution forward": r"\bforward_share\b|\bConvolution(ReLU)?\.forward\b",
     "convolution backward": r"\bbackward_share\b|\bConvolution(ReLU)?\.backward\b",
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r"forward",
     "backward": r"backward|unpool",

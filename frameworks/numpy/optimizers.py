@@ -1,4 +1,4 @@
-"""The NumPy models' optimisers. Each owns its state."""
+"""The NumPy models' optimisers, which own their state."""
 
 import numpy as np
 
@@ -31,10 +31,10 @@ class Momentum:
 class Adam:
     """Adam (Kingma & Ba, 2015) for all parameters of a network, with bias correction.
 
-    The settings may ask for what some frameworks do. ``adam_epsilon`` "uncorrected": epsilon is
-    added before the mean square is corrected, as at the end of the paper's Section 2, and not after
-    it, as in its Algorithm 1. ``adam_scalars`` "float32 shares": a new gradient's share 1 - beta is
-    computed in float32; "float32 corrections": 1 - beta**t is, with ``scalars`` "float32".
+    Settings choose the conventions of other frameworks. ``adam_epsilon`` "uncorrected": epsilon is
+    added before the mean square is corrected, as at the end of the paper's Section 2, not after, as
+    in its Algorithm 1. ``adam_scalars`` "float32 shares": a new gradient's share 1 - beta is
+    computed in float32; "float32 corrections", with ``scalars`` "float32": 1 - beta**t is.
     """
 
     def __init__(self, network, hp, settings):

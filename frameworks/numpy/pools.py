@@ -1,8 +1,8 @@
-"""A 2x2 max-pool's backward pass in NumPy, in the ways it is written.
+"""The backward pass of a 2x2 max-pool in NumPy, as people write it.
 
-``layers.MaxPool`` compares each pixel with its window's maximum again. These remember the places of
-the maxima in the forward pass. Each is a lever of the small CNN on MNIST, so anyone can see its
-cost: ``tox run -e bench -- numpy --model mnist_cnn --levers``.
+``layers.MaxPool`` compares each pixel with its window's maximum again; these pools remember the
+positions of the maxima. Each is a lever of the small CNN on MNIST, so you can measure its cost:
+``tox run -e bench -- numpy --model mnist_cnn --levers``.
 """
 
 import numpy as np
@@ -25,17 +25,17 @@ def to_images(windows):
 
 
 class Placed(MaxPool):
-    """Keeps the place of the largest pixel of each window, the first of equal ones."""
+    """Remember the position of the largest pixel of each window, the first of equal ones."""
 
     def forward(self, x, training):
-        """Keep the place of each maximum."""
+        """Keep the position of each maximum."""
         windows = to_windows(x)
         self.places = windows.argmax(-1)[..., None]
         return xp.take_along_axis(windows, self.places, -1)[..., 0]  # (N, C, H/2, W/2)
 
 
 class Looped(Placed):
-    """Assign the gradients one after the other, in Python."""
+    """Assign the gradients one by one, in Python."""
 
     def backward(self, g):
         """Give each gradient to the pixel that was the maximum."""
@@ -46,7 +46,7 @@ class Looped(Placed):
 
 
 class Indexed(Placed):
-    """Assign all gradients at once, to the pixels that arrays of indices name."""
+    """Assign all gradients at once, by arrays of indices."""
 
     def backward(self, g):
         """Give each gradient to the pixel that was the maximum."""
@@ -68,7 +68,7 @@ class Put(Placed):
 
 
 class Masked(Placed):
-    """Multiply the gradients by a mask, and assign nothing."""
+    """Multiply the gradients by a mask."""
 
     def backward(self, g):
         """Give each gradient to the pixel that was the maximum."""

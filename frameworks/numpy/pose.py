@@ -6,8 +6,8 @@ Layout: NCHW; a convolution copies its windows into the rows of a matrix.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, in place, the learning rate in the velocity.
 Local response normalisation: alpha is 0.0001 for each of the five squares.
 Pools: 3x3 with stride 2, so windows overlap; a partial window at the border is left out.
-Surprise: the loss divides by the number of visible joints, which differs from batch to batch, so a
-    hidden joint counts neither in the sum nor in its divisor.
+Surprise: the loss divides by the number of visible joints, which differs from batch to batch; a
+    hidden joint counts neither in the sum nor in the divisor.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def symbol(settings, hp):
-    """The network, without an activation on its last layer; sizes are those for a divisor of 4."""
+    """The network, without an activation on its last layer; shapes are for a divisor of 4."""
     drop1, drop2 = hp.dropout  # the fraction dropped
     random = xp.random.RandomState(settings["seed"])
     return [
@@ -62,13 +62,13 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """As for the CNN, but for the loss."""
+    """As for the CNN, except for the loss."""
     network, _, optimizer = cnn.loss(network, settings, hp, weights)
     return network, joint_error, optimizer
 
 
 def predict(model, x):
-    """Joints (n, 14, 2) of every row, the last partial batch too."""
+    """Joints (n, 14, 2) of every row, including the last partial batch."""
     return cnn.predict(model, x).reshape(len(x), -1, 2)
 
 

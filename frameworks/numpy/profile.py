@@ -1,6 +1,6 @@
-"""Profiling NumPy: what each layer takes.
+"""Profile NumPy: the time of each layer.
 
-Idiom: Python's ``cProfile`` around the steps: a from-scratch network's layers are functions.
+Idiom: Python's ``cProfile`` around the steps; the layers are Python functions.
 Surprise: it sees only the thread that starts it, so each of lane best's threads starts its own.
     On a GPU, CuPy's calls return before they are done, so these are times of the launches.
 """
@@ -16,16 +16,16 @@ WAITS = re.compile(r"<method '(acquire|get)' of '_(thread|queue)\.")  # for othe
 
 
 def profile(build, train, batches):
-    """{CALLER > FUNCTION: its own seconds} of a pass, the slowest first."""
+    """{CALLER > FUNCTION: its own seconds} in a pass, the slowest first."""
     model = build()
     list(train(model, batches[:1]))  # the first step allocates
     profilers = [cProfile.Profile()]
 
     def join(*_):
         profilers.append(cProfile.Profile())
-        profilers[-1].enable()  # in the thread that calls this, as it starts
+        profilers[-1].enable()  # each new thread calls this
 
-    pool_of.cache_clear()  # for new threads, which join
+    pool_of.cache_clear()  # new threads will call join
     threading.setprofile(join)
     try:
         profilers[0].runcall(list, train(model, batches))
@@ -45,5 +45,5 @@ def profile(build, train, batches):
 
 
 def name(entry):
-    """A method with its class, such as Dense.forward; a description if it is not Python."""
+    """A method with its class, such as Dense.forward; a description of a built-in function."""
     return entry.code if isinstance(entry.code, str) else entry.code.co_qualname

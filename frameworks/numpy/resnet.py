@@ -3,10 +3,10 @@
 Idiom: a list of layers, each with a forward and a backward pass; ``layers.py`` defines them.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: NCHW; a convolution copies its windows into the rows of a matrix.
-Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the decay in the gradient, and
-    only of kernels and matrices.
-Batch normalisation: by the batch's mean and variance, divided by n. Prediction uses running values,
-    0.9 of the old ones and 0.1 of the batch's, whose variance is divided by n - 1.
+Momentum: ``v = momentum * v - lr * (g + decay * w); w = w + v``, the decay in the gradient, only
+    for kernels and matrices.
+Batch normalisation: by the batch's mean and variance, divided by n. Prediction uses running values:
+    0.9 of the old ones and 0.1 of the batch's, with the variance divided by n - 1.
 Surprise: a convolution before batch normalisation needs no bias: the mean is subtracted anyway.
 """
 
@@ -20,7 +20,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the MLP; and how the variance is computed, and which one is kept."""
+    """As for the MLP, with the conventions of batch normalisation."""
     settings = dict(mlp.configure(lane, threads, seed), running_variance="unbiased")
     settings["variance"] = "differences"
     del settings["ties"]  # there is no pool
@@ -28,7 +28,7 @@ def configure(lane, threads, seed):
 
 
 def convolution(settings, name, norm, size=1, stride=1, input_gradient=True):
-    """A convolution without bias, and batch normalisation; the weights decide the channels."""
+    """A convolution without bias, and batch normalisation; the weights set the channels."""
     conv = Convolution(
         settings,
         name,

@@ -1,4 +1,4 @@
-"""NumPy and CuPy: precision and memory are seen in the layers, threads in the BLAS."""
+"""NumPy and CuPy: the layers show precision and memory, the BLAS its threads."""
 
 import time
 
@@ -13,7 +13,7 @@ def in_force(module, settings, model):
     blas = [library for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
     (threads,) = {library["num_threads"] for library in blas}
     conv1 = next(layer for layer in network if layer.name == "conv1")
-    # The longest column of windows is as long as one chunk's images.
+    # The longest buffer of columns holds one chunk of images.
     rows = max(len(w) for key, w in conv1.buffers.items() if key.startswith("columns"))
     chunk = (rows - 2) // (conv1.side + 1) ** 2
     shares = sum(key.startswith("columns") for key in conv1.buffers)
@@ -27,9 +27,9 @@ def in_force(module, settings, model):
 
 
 def _idle_blas(xp):
-    """What BLAS's other threads do after a product, while this one sleeps and computes nothing."""
+    """What BLAS's other threads do after a product, while this thread sleeps."""
     matrix = xp.ones((1024, 1024))
-    for _ in range(5):  # on a busy machine one that spins may not get a core each time
+    for _ in range(5):  # on a busy machine, a spinning thread may not always get a core
         xp.matmul(matrix, matrix)
         start = time.process_time()
         time.sleep(0.02)

@@ -1,12 +1,12 @@
 """The CNN's convolutions, on a layout that suits 3x3 windows and a CPU.
 
-Images inside the network lie in channels-last "strips" that share their zero borders, so that a
-convolution needs no copy of its nine shifted images: with three of them side by side, every 3x3
-window is one run of memory that BLAS takes as it is (see ``ConvolutionReLU.windows``).
+Inside the network, images are channels-last "strips" that share their zero borders. A convolution
+then needs three shifted copies of an image, not nine: with these side by side, every 3x3 window is
+contiguous memory that BLAS takes as it is (see ``ConvolutionReLU.windows``).
 
-BLAS uses several threads for its products only, and half of a step is none: copies, pools, ReLUs.
-So each of lane best's threads takes a share of the images through the whole layer, with a BLAS of
-one thread. Gradients are summed in the order of the shares, so a run can be repeated.
+BLAS uses several threads only in products, and half of a step is copies, pools and ReLUs. So in
+lane best each thread takes a share of the images through the whole layer, with a single-threaded
+BLAS. Gradients are summed in the order of the shares, so runs are reproducible.
 """
 
 import functools
@@ -29,7 +29,7 @@ from frameworks.numpy.layers import (
 
 @functools.lru_cache(maxsize=None)
 def blas():
-    """The BLAS that NumPy has loaded; finding it again in each step would take a millisecond."""
+    """The BLAS that NumPy has loaded, cached because finding it takes a millisecond."""
     return threadpoolctl.ThreadpoolController()
 
 
@@ -40,12 +40,12 @@ def pool_of(threads):
 
 
 class StripLayer(Layer):
-    """A layer whose images lie in strips."""
+    """A layer whose images are in strips."""
 
     def strip(self, name, n, side, channels):
-        """A buffer for n images one after the other, whose pixels all have eight neighbours.
+        """A buffer for n images in sequence, in which every pixel has eight neighbours.
 
-        The zero column on the right of an image is also the left border of its next line, and the
+        The zero column to the right of an image is also the left border of its next row, and the
         zero row below it is the upper border of the next image. Both ends have an extra row and
         pixel.
         """
@@ -68,14 +68,14 @@ class ToStrip(StripLayer):
         return strip  # (N (H+1) (W+1) + ends, C)
 
     def backward(self, g):
-        """Do nothing: nobody needs the gradient of the images."""
+        """Do nothing: the gradient of the images is not needed."""
 
 
 class ConvolutionReLU(StripLayer):
     """3x3 cross-correlation, bias, ReLU and perhaps a 2x2 max-pool, from strip to strip.
 
-    Pooling comes before bias and ReLU, which then have a quarter of the work: the maximum commutes
-    with both. A few images at a time, so that each line finds the previous one's result in cache.
+    Pooling comes before bias and ReLU, which then have a quarter of the work; the maximum commutes
+    with both. It takes a few images at a time, so that intermediate results are in the cache.
     """
 
     def __init__(self, settings, name, inputs, outputs, side, pool=False, input_gradient=True):
@@ -104,7 +104,7 @@ class ConvolutionReLU(StripLayer):
             return list(pool_of(shares).map(work, range(shares), chunks))
 
     def chunks(self, start, end):
-        """Yield a few images at a time: which they are, and their rows in a strip."""
+        """Yield slices of a few images, and of their rows in a strip."""
         border, area, step = self.side + 2, (self.side + 1) ** 2, self.settings["chunk_images"]
         for first in range(start, end, step):
             last = min(first + step, end)
@@ -113,8 +113,8 @@ class ConvolutionReLU(StripLayer):
     def windows(self, x, rows, share):
         """Yield the 3x3 windows around rows of strip x, as three matrices of every third window.
 
-        Each pixel goes between its upper and its lower neighbour. A window is then three
-        successive rows, 9 C numbers without a gap, and the window three pixels on is the next
+        Each pixel is stored between its upper and its lower neighbour. A window is then three
+        successive rows, 9 C contiguous numbers, and the window three pixels further is the next
         row of a plain matrix.
         """
         count, channels, width = rows.stop - rows.start, x.shape[1], self.side + 1
@@ -154,7 +154,7 @@ class ConvolutionReLU(StripLayer):
             out[:, -1] = out[:, :, -1] = 0  # the correlation also wrote to the borders
 
     def kinks(self, x, training):
-        """Distances from where a pool would choose another pixel, and from ReLU's 0."""
+        """The gradient jumps where a pool chooses another pixel, and where a ReLU's input is 0."""
         n = len(pictures(x, self.side))
         y = self.strip("before relu", n, self.side, self.outputs)
         for _, rows in self.chunks(0, n):
@@ -162,14 +162,14 @@ class ConvolutionReLU(StripLayer):
         y = pictures(y, self.side)[:, :-1, :-1] + self.parameters[1]  # (N, H, W, O)
         if self.pool:
             y, gaps = largest_and_gap(xp.stack([y[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]))
-            # After a ReLU that gives 0, it does not matter which pixel was the largest.
+            # If the ReLU gives 0, it does not matter which pixel is the largest.
             yield y, np.where(y > 0, gaps, np.inf)
         yield y, np.abs(y)
 
     def backward(self, g):
         """Sum the gradients of weight and bias; return that of x if it is needed."""
         n = len(pictures(self.x, self.side))
-        borders = pictures(g, self.out_side)  # which the next share reads
+        borders = pictures(g, self.out_side)  # the next share reads them
         borders[:, -1] = borders[:, :, -1] = 0
         self.g, self.dy = g, self.strip("dy", n, self.side, self.outputs) if self.pool else g
         dx = self.dx = self.strip("dx", n, self.side, self.inputs) if self.input_gradient else None
@@ -210,7 +210,7 @@ def quarters(y):
 
 
 def unpool(g, y, dy, ties):
-    """Give each gradient of a maximum to the pixel that was it."""
+    """Give each gradient to the pixel that was the maximum."""
     pixels = a, b, c, d = quarters(y)
     largest = xp.maximum(xp.maximum(a, b), xp.maximum(c, d))
     for hit, target in zip(winners(pixels, largest, ties), quarters(dy)):
@@ -238,7 +238,7 @@ class FromStrip(StripLayer):
 
 
 def unfused(settings, network):
-    """Yield the layers of the same network on plain images, with one for each step."""
+    """Yield the layers of the same network on plain images, one layer for each operation."""
     for layer in network:
         if isinstance(layer, ConvolutionReLU):
             yield Convolution(settings, layer.name, padding=1, input_gradient=layer.input_gradient)

@@ -1,4 +1,4 @@
-"""Mistakes that are planted in the CNN alone."""
+"""Mistakes to plant in the CNN only."""
 
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_weights
@@ -17,7 +17,7 @@ def biases_swapped(module):
 
 @mistake("forward", "cnn")
 def channels_last_flatten(module):
-    """Dense weights made for C, H, W follow a flatten in the order H, W, C."""
+    """Dense weights for the order C, H, W follow a flatten in the order H, W, C."""
 
     def put(weights):
         dense = weights["dense1.weight"].reshape(512, 8, 8, 100).transpose(0, 3, 1, 2)

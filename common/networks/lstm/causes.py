@@ -1,4 +1,4 @@
-"""What goes wrong in an LSTM, as changes to that of the NumPy module."""
+"""Causes for the LSTM, as changes to the NumPy module."""
 
 import itertools
 
@@ -12,7 +12,7 @@ GATES = ("input", "forget", "cell", "output")
 
 
 class StateCarriedOver(layers.LSTM):
-    """A sequence begins with the state that the last one of the same batch size left."""
+    """A sequence begins with the state left by the last batch of the same size."""
 
     def forward(self, x, training, state=None):
         last = getattr(self, "state", None)
@@ -67,7 +67,7 @@ def _quarters(change):
 
 
 def _orders():
-    """Gates that stand in another order, or between one another."""
+    """Gates in another order, or interleaved."""
     for order in itertools.permutations(range(4)):
         if order != (0, 1, 2, 3):
             back = np.argsort(order)
@@ -103,7 +103,7 @@ def _forget(change):
 def _running(change):
     """A cause's ``make``: ``change(network, last, steps)`` gives the free-running values.
 
-    last: the values (n, 1, 1) behind the last input.
+    last: the predicted values (n, 1, 1) after the last input.
     """
 
     def make(module):
@@ -133,7 +133,7 @@ def _held(network, last, steps):
 
 
 def network():
-    """Causes of other values."""
+    """Causes that change the forward pass."""
     recurrent = only(
         lambda name, w: name == "lstm.recurrent.weight", _quarters(lambda w: w.swapaxes(1, 2))
     )
@@ -171,7 +171,7 @@ def network():
 
 @above
 def _twice(rule):
-    """``rule`` whose update of the LSTM's bias is made twice."""
+    """``rule``, but with twice the update of the LSTM's bias."""
 
     def other(hp, step, weights, gradients, state):
         update = rule(hp, step, weights, gradients, state)
@@ -188,7 +188,7 @@ def _whole(settings, network):
 
 
 def training(rule=None):
-    """Causes of other updates."""
+    """Causes that change updates."""
     return [
         Cause(
             "the gradient is not truncated: it goes back over all steps",

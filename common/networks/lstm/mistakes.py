@@ -1,4 +1,4 @@
-"""Mistakes that are planted in the LSTM alone."""
+"""Mistakes to plant in the LSTM only."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def gates(weights, change):
 
 @mistake("forward", "lstm")
 def gates_in_another_order(module):
-    """Input, forget, output, cell: an order that some frameworks have."""
+    """Gates are in the order input, forget, output, cell, as in some frameworks."""
 
     def swap(weights):
         return gates(weights, lambda name, quarters: quarters[[0, 1, 3, 2]])
@@ -29,7 +29,7 @@ def gates_in_another_order(module):
 
 @mistake("forward", "lstm")
 def forget_gate_biased(module):
-    """The framework's own initial bias of 1 is added to the forget gate's."""
+    """A framework's default initial bias of 1 is added to the forget gate's."""
 
     def put(weights):
         bias = np.zeros_like(weights["lstm.bias"])
@@ -41,13 +41,13 @@ def forget_gate_biased(module):
 
 @mistake("gradient", "lstm", by=with_updates)
 def two_biases_trained(steps, before, update, hp):
-    """cuDNN adds two biases, and the optimiser moves both."""
+    """There are two biases that are added, as in cuDNN, and the optimiser moves both."""
     return dict(update, **{"lstm.bias": 2 * update["lstm.bias"]})
 
 
 @mistake("forward", "lstm")
 def recurrent_bias_lost(module):
-    """The bias is divided among two, and one half is lost."""
+    """The bias is split into two halves, and one is lost."""
 
     def put(weights):
         return dict(weights, **{"lstm.bias": weights["lstm.bias"] / 2})
@@ -57,7 +57,7 @@ def recurrent_bias_lost(module):
 
 @mistake("forward", "lstm")
 def state_lost_before_running_free(module):
-    """The network runs on its own values from a state of zeros, not from the state that it had."""
+    """Free-running starts from a state of zeros, not from the state after the inputs."""
 
     def predict(model, x):
         values, steps = module.predict(model, x), x.shape[1]

@@ -1,4 +1,4 @@
-"""Pose: AlexNet finds the joints of drawn figures, as in DeepPose; narrow, and at full width."""
+"""Pose: AlexNet finds the joints of drawn figures, as in DeepPose; narrow and at full width."""
 
 from common.data import figures
 from common.networks.hyperparameters import Divided
@@ -9,7 +9,7 @@ from common.networks.model import JOINTS, Model, with_biases
 def _alexnet(divisor, **recipe):
     """AlexNet (Krizhevsky et al., 2012), one tower; its last layer gives the joints of a figure.
 
-    As DeepPose has it (Toshev & Szegedy, 2014). Convolutions 1 and 2 are followed by ReLU, local
+    As in DeepPose (Toshev & Szegedy, 2014). Convolutions 1 and 2 are followed by ReLU, local
     response normalisation and a pool, 3 and 4 by ReLU, 5 by ReLU and a pool. Pools are 3x3 with a
     stride of 2.
     """

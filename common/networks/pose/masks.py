@@ -1,13 +1,13 @@
-"""Dropout seen through the weights: which values each of the two layers kept.
+"""Read the pose network's dropout masks from its weights: which values each of two layers kept.
 
-In each observation another joint alone is visible, so each output has its gradient from one
-observation. A unit of the second hidden layer feeds the x of one joint. What its weights receive
-is that observation's first hidden layer after dropout; what the weights of the joint's y receive,
-which are 0, is the second one. The first hidden layer is its bias: what the images add to it is
-rounded away, but the images show in what its weights receive. They get brighter to the right and to
-the bottom, so that no two pixels of a pool are equal and no flip or shift leaves them as they are.
-The learning rate is so small that a step does not disturb the next one, and the weights of y stay
-so near 0 that next to nothing comes back from there.
+In each observation a different joint is the only visible one, so each output's gradient comes from
+one observation. Each unit of the second hidden layer feeds the x of one joint. The gradient of its
+weights is that observation's first hidden layer after dropout. The weights of the joint's y are 0,
+and their gradient is the second hidden layer after dropout. The first hidden layer equals its bias,
+because rounding removes the small contribution of the images; but the gradient of its weights shows
+the images. These get brighter to the right and to the bottom, so that no two pixels of a pool are
+equal, and every flip or shift changes them. The learning rate is so small that a step does not
+disturb the next one, and that almost no gradient comes back through the weights of y.
 """
 
 import numpy as np
@@ -15,17 +15,17 @@ import numpy as np
 from common.proof import probes, tasks
 from common.proof.masks import Masks, before_layer
 
-SEEN = 14  # observations whose masks are seen: the first ones of a batch, one for each joint
-RATES = (0.3, 0.4)  # not alike, so that exchanged layers show, and neither the recipe's
-UNKNOWN = ()  # tensors whose gradient depends on masks that are not seen
+SEEN = 14  # observations whose masks can be read: the first ones of a batch, one for each joint
+RATES = (0.3, 0.4)  # different, so that swapped layers show, and neither is the recipe's
+UNKNOWN = ()  # every mask can be read
 FAINT = 2.0**-40  # every weight of the first dense layer
-TARGET = (-1, -1 / 4.0, 1)  # of the one visible joint
+TARGET = (-1, -1 / 4.0, 1)  # for the visible joint
 
 
 def batch(model, batch_size):
-    """(weights, images, targets) of a training step that shows the masks."""
+    """(weights, images, targets) of a training step that reveals the masks."""
     weights = probes.pass_through(model)
-    weights["conv3.weight"] *= 2**1.5  # what two local response normalisations have divided by
+    weights["conv3.weight"] *= 2**1.5  # undoes two local response normalisations
     weights["dense1.weight"][:] = FAINT
     weights["dense1.bias"][:] = 1
     w = weights["dense2.weight"]
@@ -50,8 +50,8 @@ def images(n, shape):
 def observe(before, after, tied):
     """The ``Masks`` of a step on ``batch`` that turned weights ``before`` into ``after``.
 
-    tied: not needed, nothing before a pool is looked at. ValueError where nothing came through a
-    layer at all.
+    tied: not needed, because nothing before a pool is read. ValueError if nothing came through a
+    layer.
     """
     before = {name: w.astype(np.float64) for name, w in before.items()}
     step = {name: before[name] - after[name] for name in before}
@@ -62,8 +62,8 @@ def observe(before, after, tied):
     second = step["dense3.weight"][x + 1] / into_y[:, None]  # (14, units)
     units = second.shape[1]
     first = np.empty((SEEN, len(before["dense1.bias"])))
-    returned = np.empty_like(first)  # what came back to it, times the learning rate
-    came_back = np.empty(units)  # to each observation's own units
+    returned = np.empty_like(first)  # its gradient, times the learning rate
+    came_back = np.empty(units)  # for each observation's own units
     for n in range(SEEN):
         fed = np.arange(n, units, SEEN)
         first[n], returned[n] = before_layer("dense2", fed, before, step)
@@ -80,5 +80,5 @@ def observe(before, after, tied):
 
 
 def telling(joints):
-    """All of them."""
+    """All joints: every output would show dropout."""
     return joints

@@ -1,12 +1,12 @@
-"""The eight rungs that a framework's module climbs to be called the same network.
+"""The eight rungs that show that a framework's module is the same network as the reference.
 
-Each rung compares the module with the NumPy reference run in float64 in the same interpreter, with
-tolerances that the reference's own float32 error sets. A rung is a module of this package whose
-``checks(subject)`` yields its checks. ``subject`` is the module under test with the models that
-several rungs share; ``certifier`` climbs.
+Each rung compares the module with the NumPy reference in float64, in the same interpreter; the
+reference's float32 error sets the tolerances. A rung is a module in this package whose
+``checks(subject)`` yields its checks. ``subject.py`` has the module under test and the models that
+several rungs share; ``certifier.py`` climbs.
 
-A module that fails a rung still climbs the rest, so that a port's maker sees all of it at once; the
-first failed rung is the one to read.
+After a failure the module still climbs the rest, so that you see everything at once. Read the first
+failed rung.
 """
 
 from common.proof.rungs.certifier import RUNGS, Certifier

@@ -1,6 +1,6 @@
-"""Rung accuracy: after 20 steps every score is the reference's; evaluate() counts rightly.
+"""Rung accuracy: evaluate() counts correctly, and scores after 20 steps match the reference's.
 
-A failure says what was counted, or that predict() does not use the weights that training left.
+A failure shows what evaluate() gave, or that predict() does not use the trained weights.
 """
 
 from common.proof.check import Check
@@ -8,7 +8,7 @@ from common.proof.rungs import trajectory
 
 
 def checks(subject):
-    """Grade known scores, and predict with the recipe model."""
+    """Evaluate known scores, and predict with the recipe model."""
     oracle = subject.oracle
     scores, labels, right = subject.task.graded()
     measured = float(subject.module.evaluate(scores, labels))
@@ -22,7 +22,7 @@ def checks(subject):
     _, _, _, exact, allowed = oracle.trajectory(subject.conventions)
     scores = subject.scores(model, oracle.test_images)
     yield subject.scores_check("scores after 20 steps", exact, allowed, scores)
-    # Of the module's own weights, and so without what rounding has made of them in 20 steps.
+    # With the module's own weights, which excludes the rounding errors of 20 steps.
     weights = subject.module.weights(model)
     exact, allowed = oracle.scores(None, weights, oracle.test_images[:64])
     check = subject.scores_check("scores of the weights left", exact, allowed, scores[:64])

@@ -1,4 +1,4 @@
-"""Climbs the rungs with modules, and writes certificates."""
+"""Climb the rungs with modules, and make certificates."""
 
 from collections import OrderedDict
 
@@ -27,7 +27,7 @@ RUNGS = tuple(CHECKS)
 
 
 class Certifier:
-    """Climbs with one module after another; what the reference computes serves them all."""
+    """Climbs with one module after another; they share the reference's results."""
 
     Subject = Subject
 
@@ -37,22 +37,22 @@ class Certifier:
         self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
 
     def take(self, module, lane):
-        """Make ``module`` in this lane the one that climbs, with models of its own."""
+        """Put ``module`` in this lane under test, with new models."""
         self.subject = self.Subject(self.oracle, module, lane)
 
     def climb(self, rung, stop_early=False):
         """One rung's result: its worst check, and the detail of the first check that failed.
 
-        ``stop_early``: make no check after one that failed.
+        stop_early: stop at the first failed check.
         """
         checks = []
         try:
-            with np.errstate(invalid="ignore"):  # masks have no number where they are not seen
+            with np.errstate(invalid="ignore"):  # masks are NaN where they cannot be read
                 for check in CHECKS[rung](self.subject):
                     checks.append(check)
                     if stop_early and not check.passed:
                         break
-        except Exception as error:  # a module that raises fails this rung; the detail says why
+        except Exception as error:  # a module that raises fails this rung
             checks.append(self.raised(error))
         worst = max(checks, key=lambda check: check.ratio)
         failed = [check for check in checks if not check.passed]
@@ -69,13 +69,13 @@ class Certifier:
         )
 
     def raised(self, error):
-        """The check that an exception stands for."""
+        """The failed check that reports an exception."""
         return Check("ran", np.inf, 0, "%s: %s" % (type(error).__name__, error))
 
     def certify(self, name, module, lane, report=lambda rung: None):
-        """Climb all rungs with ``module``; the certificate as a dict of JSON values.
+        """Climb all rungs with ``module``, and return its certificate: a dict of JSON values.
 
-        ``report`` is called with each rung's result in turn.
+        report: called with each rung's result in turn.
         """
         self.take(module, lane)
         rungs = []

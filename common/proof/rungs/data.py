@@ -1,4 +1,4 @@
-"""Rung data: the batches are the same bytes, and are trained on in the order given."""
+"""Rung data: the batches are the same bytes, and train() takes them in the given order."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from common.proof.rungs.subject import COUNTS
 
 
 def checks(subject):
-    """The shared batches, what load() makes of one, and the order in which train() takes them."""
+    """The shared batches, one of them after load(), and the order in which train() takes them."""
     digest = hashlib.sha256()
     for images, labels in subject.oracle.pairs:
         digest.update(images.tobytes())
@@ -40,13 +40,13 @@ def loaded(subject, images, labels):
 
 
 def order(subject):
-    """Each batch has its loss, and they come in the order of the batches."""
+    """Each batch has a loss, and the losses are in the order of the batches."""
     losses, _, _ = subject.probe_run()
     counts = 2 * (subject.seen,) + COUNTS
     missing = abs(len(counts) - len(losses))
     detail = "train() gave %d losses for %d batches" % (len(losses), len(counts))
     yield Check("losses missing", missing, 0, detail)
-    # A loss is nearly the number of the batch's observations that have one, times a constant.
+    # A batch's loss is nearly proportional to the number of its observations that have a loss.
     ranks, right = np.argsort(np.argsort(losses[2:])), np.argsort(np.argsort(COUNTS))
     yield Check(
         "batches out of order",

@@ -1,7 +1,7 @@
-"""Rung dropout: in training each layer keeps and scales as it should; in prediction none drops.
+"""Rung dropout: in training each layer drops and scales correctly; in prediction none drops.
 
-The masks of a step are read from how the weights move, and the whole gradient of that step is the
-reference's under those masks. A failure names the layer and what it does.
+A step's masks are read from the updates of the weights. The whole gradient of that step must be the
+reference's under the same masks. A failure names the layer and its fault.
 """
 
 import numpy as np
@@ -11,11 +11,11 @@ from common.proof.check import Check
 from common.proof.oracle import IMAGES, SEED
 from common.proof.reference import distance, unit
 
-ROWS = np.r_[:16, 256:IMAGES]  # of a prediction, that are compared
+ROWS = np.r_[:16, 256:IMAGES]  # the rows of a prediction that are compared
 
 
 def checks(subject):
-    """Read the masks of three steps of the probe model, and look at them in many ways."""
+    """Read the masks of three steps of the probe model, and check them."""
     _, pairs, model = subject.probe_run()
     tied = dropout.TIED[subject.conventions.ties]
     try:
@@ -41,9 +41,9 @@ def checks(subject):
 def gradient(subject, mask, before, after):
     """The whole gradient of a step with dropout is the reference's under the same masks.
 
-    Where a tensor has zero weights, only those are compared: a weight that starts at 0 keeps every
-    digit of its small update. Float32 may sum these few distinct values exactly by luck, so all
-    such tensors share the largest relative error as their unit.
+    If some weights of a tensor are 0, only these are compared, because they keep every digit of
+    their small update. Float32 may sum these few distinct values exactly by luck, so all such
+    tensors share the largest relative error as their unit.
     """
     hp, batch = subject.probe_hp(), subject.probe_batch()
     step = subject.oracle.masked_step(subject.conventions, hp, before, batch, mask.layers)
@@ -67,10 +67,10 @@ def gradient(subject, mask, before, after):
 
 
 def prediction(subject, model):
-    """Scores of the probe model, trained with dropout, are those of the network without.
+    """The probe model predicts like the network without dropout.
 
-    More images are predicted than a batch of any module has; the first and the last ones, which
-    are a partial batch, are compared.
+    It predicts more images than a batch of any module has. The first and the last ones, a partial
+    batch, are compared.
     """
     images, telling = subject.oracle.test_images, subject.masks.telling
     weights = subject.module.weights(model)
@@ -85,7 +85,7 @@ def prediction(subject, model):
 
 
 def seeds(subject, first, tied):
-    """The same seed gives the same masks, another seed gives others."""
+    """The same seed gives the same masks, and another seed gives others."""
     batch = subject.probe_batch()
     observed = {}
     try:

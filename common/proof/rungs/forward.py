@@ -1,12 +1,12 @@
-"""Rung forward: scores of several batches, the last one partial, and of images 64 times as bright.
+"""Rung forward: scores of ordinary images and of images 64 times as bright.
 
-A failure names the first layer that is off.
+There are several batches, the last one partial. A failure names the first layer that is off.
 """
 
 from common.proof import mixed, probes
 
 BRIGHT_IMAGES, LOCATED_IMAGES = 40, 64
-# What may be wrong where weights only hand their input on, by what a model is made of.
+# (trait of a model, what may be wrong if weights that only pass their input on are already off).
 SUSPECTS = (
     ("convolution", "padding"),
     ("pool", "pooling"),
@@ -17,7 +17,7 @@ SUSPECTS = (
 
 
 def checks(subject):
-    """Scores of the gradient model before it is trained."""
+    """Scores of the gradient model before training."""
     oracle, images = subject.oracle, subject.oracle.test_images
     bright, _ = subject.task.bright(images[:BRIGHT_IMAGES], subject.task.none(BRIGHT_IMAGES))
     for what, part in (("scores", images), ("scores, bright", bright)):
@@ -34,9 +34,9 @@ def checks(subject):
 
 
 def first_layer_off(subject, images):
-    """Name the first layer that is off with its real weights while all later ones pass through.
+    """Name the first layer that is off with its real weights while all later layers pass through.
 
-    Found by halves: a layer that is off alone is off among more.
+    Bisection finds it: once a layer is off, the network stays off with more real weights.
     """
 
     def off(layer):

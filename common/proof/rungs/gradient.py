@@ -1,7 +1,7 @@
-"""Rung gradient: every weight after a step, after one without gradient, after one on bright images.
+"""Rung gradient: all weights after a plain step, one without gradient, and one on bright images.
 
 Without momentum and with learning rate 1, the change of a weight is its gradient. With batch
-normalisation the split model adds a step. A failure names the tensor and the factor of its update,
+normalisation, the split model adds a step. A failure names the tensor and the factor of its update,
 or the convention that the settings name wrongly.
 """
 
@@ -40,7 +40,7 @@ def checks(subject):
 
 
 def run(subject):
-    """Weights after each step that is compared, of the gradient, bright and split models."""
+    """The weights of the gradient, bright and split models after each step to compare."""
     oracle, conventions = subject.oracle, subject.conventions
     model, _ = subject.gradient_model()
     steps = list(subject.train(model, [oracle.plain_step(conventions)[:2]]))
@@ -60,7 +60,7 @@ def run(subject):
 
 
 def without_gradient(subject, after):
-    """No weight moves in a step whose gradient is 0."""
+    """A step whose gradient is 0 moves no weight."""
     before, state = subject.oracle.fixed_output, subject.model.state
     for name in reversed([name for name in subject.model.shapes if name not in state]):
         moved = np.float64(after[name]) - before[name]
@@ -73,7 +73,7 @@ def without_gradient(subject, after):
 
 
 def arrays_left_alone(subject):
-    """Training does not write into the arrays that loss() was given."""
+    """Training does not write into the arrays passed to loss()."""
     _, weights = subject.gradient_model()
     changed = [n for n, w in subject.oracle.biased.items() if not np.array_equal(w, weights[n])]
     detail = "training writes into the arrays that loss() was given: %s" % ", ".join(changed)
@@ -91,7 +91,7 @@ def conventions_named(subject, ours):
 
     for key in applicable(subject.model):
         if key in ("adam_scalars", "variance"):
-            continue  # float32 has the digits that this step needs, either way
+            continue  # this step's numbers are too simple to show a difference
         named = getattr(subject.conventions, key)
         other = next(choice for choice in getattr(CHOICES, key) if choice != named)
         wrong = not fits(subject.conventions) and fits(subject.conventions._replace(**{key: other}))
@@ -100,7 +100,7 @@ def conventions_named(subject, ours):
 
 
 def unlikely_labels(subject):
-    """A label that has no chance at all still has its loss, and its gradient."""
+    """A label of probability 0 still has its loss and its gradient."""
     losses, pairs, _ = subject.probe_run()
     before, after = pairs[0]
     last = list(subject.model.shapes)[-1]

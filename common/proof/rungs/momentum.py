@@ -1,4 +1,4 @@
-"""Rung momentum: what the optimiser remembers, over three steps and over a long run.
+"""Rung momentum: the optimiser's state, over three steps and over a long run.
 
 A failure names the step, the tensor and the factor of its update: 1 + momentum is Nesterov's,
 1 - momentum a scaled gradient.
@@ -29,10 +29,10 @@ def checks(subject):
 
 
 def long_run(subject):
-    """Weights move in each of many steps, by what the optimiser remembers; they are compared often.
+    """In each of many steps the optimiser's state moves weights; they are compared often.
 
-    So averages, restarts and schedules that act late are seen. Half of the steps are one pass, each
-    of the others is a pass of its own: what depends on the number of passes is seen too.
+    This shows averages, restarts and schedules that act late. Half of the steps are one pass, and
+    each of the others is a pass of its own, which shows what depends on the number of passes.
     """
     oracle, half, done = subject.oracle, LONG_STEPS // 2, 0
     model, start = subject.build(oracle.long_hp, oracle.long_weights), oracle.long_weights

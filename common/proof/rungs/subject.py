@@ -1,16 +1,16 @@
-"""The module under test, and the training runs that several rungs look at.
+"""The module under test, and the training runs that several rungs use.
 
-A framework may take long to build a model, so a few models serve all rungs:
+A framework may take long to build a model, so the rungs share a few:
 
 gradient model   weights, scores, and a step without momentum and with learning rate 1
-bright model     the same, but its output is fixed: a step that leaves no gradient (sixty for Adam),
-                 and one with other labels; images 64 times as bright
-split model      with batch normalisation: a step in which each ReLU is open for some images
-momentum model   with other hyperparameters: three steps
-long model       with an optimiser that remembers much: 72 steps
-recipe model     with the recipe's own hyperparameters: 20 steps, then the scores
-probe model      hand-made weights that show the order of batches and the dropout masks; built again
-                 with the same seed and with another
+bright model     the same with a fixed output, on images 64 times as bright: a step without gradient
+                 (with Adam, sixty), and one with other labels
+split model      with batch normalisation only: a step in which each ReLU is open for some images
+momentum model   other hyperparameters: three steps
+long model       an optimiser with a long memory: 72 steps
+recipe model     the recipe's own hyperparameters: 20 steps, then scores
+probe model      hand-made weights that reveal the order of batches and the dropout masks; built
+                 again with the same seed and with another
 """
 
 import numpy as np
@@ -23,20 +23,20 @@ from common.proof.oracle import MOMENTUM_BATCH, PROBE_BATCH, SEED, STEPS
 from common.proof.reference import conventions_of, distance
 from common.proof.updates import compared
 
-COUNTS = (15, 3, 12, 1, 6)  # of observations with a loss, in the batches that show their order
-SEEN = 9  # the same in a probe batch, for a network without dropout
+COUNTS = (15, 3, 12, 1, 6)  # observations with a loss, in each batch that shows the order
+SEEN = 9  # observations with a loss in a probe batch, for a network without dropout
 PROBE_RATE = 2.0**-20  # the probe model's learning rate
 
 
 def copied(weights):
-    """Weights that a module may change as it likes."""
+    """A copy of the weights, which a module may change."""
     return {name: w.copy() for name, w in weights.items()}
 
 
 class Subject:
-    """A module in one lane. What its runs gave is kept for all rungs that ask for it.
+    """A module in one lane. Each run is made once; all rungs that need it share the result.
 
-    follows: whether the module can be asked questions that depend on its earlier answers.
+    follows: whether later questions may depend on earlier answers.
     """
 
     follows = True
@@ -57,7 +57,7 @@ class Subject:
         return self.module.loss(network, self.settings, hp, copied(weights))
 
     def load(self, images, labels):
-        """A batch, as the module loads it."""
+        """A batch after the module's ``load``."""
         return self.module.load(images.copy(), labels.copy(), self.settings)
 
     def scores(self, model, images):
@@ -66,7 +66,7 @@ class Subject:
         return self.module.predict(model, x)
 
     def interlude(self, model, images):
-        """Predict, as between two epochs, only for the state that prediction may leave."""
+        """Predict, as between two epochs, in case prediction leaves state behind."""
         self.scores(model, images)
 
     def train(self, model, pairs):
@@ -75,11 +75,11 @@ class Subject:
             yield float(loss), self.module.weights(model)
 
     def detail(self, explain, *arguments):
-        """A failed check's sentence, which ``explain(subject, ...)`` finds with further models."""
+        """A failed check's sentence, which ``explain(subject, ...)`` makes from further models."""
         return explain(self, *arguments)
 
     def _once(self, name, run):
-        """The result of ``run()``, computed once; if it raised, the error is raised each time."""
+        """The result of ``run()``, computed once; if it raised, every call raises the error."""
         if name not in self._runs:
             try:
                 self._runs[name] = run()
@@ -92,7 +92,7 @@ class Subject:
     # Checks that several rungs make.
 
     def scores_check(self, what, exact, allowed, scores):
-        """Scores have the right shape and type, and are within ``allowed`` units."""
+        """Scores have the right shape and type, and are within the multiple of ``allowed``."""
         tolerance = self.oracle.multiple * allowed
         if scores.shape != exact.shape:
             detail = "predict() gave %s, not %s" % (scores.shape, exact.shape)
@@ -103,15 +103,15 @@ class Subject:
         return Check(what, distance(exact, scores), tolerance)
 
     def updates(self, what, start, ours, step):
-        """A check for each tensor, in backward order: the first one off is where it went wrong."""
+        """A check for each tensor, in backward order: the error began at the first one off."""
         for name, error, allowed, factor in compared(start, ours, step, self.oracle.multiple):
             detail = "%s%s: its update is %.6g times the reference's" % (what, name, factor)
             yield Check(what + name, error, allowed, detail)
 
-    # Runs that several rungs look at.
+    # Runs that several rungs share.
 
     def gradient_model(self):
-        """(the gradient model, the arrays it was built with, which it should leave as they are)."""
+        """(the gradient model, the arrays it was built from, which it must not change)."""
 
         def build():
             weights = copied(self.oracle.biased)
@@ -122,13 +122,13 @@ class Subject:
         return self._once("gradient model", build)
 
     def momentum_run(self):
-        """(model, weights after each of three steps, in two passes) of the momentum model."""
+        """(the momentum model, its weights after each of three steps in two passes)."""
 
         def run():
             pairs = [pair[:2] for pair in self.oracle.momentum_steps(self.conventions)]
             model = self.build(self.oracle.momentum_hp, self.oracle.biased)
             ours = [weights for _, weights in self.train(model, pairs[:2])]
-            # Of a batch's size, so that a state that is kept would fit.
+            # As many images as a batch has, so that wrongly kept state would fit.
             self.interlude(model, self.oracle.test_images[:MOMENTUM_BATCH])
             ours += [weights for _, weights in self.train(model, pairs[2:3])]
             return model, ours
@@ -136,14 +136,14 @@ class Subject:
         return self._once("momentum", run)
 
     def recipe_run(self, between=lambda: ()):
-        """(model, losses, checks) of the recipe model, trained in two passes.
+        """(the recipe model, its losses in two passes, the checks made in between).
 
-        between: yields checks of another model, made between the passes; the first failure ends
-        them, because a model that another one moved may not train any more.
+        between: yields checks of another model, made between the passes. They stop at the first
+        failure, because a model that another one changed may no longer train.
         """
 
         def run():
-            # A model that exists already must not disturb this one.
+            # The other model exists before this one, and must not disturb it.
             checks = between()
             model = self.build(self.oracle.recipe_hp, self.oracle.weights)
             half = STEPS // 2
@@ -151,7 +151,7 @@ class Subject:
                 [self.load(images, labels) for images, labels in part]
                 for part in (self.oracle.pairs[:half], self.oracle.pairs[half:])
             )
-            # All are taken before the first is read, as a run does that does not wait.
+            # Take all losses before reading the first, like a run that does not wait.
             losses = [float(loss) for loss in list(self.module.train(model, first))]
             results = []
             for check in checks:
@@ -171,7 +171,7 @@ class Subject:
         return hp._replace(dropout=self.masks.RATES) if "dropout" in self.model.traits else hp
 
     def probe_batch(self):
-        """(images, labels) that show the masks, or just have losses."""
+        """(images, labels) that reveal the masks; without dropout, that have losses."""
         if "dropout" in self.model.traits:
             return self.masks.batch(self.model, PROBE_BATCH)[1:]
         return self.task.counted(PROBE_BATCH, self.seen)
@@ -192,8 +192,8 @@ class Subject:
     def probe_run(self):
         """(losses of a pass, [(weights before, after)] of three mask steps, the model).
 
-        The pass begins with two of these steps; batches whose order shows follow. The third is a
-        pass of its own, after a prediction.
+        The pass begins with two of these steps; the batches that show the order follow. The third
+        is a pass of its own, after a prediction.
         """
 
         def run():

@@ -11,12 +11,12 @@ from common.proof import updates
 from common.proof.check import Check
 from common.proof.oracle import STEPS
 
-TOO_EXACT = 64  # float32 whose error is so many times below the unit is float64 in disguise
-EARLY = 5  # steps whose largest error is the least unit: one step's may be small by luck
+TOO_EXACT = 64  # an error so many times smaller than the reference's in float32 means float64
+EARLY = 5  # the unit is at least the largest of the first steps': one may be small by luck
 
 
 def checks(subject):
-    """Compare the losses of the recipe model, and see that no other model was disturbed."""
+    """Compare the losses of the recipe model, and check that another model was not disturbed."""
     exact, rounded, units, _, _ = subject.oracle.trajectory(subject.conventions)
     _, ours, of_two_models = run(subject)
     finite = [loss if np.isfinite(loss) else None for loss in ours]  # JSON knows no NaN
@@ -29,7 +29,7 @@ def checks(subject):
     for step, (e, o) in enumerate(zip(exact, ours), 1):
         # Rounding errors grow from step to step, so the unit never shrinks.
         tolerance = subject.oracle.multiple * max(units[: max(step, EARLY)])
-        if step == 1:  # no update has strayed yet, and the scores have been compared
+        if step == 1:  # no update has happened yet, and rung forward compared the scores
             least = 2 * np.finfo(np.float32).eps * abs(e)
             tolerance = subject.oracle.multiple * max(units[0], least)
         what = "step %d" % step
@@ -41,10 +41,10 @@ def checks(subject):
 
 
 def float64_in_disguise(exact, rounded, ours):
-    """The losses are not nearer to float64's than float32 can be.
+    """The losses are not closer to float64's than float32 allows.
 
-    The reference may stray because its rounding tipped a ReLU where another's did not; but no
-    float32 gives each of these losses rightly rounded.
+    The reference alone may stray, if its rounding flipped a ReLU. So the losses must also all be
+    correctly rounded, which no float32 computation achieves.
     """
     largest = max(abs(o - e) for e, o in zip(exact, ours))
     strayed = max(abs(r - e) for e, r in zip(exact, rounded))
@@ -57,7 +57,7 @@ def float64_in_disguise(exact, rounded, ours):
 
 
 def run(subject):
-    """The recipe model's run; between its passes the momentum model is looked at again."""
+    """The recipe model's run; between its passes the momentum model is checked again."""
     if not subject.follows:
         return subject.recipe_run()
     subject.momentum_run()  # builds the other model first
@@ -65,7 +65,7 @@ def run(subject):
 
 
 def two_models(subject):
-    """A model that was not trained has not moved, and goes on from where it was."""
+    """A model that was not trained has not moved, and continues from where it was."""
     oracle = subject.oracle
     other, ours = subject.momentum_run()
     before, left = ([oracle.biased] + ours)[-2:]

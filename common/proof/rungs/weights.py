@@ -1,4 +1,4 @@
-"""Rung weights: the weights that were put in come out equal bit for bit; they are float32."""
+"""Rung weights: the weights that were put in come out bit for bit, as float32."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from common.system.modules import MIXED
 
 
 def checks(subject):
-    """What the settings say of precision, and the weights of a model that was only built."""
+    """The precision that the settings name, and the weights of a newly built model."""
     settings = subject.settings
     precision = settings["precision"]
     detail = "settings say %s; what can be proven is float32" % precision
