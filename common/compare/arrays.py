@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 
+from common.compare import digits, masks
+
 TOLERANCE = 1e-5  # of an array's spread, by default: float32's error after some hundred layers
+UNITS = 16  # of what float32 itself costs, where an exact recording says what that is
 ROUNDINGS = 4  # of an array's own type, allowed on top
 CERTAIN = 20  # bits that must be left: by chance, one in a million
 DIGITS = -math.log(TOLERANCE, 2)  # bits that fitting a constant may use up
@@ -19,13 +22,19 @@ class Array:
     def __init__(self, name, values):
         self.name, self.shape, self.dtype = name, values.shape, values.dtype
         self.axes = [axis for axis, size in enumerate(self.shape) if size != 1]
+        self.digits = digits.of(values)
+        self.epsilon = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
+        self.unit = None  # the distance that float32 itself costs here, if an exact recording says
         values = values.reshape([self.shape[axis] for axis in self.axes])
         floating = values.dtype.kind == "f"
-        self.epsilon = float(np.finfo(values.dtype).eps) if floating else 0.0
         if values.dtype.itemsize < 4 or not floating:
             values = values.astype(np.float32 if floating else np.float64)
+        self.mask = masks.of(values)
+        if self.mask is not None:
+            values = masks.filled(values, self.mask.places)
         self.values, self.size = values, values.size
         self.finite = bool(np.isfinite(values).all())
+        self.kinds, self.whole, self.mean, self.rms, self.spread = 0, False, 0.0, 0.0, 0.0
         if not self.finite:
             return
         self.mean = float(values.mean(dtype=np.float64))
@@ -39,6 +48,7 @@ class Array:
         some = random.randint(0, self.size, COUNTED) if self.size > COUNTED else slice(None)
         different, counts = np.unique(flat[some], return_counts=True)
         self.common, self.some = different[counts.argmax()], flat[some]
+        self.kinds, self.whole = len(different), bool((different == np.rint(different)).all())
         counts = counts / float(counts.sum())
         self.entropy = -float((counts * np.log2(counts)).sum())  # bits in a value
         telling = np.flatnonzero(flat[: 64 * COUNTED] != self.common)
@@ -70,6 +80,17 @@ def shown(value):
     return "%.3g" % value
 
 
+def factor(value):
+    """A factor in three digits; one near 1 by its distance from 1."""
+    off = value - 1
+    if not 1e-7 < abs(off) < 5e-3:
+        return shown(value)
+    part = 1 / abs(off)
+    sign = "-" if off < 0 else "+"
+    whole = part > 20 and abs(np.rint(part) - part) < 0.05
+    return "1 %s 1/%d" % (sign, np.rint(part)) if whole else "1 %s %.3g" % (sign, abs(off))
+
+
 def proven(a, b, most, constants=0, choices=0.0, part=1.0):
     """Whether two arrays are within ``most`` of each other by more than chance.
 
@@ -88,6 +109,8 @@ def allowed(a, b, tolerance):
     """The largest distance of two arrays that agree, in their own unit."""
     if a.epsilon == b.epsilon == 0:
         return 0.0
+    if a.unit is not None:
+        return max(UNITS * a.unit, max(a.epsilon, b.epsilon) * max(a.rms, b.rms))
     return rounding(max(a.rms, b.rms), a, b) + tolerance * min(a.spread, b.spread)
 
 

@@ -2,9 +2,11 @@
 
 from collections import OrderedDict
 
+import numpy as np
+
 from common.compare import difference
-from common.compare.arrays import ROUNDINGS, TOLERANCE, shown
-from common.compare.pairing import Recordings, read
+from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
+from common.compare.pairing import Recordings, add_units, read
 from common.system import array_files
 from common.system.errors import InputError
 from common.system.files import check_writable, write_json
@@ -24,6 +26,11 @@ def add_options(parser):
         metavar="T",
         help="largest RMS difference of arrays that agree, relative to their spread (%(default)s)",
     )
+    parser.add_argument(
+        "--exact",
+        metavar="A64",
+        help="A again in float64: its distance from A is the unit, and %d units agree" % UNITS,
+    )
     parser.add_argument("--json", metavar="OUT.json", help="write the result as JSON")
 
 
@@ -40,14 +47,19 @@ def command(options):
     if options.json:
         check_writable(options.json)
     a, b = read(options.a), read(options.b)
-    refuse_values_that_are_not_finite(options, a, b)
+    if options.exact:
+        add_units(a, options.a, options.exact)
+    refuse_arrays_without_numbers(options, a, b)
     recordings = Recordings(a, b, options.tolerance)
     first = difference.first(recordings)
     if first is not None and first["agree_before"] == 0:
         refuse_other_batches(a, b, first)
     print("A  %s, %d arrays\nB  %s, %d arrays" % (options.a, len(a), options.b, len(b)))
     rule = "arrays agree if their RMS difference is at most %g of the spread plus %d roundings"
-    print(rule % (options.tolerance, ROUNDINGS))
+    if options.exact:
+        print("arrays agree within %d times the difference of A and %s" % (UNITS, options.exact))
+    else:
+        print(rule % (options.tolerance, ROUNDINGS))
     print("\n".join(line.rstrip() for line in array_lines(recordings, first)))
     if first is None:
         print("%d pairs agree, and no array that both have differs" % len(recordings.pairs))
@@ -58,13 +70,15 @@ def command(options):
     return DIFFERENT if first else 0
 
 
-def refuse_values_that_are_not_finite(options, a, b):
-    """InputError if both recordings hold such values: they cannot be compared."""
-    for ours in a:
-        for theirs in b:
-            if not ours.finite and not theirs.finite:
-                names = (ours.name, options.a, theirs.name, options.b)
-                raise InputError("%s of %s and %s of %s hold NaN or infinity" % names)
+def refuse_arrays_without_numbers(options, a, b):
+    """InputError if both recordings hold an array with no finite value: no two can be compared."""
+    empty = [
+        next((x.name for x in side if not (x.finite or np.isfinite(x.values).any())), None)
+        for side in (a, b)
+    ]
+    if None not in empty:
+        names = (empty[0], options.a, empty[1], options.b)
+        raise InputError("%s of %s and %s of %s hold NaN or infinity" % names)
 
 
 def refuse_other_batches(a, b, first):

@@ -5,63 +5,110 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.arrays import apart
+from common.compare.counterparts import TRIED, matched
 from common.compare.layouts import plain
-from common.compare.pairing import has_name
 from common.compare.relations import Comparison, Relation
 
-TRIED = 12  # arrays on either side, after the last pair, that are compared with each other
+CHAIN = 3  # arrays in a row that must be off to count, where the next ones agree
 
 
 def first(recordings):
     """The first difference, as a dict; None if there is none."""
+    doubtful = None
     for before, ours, theirs in recordings.gaps():
-        difference = _in_gap(recordings, before, list(ours), list(theirs))
+        ours, theirs = list(ours), list(theirs)
+        if recordings.followed(before):
+            difference = _between_pairs(recordings, before, ours, theirs)
+            doubtful = doubtful or _chain(recordings, before, ours, theirs)
+        elif before < len(recordings.pairs):
+            difference = _in_last_gap(recordings, before, ours, theirs)
+        else:
+            difference = _at_the_end(recordings, before, ours, theirs)
         if difference is not None:
+            if doubtful is not None:
+                return doubtful
             unrelated = difference["correlation"] is not None
             return unrelated and _moved(recordings, before) or difference
     return _moved(recordings, len(recordings.pairs))
 
 
-def _in_gap(recordings, before, ours, theirs):
-    """The first difference among the arrays between two pairs, or None."""
-    a, b = recordings.a, recordings.b
-    last = before == len(recordings.pairs)
-    if ours and theirs:
-        likely = recordings.layouts(before)
-        others = {b[j].name: j for j in theirs if has_name(b[j].name)}
-        names = {a[i].name for i in ours}
-        for i in ours[:TRIED]:
-            if a[i].name in others:
-                return _described(recordings, before, i, others[a[i].name], "name")
-            for j in theirs[:TRIED]:
-                if b[j].name in names:
-                    continue
-                relation = Comparison(a[i], b[j], recordings.tolerance, likely).relation()
-                if relation.after is not None:
-                    return _described(recordings, before, i, j, "value", relation)
-        new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
-        for i in new[0]:
-            for j in new[1]:
-                if a[i].size == b[j].size:
-                    return _described(recordings, before, i, j, "place")
-        if last:
-            return _described(
-                recordings, before, (new[0] or ours)[0], (new[1] or theirs)[0], "place"
-            )
-    elif last and (ours or theirs):
-        # At its end, one recording may use a name of the other for something else.
-        for i in ours or range(len(a)):
-            for j in theirs or range(len(b)):
-                if recordings.same_name(i, j) and not recordings.agreement(i, j):
-                    return _described(recordings, before, i, j, "name")
+def _between_pairs(recordings, before, ours, theirs):
+    """The first difference among arrays that are followed by others that agree, or None.
+
+    Layers that only one side recorded, such as a sum and its branch, are no difference there.
+    Weights, gradients and losses count: what follows them in the file was not made of them.
+    """
+    new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
+    for i, j, by in matched(recordings, ours, theirs, before):
+        if by == "name" or (
+            i in new[0]
+            and j in new[1]
+            and not recordings.has_rows(i, j)
+            and _alone(recordings, i, j, new)
+        ):
+            return _described(recordings, before, i, j, by)
     return None
 
 
-def _has_rows(recordings, pair):
-    """Whether a pair's arrays have a row for each observation."""
-    rows = recordings.a[0].shape[:1]
-    pairs = recordings.a[pair.a].shape[:1], recordings.b[pair.b].shape[:1]
-    return rows and rows in pairs
+def _alone(recordings, i, j, new):
+    """Whether two arrays are the only ones of their size that are new."""
+    sizes = (
+        [recordings.a[k].size for k in new[0]],
+        [recordings.b[k].size for k in new[1]],
+    )
+    a, b = recordings.a[i].size, recordings.b[j].size
+    return a == b and sizes[0].count(a) == sizes[1].count(a)
+
+
+def _chain(recordings, before, ours, theirs):
+    """The first of several arrays in a row that are off, though later ones agree; or None.
+
+    So it is where a network has two inputs. It counts if the recordings also differ further on.
+    """
+    new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+    pairs = matched(recordings, new[0], new[1], before)
+    if len(pairs) < CHAIN or 2 * len(pairs) <= max(len(new[0]), len(new[1])):
+        return None
+    return _described(recordings, before, *pairs[0])
+
+
+def _at_the_end(recordings, before, ours, theirs):
+    """The first difference after the last pair, or None."""
+    a, b = recordings.a, recordings.b
+    if ours and theirs:
+        difference = _in_last_gap(recordings, before, ours, theirs)
+        if difference is None:
+            new = recordings.only_in_a(ours) or ours, recordings.only_in_b(theirs) or theirs
+            difference = _described(recordings, before, new[0][0], new[1][0], "place")
+        return difference
+    # At its end, one recording may use a name of the other for something else.
+    for i in ours or (range(len(a)) if theirs else ()):
+        for j in theirs or range(len(b)):
+            if recordings.same_name(i, j) and not recordings.agreement(i, j):
+                return _described(recordings, before, i, j, "name")
+    return None
+
+
+def _in_last_gap(recordings, before, ours, theirs):
+    """The first difference where no computed pair follows, or None."""
+    new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+    pairs = {i: (j, by) for i, j, by in matched(recordings, ours, theirs, before)}
+    likely = recordings.layouts(before)
+    named = set(recordings.named), set(recordings.named.values())
+    for i in ours:
+        j, by = pairs.get(i, (None, None))
+        if by == "name":
+            return _described(recordings, before, i, j, by)
+        if i in new[0] and i not in named[0]:
+            for k in [k for k in theirs[:TRIED] if k not in named[1]]:
+                relation = Comparison(
+                    recordings.a[i], recordings.b[k], recordings.tolerance, likely
+                ).relation()
+                if relation.after is not None and (k in new[1] or not relation.partial):
+                    return _described(recordings, before, i, k, "value", relation)
+        if j is not None and i in new[0] and j in new[1]:
+            return _described(recordings, before, i, j, by)
+    return None
 
 
 def _moved(recordings, before):
@@ -70,7 +117,7 @@ def _moved(recordings, before):
     If the shapes are equal, moved values of a batch are wrong, unless they moved in the same way
     earlier, or later arrays agree nevertheless.
     """
-    rows = [pair for pair in recordings.pairs[:before] if _has_rows(recordings, pair)]
+    rows = [pair for pair in recordings.pairs[:before] if recordings.has_rows(pair.a, pair.b)]
     if not rows:
         return None
     *earlier, pair = rows
@@ -89,8 +136,8 @@ def _described(recordings, before, i, j, by, relation=None):
     """A difference as a dict of JSON values."""
     a, b = recordings.a[i], recordings.b[j]
     if relation is None:
-        likely = recordings.layouts(before)
-        relation = Comparison(a, b, recordings.tolerance, likely).relation()
+        likely, fresh = recordings.layouts(before), recordings.fresh(before)
+        relation = Comparison(a, b, recordings.tolerance, likely, fresh).relation()
     after = [pair for pair in recordings.pairs if pair.a > i and pair.b > j]
     return OrderedDict(
         a=a.name,

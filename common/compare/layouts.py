@@ -148,8 +148,10 @@ def agreement(a, b, tolerance):
 
     Equal values in equal positions agree even if there are too few of them to be proof.
     """
-    if a.size != b.size or not (a.finite and b.finite):
+    if a.size != b.size:
         return None
+    if not (a.finite and b.finite):
+        return unfinished(a, b, tolerance)
     most = allowed(a, b, tolerance)
     # Mean and RMS do not depend on the order, and differ by no more than the values do.
     slack = most + 1e-12 * max(a.rms, b.rms)
@@ -171,6 +173,23 @@ def agreement(a, b, tolerance):
                 if whole <= most:
                     return Agreement(layouts[row], whole, True)
     return ordered(a, b, most)
+
+
+def _alike(a, b):
+    """Whether two arrays hold the same values, NaN included."""
+    return bool(((a == b) | (np.isnan(a) & np.isnan(b))).all())
+
+
+def unfinished(a, b, tolerance):
+    """The ``Agreement`` of arrays with NaN or infinity in the same places, or None."""
+    if a.shape != b.shape or a.finite or b.finite:
+        return None
+    there = np.isfinite(a.values)
+    if not there.any() or not _alike(a.values[~there], b.values[~there]):
+        return None
+    rest = [type(x)(x.name, x.values[there]) for x in (a, b)]
+    same = agreement(rest[0], rest[1], tolerance)
+    return same and Agreement(plain(a), same.off, same.proof)
 
 
 def ordered(a, b, most):

@@ -3,12 +3,12 @@
 A recording is a file of arrays in the order in which they were computed, the inputs first.
 """
 
-import re
 from collections import namedtuple
 
 import numpy as np
 
-from common.compare.arrays import Array
+from common.compare import digits, names
+from common.compare.arrays import Array, apart
 from common.compare.layouts import agreement, plain
 from common.system import array_files
 from common.system.errors import InputError
@@ -24,7 +24,23 @@ def read(path):
         raise InputError("%s holds no array" % path)
     if not arrays[0].finite:
         raise InputError("%s: %s holds NaN or infinity already" % (path, arrays[0].name))
+    digits.settle(arrays)
     return arrays
+
+
+def add_units(arrays, path, exact):
+    """Give each array the error of float32 in it, from a recording of the same pass in float64."""
+    known = {array.name: array for array in read(exact)}
+    for array in arrays:
+        other = known.get(array.name)
+        if other is None:
+            raise InputError("%s has no %s, which %s has" % (exact, array.name, path))
+        if other.shape != array.shape:
+            raise InputError(
+                "%s: %s has the shape %s, not %s" % (exact, array.name, other.shape, array.shape)
+            )
+        if array.finite and other.finite and array.dtype.kind == "f":
+            array.unit = apart(array.values, other.values)
 
 
 def nonempty(path):
@@ -35,11 +51,6 @@ def nonempty(path):
         yield name, array
 
 
-def has_name(name):
-    """True unless the name is positional, like ``arr_0`` or ``0``."""
-    return not re.match(r"(arr_)?\d*$", name)
-
-
 class Recordings:
     """Two recordings, and the pairs of their arrays that agree."""
 
@@ -47,14 +58,19 @@ class Recordings:
         self.tolerance = tolerance
         self.a, self.b = a, b
         positions = {array.name: position for position, array in enumerate(a)}
-        if all(has_name(array.name) and array.name in positions for array in b):
+        if all(names.has_name(array.name) and array.name in positions for array in b):
             self.b = sorted(b, key=lambda array: positions[array.name])  # the same order in both
+        self.named = {
+            i: j
+            for i, j in names.same([x.name for x in a], [x.name for x in self.b]).items()
+            if a[i].size == self.b[j].size or a[i].name == self.b[j].name
+        }
         self.agreements = {}
         self.pairs = self.aligned()
 
     def same_name(self, i, j):
-        """Whether two arrays share a name that is not positional."""
-        return self.a[i].name == self.b[j].name and has_name(self.a[i].name)
+        """Whether two arrays have the same name, which is not positional."""
+        return self.named.get(i) == j
 
     def agreement(self, i, j):
         """``Agreement`` of two arrays; None if they do not agree."""
@@ -107,6 +123,24 @@ class Recordings:
     def layouts(self, before):
         """The kinds of layouts of the first pairs."""
         return {pair.layout.kind() for pair in self.pairs[:before]}
+
+    def fresh(self, before):
+        """Whether the first pairs hold nothing that both computed: all are bit for bit the same."""
+        return not any(pair.off for pair in self.pairs[:before])
+
+    def followed(self, before):
+        """Whether one of the later pairs was computed from each observation."""
+        return any(
+            self.agreement(pair.a, pair.b).proof
+            and self.a[pair.a].dtype.kind == "f"
+            and self.has_rows(pair.a, pair.b)
+            for pair in self.pairs[before:]
+        )
+
+    def has_rows(self, i, j):
+        """Whether two arrays have a row for each observation."""
+        rows = self.a[0].shape[:1]
+        return bool(rows) and rows in (self.a[i].shape[:1], self.b[j].shape[:1])
 
     def only_in_a(self, positions):
         """The positions in A whose values are nowhere in B."""

@@ -10,6 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from common.compare import noise
 from common.compare.arrays import (
     COUNTED,
     ROUNDINGS,
@@ -17,6 +18,7 @@ from common.compare.arrays import (
     allowed,
     apart,
     correlation,
+    factor,
     mean_product,
     proven,
     rms,
@@ -27,24 +29,30 @@ from common.compare.functions import ACTIVATIONS, PRECISIONS, log_softmax, softm
 from common.compare.layouts import agreement, places, transposes
 
 FEW = 2  # bits in a value: with fewer, too many values agree by chance
+LESS = 10  # a relation must make the difference this many times smaller
 LARGE = 2**20  # values; of larger arrays only some are tried first
-Relation = namedtuple("Relation", "says before after alike")
+Relation = namedtuple("Relation", "says before after alike partial")
 Relation.__doc__ = """How B's array differs from A's.
 
 says: the relation; if none holds, a description of the difference.
 before, after: how far apart the arrays are without and with it, in parts of their spread; after is
     None if none holds, before if the arrays cannot be subtracted.
 alike: their correlation where no relation holds.
+partial: whether it says only that some values agree.
 """
-Relation.__new__.__defaults__ = (None, None, None)
+Relation.__new__.__defaults__ = (None, None, None, False)
 
 
 class Comparison:
     """Looks for a relation between two arrays whose values do not agree."""
 
-    def __init__(self, a, b, tolerance, likely=()):
-        """likely: kinds of layouts in which earlier arrays of b had a's values."""
+    def __init__(self, a, b, tolerance, likely=(), fresh=True):
+        """likely: kinds of layouts in which earlier arrays of b had a's values.
+
+        fresh: whether no earlier array was computed in full precision by both.
+        """
         self.a, self.b, self.tolerance, self.likely = a, b, tolerance, likely
+        self.fresh = fresh
 
     def relation(self):
         """The first ``Relation`` that holds, simple ones first, or a description."""
@@ -65,7 +73,7 @@ class Comparison:
         """The relation of finite arrays with the same number of values."""
         for look in (self.activation, self.line):
             relation = look()
-            if relation is not None:
+            if relation is not None and telling(relation):
                 return relation
         layout, alike = self.nearest()
         if layout is None:
@@ -85,7 +93,7 @@ class Comparison:
             if large and look(values[some], other[some]) is None:
                 continue
             relation = look(values, other)
-            if relation is not None:
+            if relation is not None and telling(relation):
                 moves = layout.words(self.a, self.b)
                 moves = moves and words == "A is B" and "where A is " + moves or moves
                 return relation._replace(says=joined(words + relation.says, moves))
@@ -138,24 +146,24 @@ class Comparison:
         a, b = self.a, self.b
         if not a.spread or not b.spread:
             return None
-        for factor in (b.spread / a.spread, -b.spread / a.spread):
-            values = (a.values - a.mean) * factor + b.mean
-            lost = abs(factor) * a.rms
+        for slope in (b.spread / a.spread, -b.spread / a.spread):
+            values = (a.values - a.mean) * slope + b.mean
+            lost = abs(slope) * a.rms
             agreed = self.agrees(values, a, b, 2, max(1.0, lost / b.rms))
             if agreed is None:
                 continue
             moved = agreed[0].apply(a.values, b.values.shape)
             scale = mean_product(moved, b.values) / a.rms**2
             shift = b.mean - a.mean
-            times = "times %s" % shown(scale)
-            if abs(1 / scale) > 1.5 and abs(np.rint(1 / scale) * scale - 1) < self.tolerance:
+            times = "times %s" % factor(scale)
+            if 1.5 < abs(1 / scale) < 1e6 and abs(np.rint(1 / scale) * scale - 1) < self.tolerance:
                 times = "divided by %d" % np.rint(1 / scale)
-            both = "times %s, %s" % (shown(factor), signed(b.mean - factor * a.mean))
+            both = "times %s, %s" % (factor(slope), signed(b.mean - slope * a.mean))
             fits = [
                 self.near("B is A " + times, moved * scale, b.values, moved, 1),
                 self.near("B is A " + signed(shift), moved + shift, b.values, moved, 1, lost=lost),
             ]
-            values = (moved - a.mean) * factor + b.mean
+            values = (moved - a.mean) * slope + b.mean
             fits = [fit for fit in fits if fit is not None] or [
                 Relation(
                     "B is A " + both,
@@ -244,7 +252,7 @@ class Comparison:
                 ),
             )
             for says, numbers, fitted, constants, lost in fits:
-                ends = (shown(numbers.min()), shown(numbers.max()))
+                ends = (factor(numbers.min()), factor(numbers.max()))
                 says = "B is A %s for each place on axis %d" % (says, self.b.axes[axis])
                 says += ", from %s to %s" % ends
                 relation = self.near(says, fitted, values, other, constants * size, lost=lost)
@@ -270,7 +278,8 @@ class Comparison:
         if agreement(both[0], both[1], self.tolerance) is None or not proven(*both, most=most):
             return None
         before = apart(ours, theirs) / self.b.spread
-        return Relation("they differ %s alone" % where, before, apart(*rest) / self.b.spread)
+        after = apart(*rest) / self.b.spread
+        return Relation("they differ %s alone" % where, before, after, partial=True)
 
     def where(self, wrong, share):
         """Where values are wrong, in words, if most are right, or if only the border is wrong."""
@@ -303,6 +312,8 @@ class Comparison:
         if not proven(self.a, self.b, allowed(self.a, self.b, self.tolerance)):
             return "too few different values to show a relation"
         says = "no relation found; correlation %.6g" % alike
+        if not (self.fresh and noise.looks_like_rounding(moved, self.b.values)):
+            return says
         sizes = [
             (abs(np.log(off / lost)), name, lost)
             for name, rounded in PRECISIONS
@@ -311,7 +322,7 @@ class Comparison:
         ]
         if sizes and min(sizes)[0] < math.log(4):
             _, name, lost = min(sizes)
-            says += ", a difference of the size of rounding to %s (%s)" % (name, shown(lost))
+            says += ", noise of the size of rounding to %s (%s)" % (name, shown(lost))
         return says
 
 
@@ -336,6 +347,11 @@ def activated(source, target, tolerance):
             yield along % ("softmax", source.axes[axis]), softmax(source.values, axis)
         if high <= 0 and abs(target.mean) >= math.log(size):
             yield along % ("log-softmax", source.axes[axis]), log_softmax(source.values, axis)
+
+
+def telling(relation):
+    """Whether a relation makes the difference at least ten times smaller."""
+    return relation.before is None or LESS * relation.after <= relation.before
 
 
 def joined(says, layout):

@@ -1,6 +1,7 @@
 """Named arrays in a file, .npz or .safetensors. Reading never runs code from the file."""
 
 import importlib.util
+import json
 import os
 import zipfile
 from collections import OrderedDict
@@ -131,8 +132,22 @@ def _safetensors(path, shapes, what, dtypes):
             _check_name(path, shapes, what, name, arrays)
             if shapes is not None:
                 _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
+            elif part.get_dtype() == "BF16":
+                arrays[name] = _bfloat16(path, name)
+                continue
             elif part.get_dtype() not in TYPES.values():
                 values = (path, name, part.get_dtype())
                 raise InputError("%s: %s is %s, which NumPy does not have" % values)
             arrays[name] = file.get_tensor(name)
     return arrays
+
+
+def _bfloat16(path, name):
+    """An array of bfloat16, a type that NumPy does not have, as float32."""
+    with open(path, "rb") as file:
+        length = int(np.frombuffer(file.read(8), "<u8")[0])
+        entry = json.loads(file.read(length).decode())[name]
+        start, end = entry["data_offsets"]
+        file.seek(8 + length + start)
+        bits = np.frombuffer(file.read(end - start), "<u2")
+    return (bits.astype(np.uint32) << 16).view(np.float32).reshape(entry["shape"])

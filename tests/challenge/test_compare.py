@@ -1,6 +1,5 @@
 """Two recordings: the first difference, its relation, and no relation between unrelated arrays."""
 
-import json
 import zipfile
 
 import numpy as np
@@ -48,32 +47,6 @@ def network(x, order=None, wrong=()):
 
 
 X = normal(16, 3, 6, 8)
-
-
-@pytest.fixture
-def compared(tmp_path, capsys):
-    """Compare {name: array}s: (exit code, first difference, what was printed)."""
-
-    def compare(a, b, *options, kinds=("npz", "npz")):
-        paths = [str(tmp_path / ("%s.%s" % pair)) for pair in zip("ab", kinds)]
-        for path, arrays in zip(paths, (a, b)):
-            if path.endswith("npz"):
-                np.savez(path, **arrays)
-            else:
-                array_files.write(path, arrays)
-        out = str(tmp_path / "out.json")
-        arguments = ["compare"] + paths + ["--json", out] + list(options)
-        code = commands.guarded(challenge.command, arguments)
-        printed = capsys.readouterr()
-        if code == 2:
-            assert printed.err.count("\n") == 1
-            return code, None, printed.err
-        with open(out) as file:
-            verdict = json.load(file, parse_constant=pytest.fail)
-        assert verdict["agree"] == (code == 0)
-        return code, verdict["first_difference"], printed.out
-
-    return compare
 
 
 def nameless(arrays):

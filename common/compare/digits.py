@@ -1,0 +1,44 @@
+"""The precision that a recording's values have, which may be less than their type's."""
+
+import numpy as np
+
+# (bits of float32 that are 0, the distance from 1 to the next number)
+SHORTER = ((16, 2.0**-7), (13, 2.0**-10))
+LOOKED_AT = 4096
+TELLING = 32  # different values: with fewer, such as labels or zeros, short digits show nothing
+SHARE = 0.25  # of a recording's arrays that must be short
+
+
+def of(values):
+    """The relative distance between numbers of the values' own precision."""
+    if values.dtype.kind != "f":
+        return 0.0
+    own = float(np.finfo(values.dtype).eps)
+    if values.dtype != np.float32:
+        return own
+    bits = np.ascontiguousarray(values).reshape(-1).view(np.uint32)
+    for zeros, epsilon in SHORTER:
+        last = np.uint32((1 << zeros) - 1)
+        if not (bits[:LOOKED_AT] & last).any() and not (bits & last).any():
+            return max(own, epsilon)
+    return own
+
+
+def settle(arrays):
+    """Give each array the precision of what it was computed from.
+
+    A recording in bfloat16 has sums and softmaxes with more digits, which are no more precise.
+    Inputs, and small whole numbers, have few digits without any rounding.
+    """
+    telling = [
+        array
+        for array in arrays[1:]
+        if array.dtype == np.float32 and array.kinds >= TELLING and not array.whole
+    ]
+    short = [array for array in telling if array.digits > array.epsilon]
+    if len(short) < max(1, SHARE * len(telling)):
+        return
+    epsilon = max(array.digits for array in short)
+    for array in arrays[arrays.index(short[0]) :]:
+        if array.dtype.kind == "f":
+            array.epsilon = max(array.epsilon, epsilon)

@@ -1,0 +1,50 @@
+"""Places of a score that a mask has taken out: minus infinity, or a value far below all others.
+
+Which value stands there does not matter after a softmax, so two recordings may use different ones.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+LOWEST = -1e4  # the mildest mask in use; float16 does not reach far below it
+FAR = 50  # a mask is this many times larger than any other value
+
+Mask = namedtuple("Mask", "places value")
+Mask.__doc__ = """Where values are masked out, and by which value."""
+
+
+def of(values):
+    """The ``Mask`` of an array of floats; None if it has none."""
+    if values.dtype.kind != "f" or not values.size:
+        return None
+    low = values.min()
+    if np.isnan(low):
+        low = np.nanmin(values) if np.isfinite(values).any() else low
+    if not low <= LOWEST:
+        return None
+    with np.errstate(invalid="ignore"):
+        places = values == low if np.isinf(low) else values < low / 2
+        if np.isinf(low):  # sums of a mask and the lowest number there is
+            places |= values < np.finfo(values.dtype).min / 4
+        peak = np.nan if places.all() else np.abs(values[~places]).max()
+    if not FAR * peak <= abs(low):  # NaN elsewhere is no mask either
+        return None
+    return Mask(places, float(low))
+
+
+def filled(values, places):
+    """The values with a number in those places that scales with the others."""
+    rest = values[~places]
+    peak = np.abs(rest).max() if rest.size else values.dtype.type(0)
+    values = np.where(places, np.zeros((), values.dtype), values)
+    values[places] = -4 * peak if peak else -1
+    return values
+
+
+def words(value):
+    """A mask's value as people write it."""
+    for name in ("float16", "float32", "float64"):
+        if value == float(np.finfo(name).min):
+            return "the lowest %s" % name
+    return "-inf" if np.isinf(value) else "%.6g" % value

@@ -1,0 +1,81 @@
+"""Names of arrays: the same ones in two recordings, whatever their separators, case and prefix."""
+
+import re
+
+# Two names of one thing; the second is what both become.
+SYNONYMS = {
+    "kernel": "weight",
+    "gamma": "weight",
+    "scale": "weight",
+    "beta": "bias",
+    "moving": "running",
+    "variance": "var",
+    "gradient": "grad",
+}
+LONG = 4  # letters of a name without a number that may match the end of another
+
+
+def has_name(name):
+    """True unless the name is positional, like ``arr_0`` or ``0``."""
+    return not re.match(r"(arr_)?\d*$", name)
+
+
+def words(name):
+    """The words and numbers of a name, in lower case: ``h.0.LayerNorm`` is h, 0, layer, norm."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return tuple(SYNONYMS.get(part, part) for part in (part.lower() for part in parts))
+
+
+def key(parts):
+    """Words as one string, in which only numbers are kept apart."""
+    text = ""
+    for part in parts:
+        text += "." + part if text[-1:].isdigit() and part.isdigit() else part
+    return text
+
+
+def _telling(parts):
+    return any(part.isdigit() for part in parts[:-1]) or sum(map(len, parts)) >= LONG
+
+
+def same(ours, theirs):
+    """{place in ours: place in theirs} of names that are the same but for their writing."""
+    pairs = {}
+    for level in (_exact, _written, _ending):
+        _match(ours, theirs, pairs, level)
+    return pairs
+
+
+def _exact(name):
+    return [name]
+
+
+def _written(name):
+    return [key(words(name))]
+
+
+def _ending(name):
+    parts = words(name)
+    return [key(parts[n:]) for n in range(len(parts)) if _telling(parts[n:])]
+
+
+def _match(ours, theirs, pairs, level):
+    """Add pairs of names that alone have a key of this level, the longest keys first."""
+    sides = []
+    for names, taken in ((ours, set(pairs)), (theirs, set(pairs.values()))):
+        keys = {}
+        for place, name in enumerate(names):
+            if has_name(name) and place not in taken:
+                for k in level(name):
+                    keys.setdefault(k, []).append(place)
+        sides.append(keys)
+    whole = [{key(words(name)) for name in names} for names in (ours, theirs)]
+    for k in sorted(set(sides[0]) & set(sides[1]), key=len, reverse=True):
+        if level is _ending and not (k in whole[0] or k in whole[1]):
+            continue  # two different prefixes
+        free = (
+            [i for i in sides[0][k] if i not in pairs],
+            [j for j in sides[1][k] if j not in pairs.values()],
+        )
+        if len(free[0]) == len(free[1]) == 1:
+            pairs[free[0][0]] = free[1][0]

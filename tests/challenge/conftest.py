@@ -1,0 +1,35 @@
+"""Fixtures of the tests of ``compare``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from common.challenge import challenge
+from common.system import array_files, commands
+
+
+@pytest.fixture
+def compared(tmp_path, capsys):
+    """Compare {name: array}s: (exit code, first difference, what was printed)."""
+
+    def compare(a, b, *options, kinds=("npz", "npz")):
+        paths = [str(tmp_path / ("%s.%s" % pair)) for pair in zip("ab", kinds)]
+        for path, arrays in zip(paths, (a, b)):
+            if path.endswith("npz"):
+                np.savez(path, **arrays)
+            else:
+                array_files.write(path, arrays)
+        out = str(tmp_path / "out.json")
+        arguments = ["compare"] + paths + ["--json", out] + list(options)
+        code = commands.guarded(challenge.command, arguments)
+        printed = capsys.readouterr()
+        if code == 2:
+            assert printed.err.count("\n") == 1
+            return code, None, printed.err
+        with open(out) as file:
+            verdict = json.load(file, parse_constant=pytest.fail)
+        assert verdict["agree"] == (code == 0)
+        return code, verdict["first_difference"], printed.out
+
+    return compare
