@@ -1,8 +1,8 @@
-"""Time frameworks against each other: in turn, in blocks, each in a process that stays alive.
+"""Time frameworks against each other, in turn, each in a process of its own.
 
-A machine's speed changes from minute to minute, so contenders are timed in turn: block by block
-A B C, then B C A, and so on, until the ratios are precise enough or the time is over. Each round
-also times the machine's matrix product and its memory.
+A machine's speed changes from minute to minute, so contenders are timed in turn, in blocks: A B C,
+then B C A, and so on, until the ratios are precise enough or time is up. Each round also times the
+machine's matrix product and its memory.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from common.system.files import cache_folder, check_writable
 
 @contextmanager
 def alone():
-    """Hold the machine's lock for benches; InputError if another bench has it."""
+    """Hold the machine's lock for benches; InputError if another bench holds it."""
     os.makedirs(cache_folder(), exist_ok=True)
     with open(os.path.join(cache_folder(), "bench.lock"), "w") as file:
         try:

@@ -1,4 +1,4 @@
-"""Ratios of speed from blocks that were timed in turn, and their intervals."""
+"""Ratios of speed, and their intervals, from blocks that were timed in turn."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ DRAWS = 2000
 # Student's t for a 95% interval, by degrees of freedom.
 T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8: 2.31, 9: 2.26, 10: 2.23}
 T.update({11: 2.20, 12: 2.18, 13: 2.16, 14: 2.14, 15: 2.13, 16: 2.12, 17: 2.11, 18: 2.10, 19: 2.09})
-T_MORE = 2.09  # for 20 of them; smaller for more
+T_MORE = 2.09  # for 20 degrees; for more, the true value is smaller
 
 
 def medians(logs):
@@ -16,10 +16,10 @@ def medians(logs):
 
 
 def logs(times, baseline):
-    """Each run's log ratios, round by round: how much faster ``times`` are than ``baseline``'s.
+    """Each run's log ratios of speed, round by round, relative to ``baseline``.
 
-    times, baseline: for each run the seconds per step of each round. If the machine slows down for
-    a while, it does so for the whole round, so ratios are taken round by round.
+    times, baseline: for each run, the seconds per step of each round. A machine that slows down for
+    a while does so for the whole round, so ratios are taken within rounds.
     """
     return [np.log(np.divide(theirs, ours)) for ours, theirs in zip(times, baseline)]
 
@@ -36,10 +36,10 @@ def squared_error(logs):
 
 
 def widened(draws, centre, error, freedom):
-    """(ratio, 95% interval) from log ratios: the bootstrap's interval, but not below Student's.
+    """(ratio, 95% interval) from log ratios: the bootstrap's interval, at least Student's.
 
-    Two processes of one program are not equally fast, so rounds alone are not enough. The interval
-    of a single run does not cover the effect of a restart.
+    Two processes of the same program are not equally fast, so the spread of rounds is not enough:
+    Student's interval covers the spread of runs. With a single run it does not.
     """
     low, high = np.percentile(draws, [2.5, 97.5])
     half = T.get(int(freedom), T_MORE) * np.sqrt(error)
@@ -57,7 +57,7 @@ def ratio(times, baseline):
 def change(now, before):
     """How many times as fast ``now`` is as ``before``: (ratio, [low, high]).
 
-    now, before: for each run the log speed of each round. They come from different rounds, so both
+    now, before: for each run, the log speed of each round. The rounds are not the same, so both
     spreads count (Welch, 1947).
     """
     random = np.random.RandomState(SEED)
@@ -83,12 +83,12 @@ def within_runs(times, baseline):
 
 
 def between_runs(times, baseline):
-    """The range of the runs' ratios; 0 for one run."""
+    """The range of the runs' log ratios; 0 for one run."""
     return float(np.ptp(medians(logs(times, baseline))))
 
 
 def verdict(interval):
-    """In words: "faster", "slower", or "no difference shown" if the interval contains 1."""
+    """ "faster", "slower", or "no difference shown" if the interval contains 1."""
     low, high = interval
     if low <= 1 <= high:
         return "no difference shown"

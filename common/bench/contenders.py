@@ -1,4 +1,4 @@
-"""What a bench times: how contenders are named, and which a command line means."""
+"""Contenders: their names, and which of them a command line means."""
 
 import argparse
 import re
@@ -20,11 +20,11 @@ PARTS = re.compile(
 class Contender(NamedTuple):
     """A framework in a lane.
 
-    name: of its environment.
+    name: its environment.
     lane: None for both lanes.
-    lever: of the framework's, or None.
+    lever: one of the framework's levers, or None.
     workers: processes that share each batch.
-    threads: of each worker; None for as many as the bench has.
+    threads: for each worker; None for the bench's number.
     batch_size: None for the network's own.
     """
 
@@ -72,9 +72,9 @@ def read(text):
 def resolve(names, model, threads, batch_sizes=None, levers=False):
     """{text: contender} for all that a command line names; InputError if any cannot run here.
 
-    names: as ``read`` takes them; of environments alone with ``levers``, which means each one's
-        best lane, plain and with each lever.
-    batch_sizes: each contender with each of these.
+    names: contenders, as ``read`` takes them.
+    levers: names are environments instead; take the best lane of each, plain and with each lever.
+    batch_sizes: take each contender with each of these.
     """
     named = [read(name) for name in names] if not levers else []
     if levers:
@@ -94,8 +94,8 @@ def resolve(names, model, threads, batch_sizes=None, levers=False):
 def lanes(contender, model, threads):
     """The contender in each of its lanes; InputError if it cannot run here.
 
-    A batch size that is the model's own, and threads that are the bench's, are left out, so that
-    each contender has one name.
+    Each contender should have one name, so the model's own batch size and the bench's own number of
+    threads are left out.
     """
     check(contender, model)
     if contender.batch_size == networks.find(model).hp.batch_size:

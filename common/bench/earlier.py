@@ -12,10 +12,10 @@ from common.system.errors import InputError
 from common.system.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
-TOGETHER = 3  # unchanged contenders whose median shows the machine's speed
+TOGETHER = 3  # the median of so many unchanged contenders shows the machine's speed
 # The fields that are equal in an unchanged contender.
 AS_IT_WAS = ("source_sha256", "versions", "settings", "cpu_switches")
-SAME = ("model", "threads", "batch_size")  # equal in both benches, as is the machine
+SAME = ("model", "threads", "batch_size")  # must be equal in both benches, like the machine
 
 
 def read(path):
@@ -60,10 +60,10 @@ def unchanged(bench, earlier, both):
 
 
 def speeds(bench, both, same):
-    """({contender: its log speeds relative to a yardstick}, the yardstick's in matrix products).
+    """({contender: its log speeds by a yardstick}, the yardstick's log speeds in matrix products).
 
-    One per round, as a list for each run. The yardstick is the median of the contenders that are
-    the ``same``; with fewer than ``TOGETHER``, the matrix product is the yardstick instead.
+    There is one speed per round, in a list for each run. The yardstick is the median of the
+    contenders in ``same``; with fewer than ``TOGETHER`` it is the matrix product.
     """
     own = [-np.log(np.concatenate(bench["contenders"][key]["seconds_per_step"])) for key in both]
     product = np.log([speed["matmul_flops"] for speed in bench["rounds"]])
@@ -76,11 +76,11 @@ def speeds(bench, both, same):
 
 
 def since(bench, earlier):
-    """The changes of the contenders that are in both benches.
+    """The changes in speed of the contenders that are in both benches.
 
-    A machine is not equally fast on two days. Unchanged contenders show best by how much: if all
-    of them slow down, the cause is the machine or something they share; this change is given as
-    ``together``. A matrix product may slow down by some percent more or less than they do.
+    A machine is not equally fast on two days. Unchanged contenders are the best measure: if all of
+    them slow down, the cause is the machine or something they share. This change is ``together``.
+    A matrix product may slow down by some percent more or less.
     """
     both = [key for key in bench["contenders"] if key in earlier["contenders"]]
     same = unchanged(bench, earlier, both)
@@ -99,7 +99,7 @@ def _change(now, before):
 
 
 def summary(against):
-    """The changes in a few lines of text."""
+    """The changes, as a few lines of text."""
     together, yardstick = against.get("together"), "matrix product"
     rows = list(against["changes"].items())
     if together:

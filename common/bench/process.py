@@ -1,6 +1,6 @@
-"""A contender's own process: it proves its module, stays alive, and trains a block on request.
+"""A contender's process: it proves its module, then trains a block whenever the bench asks.
 
-It exchanges lines of JSON with the bench through a socket, because frameworks print what they like.
+It exchanges lines of JSON with the bench through a socket, because frameworks print to stdout.
 """
 
 import itertools
@@ -20,13 +20,13 @@ from common.system import commands, cuda, machine, modules, workers
 from common.system.errors import InputError, NotProven
 
 TOKEN = "ROSETTA_BENCH"  # the environment variable with which a contender identifies itself
-BATCHES = 20  # different batches, or fewer:
-OBSERVATIONS = 4096  # in all batches, unless two have more
-# A factor of the learning rate, so that the weights hardly change. Made-up targets would drive
-# ReLUs to 0 and the optimiser's numbers to denormal ones, with which CPUs are slow.
+BATCHES = 20  # different batches; fewer, but at least two, if that makes too many observations
+OBSERVATIONS = 4096  # limit for all batches
+# A factor of the learning rate, so that weights hardly change. Random targets would drive ReLUs to
+# 0 and the optimiser's state to denormal numbers, with which CPUs are slow.
 STILL = 1e-4
 PRODUCT = "product"  # the request for the speed of a matrix product of bfloat16
-WARM_UP = 8  # steps before the bench times any
+WARM_UP = 8  # steps before the first timed one
 
 
 class Job(NamedTuple):
@@ -43,7 +43,7 @@ class Job(NamedTuple):
 
 
 def parse(arguments):
-    """The job of a command line, which the bench writes."""
+    """The job of a command line, which the bench made."""
     parser = commands.OneLineParser(prog="python -m common.bench.process")
     parser.add_argument("name")
     parser.add_argument("--model", required=True)
@@ -58,7 +58,7 @@ def parse(arguments):
 
 
 def endless(module, description, settings, size):
-    """Batches without end; each time around, the targets are shifted."""
+    """Endless batches; in each cycle, targets are paired with other inputs."""
     count = size * max(2, min(BATCHES, OBSERVATIONS // size))
     observations, targets = tasks.of(description).observations(count, 0)
     x, y = module.load(observations, targets, settings)
@@ -67,13 +67,13 @@ def endless(module, description, settings, size):
 
 
 def proven(job):
-    """As ``certificate.proven``."""
+    """``certificate.proven`` for a job."""
     model = job.model.name
     return certificate.proven(job.name, model, job.lane, job.threads, job.lever, job.workers)
 
 
 def product(job):
-    """{"flops": of the lane's own matrix product}; {} if it has none."""
+    """{"flops": speed of the lane's own matrix product}; {} if it has none."""
     mixed = modules.load(job.name, job.lane)
     if not hasattr(mixed, "product"):
         return {}
@@ -94,7 +94,7 @@ class Trainer:
         )
         self.batches = endless(self.module, description, settings, hp.batch_size)
         weights = description.initialize(description.shapes, 0)
-        # The time in between, for the proof and the data, is no part of a start.
+        # A start does not include the time for the proof and the data.
         started = time.perf_counter()
         network = self.module.symbol(settings, hp)
         self.model = self.module.loss(network, settings, hp, weights)
@@ -114,7 +114,7 @@ class Trainer:
         self.train(WARM_UP)
 
     def train(self, steps):
-        """Train ``steps`` more; wall and CPU seconds until the device is done, and the loss."""
+        """Train ``steps`` more; wall and CPU seconds until the device is done, and the last loss."""
         cpu = time.process_time()
         block = itertools.islice(self.batches, steps)
         timed = clocks.timed_pass(self.module, self.model, block, steps, self.losses)
@@ -153,7 +153,7 @@ def serve(job, lines):
 
 
 def follow(job):
-    """Train what the first worker trains."""
+    """Train whenever the first worker does."""
     team = workers.Team(job.name, job.workers)
     trainer = Trainer(job)
     for steps in team.orders():
@@ -164,12 +164,12 @@ def follow(job):
 
 
 def command(arguments):
-    """Exit code 0 when the bench has ended, or has been sent the error."""
+    """Exit code 0 when the bench has ended, or the error was sent to it."""
     job = parse(arguments)
     environ = modules.environ(job.name, job.lane, job.lever, job.model.name)
     machine.restart_with(environ, "common.bench.process", arguments)
     if job.workers > 1 and not workers.launched():
-        proven(job)  # in processes of its own, before these
+        proven(job)  # before launching: the proof starts workers of its own
         workers.launch(job.name, job.workers, "common.bench.process", arguments)
     if workers.rank(job.name):
         follow(job)

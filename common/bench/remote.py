@@ -1,4 +1,4 @@
-"""A contender's process, as the bench starts, orders and ends it."""
+"""The bench's side of a contender's process: start it, send it orders, end it."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from common.system.errors import InputError, NotProven
 from common.system.files import ROOT
 
 START_LIMIT = 1800  # seconds for a contender's proof and its first steps
-PATIENCE = 5  # seconds before processes that have not ended are killed
+PATIENCE = 5  # seconds before processes that do not end are killed
 
 
 def start(contender, request):
@@ -30,14 +30,14 @@ def start(contender, request):
 
 
 class Remote:
-    """A contender's process. ``stop`` ends it and all that it started."""
+    """A contender's process; ``stop`` ends it and its children."""
 
     def __init__(self, key, request, listener, token):
         self.key = key
         self.connection = self.process = None
         self.log = tempfile.TemporaryFile()
         try:
-            # A signal waits until the process is known, so that it can be ended.
+            # Signals wait until ``self.process`` is set, so that ``stop`` can end it.
             port = str(listener.getsockname()[1])
             with commands.signals_wait():
                 self.process = subprocess.Popen(
@@ -59,7 +59,7 @@ class Remote:
             raise
 
     def accept(self, listener):
-        """Wait for its connection; InputError with its last words if it ends instead."""
+        """Wait for its connection; InputError with its last line if it ends instead."""
         listener.settimeout(1)
         limit = time.perf_counter() + START_LIMIT
         while time.perf_counter() < limit and self.process.poll() is None:
@@ -70,7 +70,7 @@ class Remote:
         raise InputError("%s did not start: %s" % (self.key, self.last_words()))
 
     def last_words(self):
-        """The last line that it printed, without tox's own, and how it ended."""
+        """The last line that it printed, not counting tox's own, and how it ended."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
         code = self.process.poll()
@@ -78,7 +78,7 @@ class Remote:
         return "%s (%s)" % (environments.last_line(self.log), ended)
 
     def answer(self):
-        """Its next answer; InputError if it is gone or gives up."""
+        """Its next answer; InputError if it is gone or reports an error."""
         try:
             answer = json.loads(self.lines.readline())
         except (OSError, ValueError):
@@ -90,7 +90,7 @@ class Remote:
         return answer
 
     def order(self, order):
-        """Its answer to an order: a number of steps to train, 0 to end, or ``PRODUCT``."""
+        """Send an order: steps to train, 0 to end, or ``PRODUCT``; return its answer."""
         try:
             self.lines.write("%s\n" % order)
             self.lines.flush()
@@ -100,7 +100,7 @@ class Remote:
 
 
 def stop(remotes):
-    """End all processes; if the bench was stopped, without waiting for their blocks."""
+    """End all processes; if an exception stopped the bench, do not wait for their blocks."""
     remotes = [remote for remote in remotes if remote.process]
     for remote in remotes:
         if remote.connection:

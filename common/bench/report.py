@@ -11,7 +11,7 @@ from common.system import machine
 from common.system.files import now
 
 SCHEMA_VERSION = 1
-OTHERS_SHOWN = 0.05  # share of the cores' time used by others, above which it is shown
+OTHERS_SHOWN = 0.05  # report other processes that use more than this share of the cores' time
 
 
 def result(request, records, facts):
@@ -67,7 +67,7 @@ def result(request, records, facts):
 
 
 def summary(result):
-    """The comparison in a few lines of text, the fastest first."""
+    """The comparison as a few lines of text, the fastest first."""
     contenders, noun = result["contenders"], networks.find(result["model"]).task.observations
     row = "%-22s %11s  %-26s %7s %7s %8s  %s"
     heads = ("", noun + "/s", "ratio (95%)", "within", "between", "product", "")

@@ -1,4 +1,4 @@
-"""What the command line asks of a bench."""
+"""A bench's command line."""
 
 import argparse
 import hashlib
@@ -15,13 +15,13 @@ from common.system.files import ROOT
 
 
 class Request(NamedTuple):
-    """A bench as it was asked for.
+    """A requested bench.
 
     contenders: {name: ``contenders.Contender``}.
-    baseline: the name of the contender that others are compared with.
-    levers: whether each framework's levers are timed.
-    runs: times that every process is started.
-    minutes: of all rounds. seconds: of a block. precision: a share; see ``compare.precision``.
+    baseline: the name of the contender to compare with.
+    levers: whether to time each framework's levers.
+    runs: how many times to start every process.
+    minutes: limit for all rounds. seconds: length of a block. precision: see ``compare.precision``.
     earlier, earlier_path: the result of an earlier bench to compare with, or None.
     out: the path of the result file, or None.
     """
@@ -125,9 +125,9 @@ def share(text):
 
 
 def result_path(request, facts):
-    """Where a result goes without ``--out``: a folder per machine, a file per set of contenders.
+    """The default path of a result: a folder per machine, a file per set of contenders.
 
-    A comparison with an earlier bench has a file of its own.
+    A comparison with an earlier bench has a separate file.
     """
     names = [re.sub("[:+/@]", "-", name) for name in request.contenders]
     if request.levers:

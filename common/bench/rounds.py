@@ -1,4 +1,4 @@
-"""Rounds of blocks: each contender in turn, then the machine itself."""
+"""Time rounds of blocks: each contender in turn, then the machine itself."""
 
 import os
 import time
@@ -13,14 +13,14 @@ from common.bench.process import PRODUCT
 from common.system import machine, modules
 from common.system.errors import InputError, NotProven
 
-LEAST_ROUNDS = 10  # fewer show no spread
-LOOK = 5  # rounds between two checks of the precision; a single lucky one does not end a run
+LEAST_ROUNDS = 10  # fewer would not show the spread
+LOOK = 5  # rounds between two checks of the precision; one lucky check does not end a run
 SETTLE = 0.3  # pause in seconds while the previous contender's threads stop spinning
 FREE = 2 * 2**30  # bytes of memory that must be free after a contender has started
 
 
 def busy():
-    """Seconds that the usable cores have worked since the machine started."""
+    """Seconds for which the usable cores have been busy since the machine started."""
     times = psutil.cpu_times(percpu=True)
     if hasattr(os, "sched_getaffinity"):
         times = [times[core] for core in os.sched_getaffinity(0)]
@@ -28,7 +28,7 @@ def busy():
 
 
 def bandwidth(threads, megabytes=256):
-    """Bytes read and written per second by copying an array; the best of three."""
+    """Bytes read and written per second when copying an array; the best of three."""
     source = np.ones(megabytes * 2**20 // 8)
     target = np.ones_like(source)
     parts = list(zip(np.array_split(target, threads), np.array_split(source, threads)))
@@ -61,7 +61,7 @@ class Records:
         self.rounds, self.not_proven = [], OrderedDict()
 
     def leave_out(self, key, error):
-        """Go on without a lever that changes the network; raise the error if nothing is left."""
+        """Continue without a contender that is not proven; raise the error if only one is left."""
         self.not_proven[key] = error.failed
         for values in (self.sizes, self.times, self.others, self.facts):
             del values[key]
@@ -96,9 +96,9 @@ def block(contender, steps):
 
 
 def in_order(names, number):
-    """The contenders in the order of a round: rotated, and reversed in every other turn.
+    """The contenders in the order of a round: rotated, and reversed in every other cycle.
 
-    So no contender always follows the same other one.
+    So no contender always follows the same one.
     """
     shift = number % len(names)
     rotated = names[shift:] + names[:shift]

@@ -1,4 +1,4 @@
-"""The cost of a step regardless of its batch, and the cost of each image in it."""
+"""Separate a step's cost into a fixed part and a part for each image."""
 
 from collections import OrderedDict
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from common.bench import contenders as named
 
-LEAST = 3  # batch sizes for a fit
+LEAST = 3  # batch sizes that a fit needs
 
 
 def fit(sizes, seconds):
     """(seconds per step, seconds per image, largest relative error of a measured step).
 
-    seconds: of a step, for each batch size. A least-squares fit of the relative errors; neither
-    cost is negative.
+    seconds: per step, for each batch size. The fit minimises squared relative errors; neither cost
+    is negative.
     """
     sizes, seconds = np.float64(sizes), np.float64(seconds)
-    parts = np.stack([1 / seconds, sizes / seconds], 1)  # of a step's time
+    parts = np.stack([1 / seconds, sizes / seconds], 1)  # each cost's share of a step, per unit
     costs = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=None)[0]
     if costs.min() < 0:  # fit the other one alone
         alone = parts[:, costs.argmax()]
@@ -25,7 +25,7 @@ def fit(sizes, seconds):
 
 
 def fits(contenders):
-    """{contender without its batch size: its fit}, for those with several batch sizes."""
+    """{contender without its batch size: its fit}, for contenders with enough batch sizes."""
     groups = OrderedDict()
     for key, result in contenders.items():
         alike = named.read(key)._replace(batch_size=None).text
@@ -53,7 +53,7 @@ def fits(contenders):
 
 
 def line(key, fit, noun):
-    """A fit as a line of text; ``noun``: images or sequences."""
+    """A fit as a line of text. noun: images or sequences."""
     values = (1e3 * fit["overhead_per_step"], 1e6 * fit["seconds_per_image"], noun)
     costs = "%s: %.3g ms a step and %.3g ms for 1,000 %s" % ((key,) + values)
     return costs + ", to within %.0f%% from batch %d to %d" % (

@@ -1,4 +1,4 @@
-"""python -m common.exchange NAME ...: carry weights between frameworks. See ``--help``."""
+"""python -m common.exchange NAME ...: move weights between frameworks. See ``--help``."""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""Carry weights from every framework to every other, in their own files, and compare the scores.
+"""Move weights from every framework to every other, in their own files, and compare the scores.
 
-Each framework trains some steps from a seed of its own and saves. In another process it reads its
-own files back and writes the weights in the canonical form. Then each framework takes all others'
-weights, predicts the same images, saves the weights and reads them back. ONNX Runtime runs the
-networks that can be exported to ONNX.
+Each framework trains some steps from its own seed and saves its weights. In another process it
+reads these files back and writes the weights in canonical form. Then each framework takes the
+weights of all others, predicts the same images, saves the weights and reads them back. ONNX Runtime
+runs the networks that can be exported to ONNX.
 """
 
 import json
@@ -25,11 +25,11 @@ from common.system.errors import InputError
 from common.system.files import check_writable, now, write_json
 
 ONNX_RUNTIME = "ONNX Runtime"
-FAILED = 1  # the exit code where scores differ
+FAILED = 1  # the exit code if scores differ
 
 
 class Request(NamedTuple):
-    """An exchange as it was asked for. ``names`` are environments; ``out`` is a path or None."""
+    """A requested exchange. ``names`` are environments; ``out`` is a path or None."""
 
     names: List[str]
     model: Model
@@ -41,7 +41,7 @@ def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
     parser = commands.OneLineParser(
         prog="python -m common.exchange",
-        description="Carry weights from every framework to every other, in their own files, and "
+        description="Move weights from every framework to every other, in their own files, and "
         "compare the scores.",
     )
     add, cores = parser.add_argument, machine.usable_cores()
@@ -77,7 +77,7 @@ def run_worker(step, name, folder, request):
 
 
 def onnx_scores(path, images):
-    """Scores of ``images`` by ONNX Runtime, image by image: some files take one only."""
+    """Scores of ``images`` by ONNX Runtime, one at a time, because some files take only one."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -89,7 +89,7 @@ def onnx_scores(path, images):
 
 
 def compare(folder, request):
-    """(rows, tolerances): the distances of scores from the giver's own and from the reference's.
+    """(rows, tolerances): how far scores are from the giver's own and from the reference's.
 
     rows: {taker: {giver: figures}}; ONNX Runtime takes the networks that are exported to ONNX.
     """
@@ -117,7 +117,7 @@ def compare(folder, request):
 
 
 def failures(rows, tolerances):
-    """Yield (taker, giver, error) of scores beyond the tolerance, NaN included."""
+    """Yield (taker, giver, error) for scores beyond the tolerance, including NaN."""
     for taker, row in rows.items():
         for giver, cell in row.items():
             if not cell["error"] <= tolerances[giver]:
@@ -167,7 +167,7 @@ def summary(result):
 
 
 def command(arguments):
-    """Exit code 0 if all scores are the reference's and all weights came back bit for bit."""
+    """Exit code 0 if all scores match the reference's and all weights came back bit for bit."""
     request = parse(arguments)
     environments.make(request.names)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""An exchange's work in a framework's own environment, in three processes.
+"""An exchange's part in a framework's environment, in three processes.
 
 give     train some steps; save the weights in each of the framework's own formats
 restore  read each of these files, and compare it with the trained weights; write ONNX
@@ -35,8 +35,8 @@ def observations(model):
 class Worker:
     """One framework's module, and the exchange's folder.
 
-    In the folder: ``NAME/trained.npz``, the canonical weights after training; NAME's own files;
-    ``NAME/restored.npz``, the weights read from these; ``NAME/network.onnx``;
+    The folder has ``NAME/trained.npz``, the canonical weights after training; NAME's own files;
+    ``NAME/restored.npz``, the weights read from these; ``NAME/network.onnx``; and
     ``TAKER/NAME-scores.npz``.
     """
 
@@ -45,7 +45,7 @@ class Worker:
         self.endings = frameworks.ENVIRONMENTS[name].endings or (".npz",)
         machine.limit_threads(threads)
         self.module = modules.load(name, model.name)
-        # The environment's number, so that no two give the same weights.
+        # A seed per environment, so that no two have the same weights.
         self.seed = list(frameworks.ENVIRONMENTS).index(name)
         self.settings = self.module.configure("same", threads, self.seed)
 
@@ -64,7 +64,7 @@ class Worker:
         return self.path(self.name, "weights" + ending)
 
     def read(self, path):
-        """Canonical weights of a file."""
+        """A file's weights, in canonical form."""
         return weight_files.read(self.description, self.name, path, self.build)
 
     def give(self):
@@ -109,14 +109,14 @@ class Worker:
                 np.savez(file, scores=scores)
 
     def compare(self, expected, weights, fault):
-        """InputError unless both are equal bit for bit."""
+        """InputError unless both are equal, bit for bit."""
         changed = [name for name, w in expected.items() if not np.array_equal(w, weights[name])]
         if changed:
             raise InputError("%s: %s: %s" % (self.name, fault, ", ".join(changed)))
 
 
 def parse(arguments):
-    """The command line, which the exchange writes."""
+    """The command line, which the exchange made."""
     parser = commands.OneLineParser(prog="python -m common.exchange.worker")
     parser.add_argument("step", choices=STEPS)
     parser.add_argument("name")

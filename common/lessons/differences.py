@@ -1,4 +1,4 @@
-"""Mean differences of accuracy between trainings of the same seeds, and their intervals."""
+"""Mean differences in accuracy between trainings with the same seeds, and their intervals."""
 
 import numpy as np
 
@@ -23,12 +23,12 @@ def student(values):
 def residual(trained):
     """The effect of chance: (standard deviation in percentage points, degrees of freedom).
 
-    trained: {switch: {seed: {"accuracy": from 0 to 1}}}, the plain trainings among them.
+    trained: {switch: {seed: {"accuracy": from 0 to 1}}}, including the plain trainings.
 
-    An accuracy is modelled as the sum of an effect of its switch, one of its seed, and chance with
-    the same spread everywhere: randomised blocks (Fisher, 1935). So all trainings of a study help
-    to estimate the spread; two or three seeds of one switch are too few. None with fewer than two
-    seeds of two kinds of training.
+    The model is a randomised block design (Fisher, 1935): an accuracy is the sum of an effect of
+    its switch, an effect of its seed, and chance with the same spread everywhere. So all trainings
+    of a study help to estimate the spread; two or three seeds of one switch would be too few. None
+    with fewer than two seeds of two kinds of training.
     """
     cells = [(key, seed) for key, seeds in trained.items() for seed in seeds]
     effects = sorted({("switch", key) for key, _ in cells} | {("seed", seed) for _, seed in cells})
@@ -46,7 +46,7 @@ def paired(plain, thrown, chance=None):
     """The difference in percentage points over their common seeds: a dict of JSON values.
 
     plain, thrown: {seed: {"accuracy": from 0 to 1}}. None if they share fewer than two seeds.
-    chance: from ``residual``; without it the interval rests on these differences alone.
+    chance: from ``residual``; without it, these differences alone determine the interval.
     """
     seeds = sorted(set(plain) & set(thrown), key=int)
     if len(seeds) < 2:
@@ -60,7 +60,7 @@ def paired(plain, thrown, chance=None):
 
 
 def verdict(interval):
-    """In words: "lower", "higher", or "no difference shown" if the interval contains 0."""
+    """ "lower", "higher", or "no difference shown" if the interval contains 0."""
     if interval[0] <= 0 <= interval[1]:
         return "no difference shown"
     return "higher" if interval[0] > 0 else "lower"

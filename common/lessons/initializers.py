@@ -1,7 +1,7 @@
 """Other schemes of initial weights: functions from (shapes, seed) to {name: float32 array}.
 
 Biases are zero unless stated. Weights are drawn in the order of the layers, from the same stream as
-``xavier_uniform``; so uniform schemes with the same seed differ in scale only.
+``xavier_uniform``, so uniform schemes with the same seed differ only in scale.
 """
 
 from collections import OrderedDict

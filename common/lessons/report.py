@@ -1,4 +1,4 @@
-"""The effects that a study's trainings show, as JSON values and in words."""
+"""The effects in a study, as JSON values and as text."""
 
 from collections import OrderedDict
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from common.lessons import differences, switches
 
-PLAIN = "plain"  # the key of the training that the others are compared with
+PLAIN = "plain"  # the key of the unchanged training
 
 
 def effects(measured):
     """The spread of the trainings, and each switch's difference from the plain ones.
 
-    A switch of prediction alone uses the plain trainings' weights and varies less, so it does not
-    count in the residual.
+    A switch that only affects prediction uses the plain trainings' weights and varies less, so the
+    residual leaves it out.
     """
     plain = measured[PLAIN]
     points = [100 * run["accuracy"] for run in plain.values()]
@@ -34,7 +34,7 @@ def effects(measured):
 
 
 def summary(result):
-    """A study in a few lines of text."""
+    """A study as a few lines of text."""
     plain, seeds = result["plain"], len(result["measured"][PLAIN])
     values = (plain["mean"], seeds, plain["standard_deviation"])
     lines = ["", "plain      %.2f%%, mean of %d seeds; standard deviation %.2f points" % values]
@@ -54,7 +54,7 @@ def summary(result):
 
 
 def time_left(measured, trainings):
-    """How many trainings are left, and how long they will take if any has been timed."""
+    """How many trainings are left, and how long they will take, if one has been timed."""
     runs = [run for by_seed in measured.values() for run in by_seed.values()]
     seconds = [run["seconds"] for run in runs if "seconds" in run]
     if not trainings:
@@ -66,6 +66,6 @@ def time_left(measured, trainings):
 
 
 def spell(seconds):
-    """A time in words."""
+    """A time in hours and minutes."""
     hours, minutes = divmod(max(1, int(round(seconds / 60))), 60)
     return "%d h %d min" % (hours, minutes) if hours else "%d min" % minutes

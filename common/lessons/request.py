@@ -1,4 +1,4 @@
-"""What the command line asks of a study."""
+"""A study's command line."""
 
 import os
 from typing import NamedTuple, Optional, Tuple
@@ -11,7 +11,7 @@ from common.system import commands, files, machine, modules
 
 
 class Request(NamedTuple):
-    """A study as it was asked for. ``test_images`` is None for all; ``out`` is a path or None."""
+    """A requested study. ``test_images`` is None for all; ``out`` is a path or None."""
 
     framework: str
     lessons: Tuple[str, ...]
@@ -65,12 +65,12 @@ def _default():
 
 
 def seed_count(text):
-    """An option's value; a single seed has no interval."""
+    """An option's value, at least 2, because a single seed gives no interval."""
     return commands.whole_number(text, least=2)
 
 
 def result_path(request, dataset, facts):
-    """Where a result goes without ``--out``; all seeds and lessons share a file."""
+    """The default path of a result; all seeds and lessons share a file."""
     parts = [request.framework, request.lane, "%dx%d" % (request.train_images, request.epochs)]
     parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
     parts += ["%dtest" % request.test_images] if request.test_images else []

@@ -1,8 +1,8 @@
 """python -m common.lessons.study [NAME]: train the CNN as it is, and with each switch thrown.
 
-The original comparison drew its lessons from one run each. Here the plain training and the changed
-ones share their seeds, so that accuracies can be subtracted seed by seed. The result file keeps
-every training, and a study that was stopped goes on from there.
+The original comparison drew each lesson from one run. Here plain and changed trainings share their
+seeds, so that accuracies can be subtracted seed by seed. The result file has every training, and a
+study that was stopped continues from there.
 """
 
 import gc
@@ -25,13 +25,13 @@ from common.system import commands, environments, files, machine, modules, sourc
 
 SCHEMA_VERSION = 1
 
-# Trainings are put into one file only if all of these are equal.
+# Trainings share a file only if all of these are equal.
 RESTS_ON = ("schema", "framework", "lane", "threads", "cpu", "versions", "settings", "dataset")
 RESTS_ON += ("hyperparameters", "sources_sha256")
 
 
 def sources(name):
-    """The files whose code decides a training: no other network is among them."""
+    """The files whose code determines a training; no other network is among them."""
     environment = frameworks.ENVIRONMENTS[name]
     start = [frameworks.path(environment, file) for file in ("cnn", modules.MIXED, "variants")]
     start = [path for path in start if os.path.isfile(os.path.join(files.ROOT, path))]
@@ -75,7 +75,7 @@ class Study:
         module = self.plain.module
         settings = module.configure(request.lane, request.threads, 0)
         dataset = take(CNN.data(request.data), request.train_images, request.test_images)
-        batches.order(request.train_images, CNN.hp.batch_size, 0, 0)  # enough for a batch?
+        batches.order(request.train_images, CNN.hp.batch_size, 0, 0)  # InputError if too few
         facts = machine.facts()
         self.path = request.out or result_path(request, dataset, facts)
         files.check_writable(self.path)
@@ -95,7 +95,7 @@ class Study:
         return self.result["measured"]
 
     def resume(self, before):
-        """Go on from an earlier result if it rests on the same; else print the differences."""
+        """Continue an earlier result if it has the same basis; otherwise print the differences."""
         if before is None:
             return
         now = json.loads(json.dumps(self.result))
@@ -107,9 +107,9 @@ class Study:
             self.result.update(before)
 
     def left(self):
-        """The (switch, seed) still to train: seed by seed, the plain one first.
+        """The (switch, seed) pairs still to train: seed by seed, the plain training first.
 
-        Switches of prediction alone are measured after the plain training.
+        Switches that only affect prediction are measured after the plain training.
         """
         keys = [PLAIN] + [key for key, switch in self.switches.items() if not switch.predicts]
         return [
@@ -120,7 +120,7 @@ class Study:
         ]
 
     def run(self):
-        """Train all that is left and write after each training; Stop if one cannot go on."""
+        """Train all that are left, writing after each; Stop if a training cannot continue."""
         left = self.left()
         self.print_left(left)
         if not left:  # an earlier call may have had more seeds, or older code for the effects
@@ -137,7 +137,7 @@ class Study:
             self.print_left(left)
 
     def train(self, key, seed, label):
-        """{switch: figures} of one training, and of the switches that predict with its weights."""
+        """{switch: figures} of a training, and of the switches that predict with its weights."""
         request, variant = self.request, self.plain
         if key != PLAIN:
             variant = switches.throw(request.framework, request.lane, self.switches[key], variant)
@@ -153,7 +153,7 @@ class Study:
         return figures
 
     def predict(self, weights, seed):
-        """{switch: figures} of the switches of prediction alone, with trained weights."""
+        """{switch: figures} of the switches that only affect prediction, with trained weights."""
         request, figures = self.request, {}
         for key, switch in switches.available(request.framework, switches.LESSONS).items():
             if switch.predicts:
@@ -164,7 +164,7 @@ class Study:
         return figures
 
     def keep(self, figures, seed, left):
-        """Add figures to the result and write it; signals wait until that is done."""
+        """Add figures to the result and write it; meanwhile, signals wait."""
         with commands.signals_wait():
             for key, its_figures in figures.items():
                 self.measured.setdefault(key, OrderedDict())[str(seed)] = its_figures
@@ -182,7 +182,7 @@ class Study:
 
 
 def earlier(path):
-    """An earlier call's result; None if there is no such file, {} if it cannot be read."""
+    """The earlier result at ``path``; None if there is no file, {} if it cannot be read."""
     try:
         with open(path) as file:
             result = json.load(file, object_pairs_hook=OrderedDict)
@@ -194,17 +194,17 @@ def earlier(path):
 
 
 def start(arguments):
-    """Make the framework's environment, and become the study in it."""
+    """Make the framework's environment, and replace this process by the study in it."""
     name = parse(arguments).framework
     environments.make([name])
     inside = environments.inside(name, "-m", "common.lessons.study", *arguments)
     environ = {key: value for key, value in os.environ.items() if key != commands.SPEAKER}
     sys.stdout.flush()
-    os.execve(inside[0], inside, environ)  # the study itself says why it was stopped
+    os.execve(inside[0], inside, environ)  # the study itself prints why it was stopped
 
 
 def command(arguments):
-    """Exit code 0 when every training is done, 1 if one had to stop."""
+    """Exit code 0 when every training is done, 1 if one failed."""
     request = parse(arguments)
     machine.restart_with(
         modules.environ(request.framework, request.lane), "common.lessons.study", arguments

@@ -1,4 +1,4 @@
-"""Switches: each changes one thing in a training, to measure its effect on the accuracy."""
+"""Switches: each changes one thing in a training, to measure its effect on accuracy."""
 
 import os
 from collections import OrderedDict, namedtuple
@@ -13,10 +13,10 @@ from common.system.files import cache_folder
 Training = namedtuple("Training", "module hp initialize order")
 Training.__doc__ = """A training, apart from its data, seed and number of epochs.
 
-module: with the six steps.
+module: has the six steps.
 hp: the hyperparameters.
-initialize: from (shapes, seed) to the initial weights.
-order: from (images, batch size, seed, epoch) to the indices of each step.
+initialize: makes the initial weights from (shapes, seed).
+order: makes the indices of each step from (images, batch size, seed, epoch).
 """
 
 Switch = namedtuple("Switch", "lesson says change mistake predicts")
@@ -24,9 +24,9 @@ Switch.__doc__ = """One change.
 
 lesson: the key of its lesson.
 says: its title.
-change: from the plain ``Training`` to another; None if the switch only patches the module.
+change: makes another ``Training`` from the plain one; None if the switch patches the module.
 mistake: the key of its patches in a framework's ``variants.LESSONS``, if any.
-predicts: True if it changes prediction alone, so that the plain training's weights serve.
+predicts: whether it only affects prediction, so that it needs no training of its own.
 """
 
 
@@ -37,7 +37,7 @@ def batches_shuffled(n, batch_size, seed, epoch):
 
 
 def in_order(n, batch_size, seed, epoch):
-    """The images in their original order, in each epoch."""
+    """The images in their original order, in every epoch."""
     steps = n // batch_size
     return np.arange(steps * batch_size, dtype=np.int64).reshape(steps, batch_size)
 
@@ -45,8 +45,8 @@ def in_order(n, batch_size, seed, epoch):
 def unit_gain(training):
     """CNTK's update: v = momentum v + (1 - momentum) g.
 
-    With a constant momentum this scales v, so scaling the learning rate by 1 - momentum instead
-    gives the same updates.
+    With a constant momentum this only scales v, so a learning rate scaled by 1 - momentum gives the
+    same updates.
     """
     hp = training.hp
     learning_rate = hp.learning_rate * (1 - hp.momentum)
@@ -93,7 +93,7 @@ def available(name, lessons):
 
 
 def plain(name, lane, model):
-    """The training that the others are compared with."""
+    """The plain training of a framework's network."""
     module = modules.in_lane(name, lane)
     return Training(module, model.hp, model.initialize, batches.order)
 

@@ -1,4 +1,4 @@
-"""One training of the CNN, plain or with a switch thrown, and its accuracy."""
+"""Train the CNN once, plain or with a switch thrown, and measure its accuracy."""
 
 import numpy as np
 

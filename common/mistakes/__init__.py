@@ -1,7 +1,6 @@
-"""The harness is tested by planting known mistakes: a rung must catch each and name it.
+"""Known mistakes, planted to test the proof: a rung must catch each and name it.
 
-A module of this package holds the mistakes of one theme. Each is a function that wraps a
-framework's module, whatever the framework, so that it is wrong in one way; ``@mistake`` says
-which rung must name it and to which models it applies. ``catalogue`` lists them, ``planted`` plants
-them.
+Each module of this package has the mistakes of one theme. A mistake is a function that wraps any
+framework's module so that it is wrong in one way. ``@mistake`` says which rung must name it, and to
+which models it applies. ``catalogue`` lists the mistakes, and ``planted`` plants them.
 """

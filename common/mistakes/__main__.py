@@ -14,7 +14,7 @@ from common.system.files import write_json
 
 
 def command(arguments):
-    """Exit code 1 if its rung misses a mistake, or if an untouched module fails one."""
+    """Exit code 1 if a rung misses its mistake, or if an untouched module fails a rung."""
     parser = commands.OneLineParser(prog="python -m common.mistakes")
     parser.add_argument("name", help="the framework")
     parser.add_argument(
@@ -44,7 +44,7 @@ def plant(options, model):
     certifier = Certifier(model, options.threads, cache)
     print("%s, %s" % (framework.title, model.title), flush=True)
     alarms = OrderedDict()
-    # The mistakes are planted in the first lane.
+    # Lane same comes last, because the mistakes are then planted in it.
     for lane in () if options.own else contract.LANES[::-1]:
         certificate = certifier.certify(options.name, module, lane)
         alarms[lane] = [rung["rung"] for rung in certificate["rungs"] if not rung["passed"]]

@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 @mistake("accuracy", "classes", "values", "joints")
 def half_of_the_rows_counted(module):
-    """The figure covers half of the rows."""
+    """Only half of the rows are evaluated."""
 
     def evaluate(scores, labels):
         return module.evaluate(scores[: len(scores) // 2], labels[: len(labels) // 2])
@@ -28,7 +28,7 @@ def two_highest_counted(module):
 
 @mistake("accuracy", "classes")
 def labels_off_in_evaluation(module):
-    """Scores are compared with labels that begin at 1."""
+    """Scores are compared with class numbers that begin at 1."""
 
     def evaluate(scores, labels):
         return module.evaluate(scores, (labels + 1) % 10)

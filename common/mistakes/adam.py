@@ -12,8 +12,8 @@ def with_adam(module, rule):
     """``module`` with another rule in place of Adam.
 
     ``rule(hp, step, g, state)`` returns a tensor's update for its gradient, in float64; ``state``
-    is a dict that the rule may keep for this tensor. With a huge epsilon and a larger learning
-    rate, a step of the module's own Adam is a multiple of the gradient.
+    is a dict that persists for this tensor. With a huge epsilon and a huge learning rate, a step of
+    the module's own Adam is a multiple of the gradient.
     """
 
     class Wrapped:
@@ -57,20 +57,20 @@ def with_adam(module, rule):
 
 
 def moments(hp, step, g, state):
-    """Adam's mean and mean square of the gradients so far, not yet corrected."""
+    """Adam's mean and mean square of the gradients, without bias correction."""
     state["m"] = hp.beta1 * state.get("m", 0) + (1 - hp.beta1) * g
     state["v"] = hp.beta2 * state.get("v", 0) + (1 - hp.beta2) * g * g
     return state["m"], state["v"]
 
 
 def corrected(hp, step, m, v):
-    """The paper's update, given uncorrected moments and the number of the step."""
+    """The paper's update, from uncorrected moments and the number of the step."""
     m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
     return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
 
 def as_in_the_paper(hp, step, g, state):
-    """The right rule."""
+    """The correct rule."""
     return corrected(hp, step, *moments(hp, step, g, state))
 
 
@@ -84,7 +84,7 @@ def epsilon_inside_the_root(hp, step, g, state):
 
 @mistake("momentum", "adam", by=with_adam)
 def bias_not_corrected(hp, step, g, state):
-    """The moments, which begin at 0, are not corrected."""
+    """The moments have no bias correction."""
     m, v = moments(hp, step, g, state)
     return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
@@ -129,7 +129,7 @@ def epsilon_written_in(hp):
 
 @mistake("gradient", "adam")
 def epsilon_named_wrongly(module):
-    """The settings name the wrong one of the two places where Adam may add it."""
+    """The settings name the wrong convention for Adam's epsilon."""
     right = {}
 
     def configure(lane, threads, seed):
@@ -138,7 +138,7 @@ def epsilon_named_wrongly(module):
         (other,) = set(CHOICES.adam_epsilon) - {conventions_of(settings).adam_epsilon}
         return dict(settings, adam_epsilon=other)
 
-    return replaced(  # the reference would do as its settings say
+    return replaced(  # the NumPy module would follow wrong settings, so it gets the right ones
         module,
         configure=configure,
         loss=lambda network, settings, hp, weights: module.loss(network, right, hp, weights),

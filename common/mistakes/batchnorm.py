@@ -9,7 +9,7 @@ from common.system.modules import replaced
 
 @mistake("gradient", "batchnorm", by=with_updates)
 def bias_inside_a_block_lost(steps, before, update, hp):
-    """One normalisation's bias gets no gradient; the next one hides most of the effect."""
+    """One normalisation's bias has no gradient; the next normalisation hides most of the effect."""
     inside = [name for name in update if name.endswith(".norm2.bias")]
     lost = inside[len(inside) // 2]
     return dict(update, **{lost: 0 * update[lost]})
@@ -17,13 +17,13 @@ def bias_inside_a_block_lost(steps, before, update, hp):
 
 @mistake("gradient", "batchnorm")
 def convolution_backward_in_bfloat16(module):
-    """Off by bfloat16's rounding; in a deep network, float32's own error is close to TF32's."""
+    """Kernels' gradients have bfloat16's rounding; TF32's is near float32's error in a deep net."""
     return with_rounded_kernels(module, 2.0**-8)
 
 
 @mistake("gradient", "batchnorm", by=with_updates)
 def kept_part_taken_for_the_new_one(steps, before, update, hp):
-    """Momentum 0.9, passed to a framework that expects the new part, 0.1."""
+    """The framework expects the new values' share, 0.1, but gets the kept share, 0.9."""
     return {n: u * (9 if is_state(n) else 1) for n, u in update.items()}
 
 
@@ -35,7 +35,7 @@ def running_variance_not_kept(steps, before, update, hp):
 
 @mistake("gradient", "batchnorm")
 def running_variance_named_wrongly(module):
-    """The settings name the wrong divisor."""
+    """The settings name the wrong divisor of the running variance."""
 
     def configure(lane, threads, seed):
         settings = module.configure(lane, threads, seed)
@@ -65,7 +65,7 @@ def weight_decay_on_all(steps, before, update, hp):
 
 @mistake("momentum", "batchnorm", by=with_hp)
 def weight_decay_left_out(hp):
-    """The optimiser's default: no weight decay."""
+    """There is no weight decay, as by an optimiser's default."""
     return hp._replace(weight_decay=0.0)
 
 

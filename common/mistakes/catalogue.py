@@ -1,4 +1,4 @@
-"""The mistakes that can be planted in any framework: they wrap a module's functions."""
+"""All mistakes that can be planted in any framework."""
 
 import functools
 
@@ -21,8 +21,8 @@ from common.proof.rungs import RUNGS
 
 
 def mistakes(model):
-    """[Mistake] that apply to a model's modules, in the order of the rungs."""
-    networks.part(model.name, "mistakes")  # which registers them
+    """The mistakes that apply to a model's modules, in the order of the rungs."""
+    networks.part(model.name, "mistakes")  # the import registers the network's own
     present = model.traits | {"", model.name, model.task.name}
     applicable = [
         Mistake(make.__name__, rung, _ignore_folder(make), False)

@@ -10,7 +10,7 @@ from common.system.modules import replaced
 
 @mistake("dropout", "dropout")
 def rate_taken_for_keep(module):
-    """Some frameworks expect the fraction to keep, others the fraction to drop."""
+    """The fraction to drop is passed as the fraction to keep."""
 
     def symbol(settings, hp):
         rates = tuple(1 - rate if rate else rate for rate in hp.dropout)
@@ -21,7 +21,7 @@ def rate_taken_for_keep(module):
 
 @mistake("dropout", "dropout")
 def rates_exchanged(module):
-    """The rates of the first two layers, which are equal in the recipe."""
+    """The rates of the first two layers are swapped; in the recipe they are equal."""
 
     def symbol(settings, hp):
         first, second, *others = hp.dropout
@@ -63,7 +63,7 @@ def seed_from_the_clock(module):
 
 @mistake("dropout", "dropout")
 def prediction_drops_in_last_partial_batch(module):
-    """Of many rows, those after the last whole batch of 256 come through dropout."""
+    """In a long prediction, the rows after the last whole batch of 256 pass through dropout."""
 
     def predict(wrapped, x):
         scores = module.predict(wrapped.model, x)
@@ -84,7 +84,7 @@ def prediction_drops_in_last_partial_batch(module):
 
 @mistake("dropout", "dropout")
 def images_flipped_with_dropout_on(module):
-    """Augmentation in training that a run without dropout does not have."""
+    """Images are flipped in training, but only if dropout is on."""
     flipped = {}  # {id of a loaded batch: (the batch, its mirror image)}
 
     def load(images, labels, settings):

@@ -9,7 +9,7 @@ from common.system.modules import replaced
 
 @mistake("forward", "convolution")
 def kernel_flipped(module):
-    """True convolution instead of cross-correlation, some framework's default."""
+    """A true convolution instead of cross-correlation, some frameworks' default."""
 
     def flip(weights):
         return {

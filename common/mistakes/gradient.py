@@ -29,14 +29,14 @@ def bias_decay(steps, before, update, hp):
 
 @mistake("gradient", by=with_updates)
 def bias_lost_on_the_way_back(steps, before, update, hp):
-    """The last layer but one's bias gets no gradient."""
+    """The bias of the second-to-last layer has no gradient."""
     lost = [name for name in update if name.endswith(".bias")][-2]
     return dict(update, **{lost: 0 * update[lost]})
 
 
 @mistake("gradient", by=with_updates)
 def gradient_clipped(steps, before, update, hp):
-    """Clipped at a norm of 5, which only large gradients reach."""
+    """The gradient is clipped at a norm of 5, which only large gradients reach."""
     norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
     return {n: u * min(1, 5 / norm) if norm else u for n, u in update.items()}
 
@@ -49,7 +49,7 @@ def convolution_backward_in_tf32(module):
 
 @mistake("gradient", "classes")
 def probability_clipped(module):
-    """Probabilities are clipped at 1e-8, which puts a ceiling on the loss."""
+    """Probabilities are clipped at 1e-8, which limits the loss."""
 
     def train(model, batches):
         for value in module.train(model, batches):

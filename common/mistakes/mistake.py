@@ -1,4 +1,4 @@
-"""What a planted mistake is, and the two ways to make it: wrap a module, or change its source."""
+"""A planted mistake, and the two ways to make one: wrap a module, or patch its source."""
 
 import functools
 from collections import namedtuple
@@ -9,20 +9,21 @@ Mistake = namedtuple("Mistake", "name rung make raises")
 Mistake.__doc__ = """A known mistake.
 
 name: words joined by underscores.
-rung: the one that must name it.
-make: takes a right module and a folder for files, and returns a wrong module.
-raises: whether the framework itself refuses it with an error.
+rung: the rung that must name it.
+make: takes a correct module and a folder for files, and returns a wrong module.
+raises: whether the framework itself may reject it with an error.
 """
 
 KNOWN = []  # (function, rung, trait) of each function that ``mistake`` decorates
 
 
 def mistake(rung, *traits, by=None):
-    """Decorator of ``make(module)``, which returns a wrapped module that makes a known mistake.
+    """Decorate ``make(module)``, which returns a wrapped module with a known mistake.
 
-    rung: the one that must name it.
-    traits: it applies to models with one of these traits, tasks or names; none: to all models.
-    by: decorates ``change`` instead, and ``by(module, change)`` makes the mistake.
+    rung: the rung that must name it.
+    traits: it applies to models with one of these traits, tasks or names; without any, to all.
+    by: if given, the decorated function is a ``change``, and ``by(module, change)`` makes the
+        mistake.
     """
 
     def register(function):
@@ -37,7 +38,7 @@ def mistake(rung, *traits, by=None):
 
 
 def of_trap(trap):
-    """A ``variants.Trap`` of a framework as a mistake, which changes the module's own source."""
+    """A framework's ``variants.Trap`` as a mistake, which patches the module's source."""
 
     def make(module, folder):
         return modules.changed(module, trap.patches, folder, trap.name)

@@ -1,4 +1,4 @@
-"""Mistakes in gradient descent with momentum, and in what the optimiser keeps between steps."""
+"""Mistakes in gradient descent with momentum, and in any optimiser's state."""
 
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp, with_updates
@@ -17,7 +17,7 @@ def loss_summed(module):
 
 @mistake("gradient", "momentum")
 def batch_size_written_in(module):
-    """The gradient is divided by the recipe's batch size, whatever the batch."""
+    """The gradient is always divided by the recipe's batch size."""
     return with_hp(
         module, lambda hp: hp._replace(learning_rate=hp.learning_rate * hp.batch_size / 64)
     )
@@ -25,7 +25,7 @@ def batch_size_written_in(module):
 
 @mistake("momentum", "momentum")
 def nesterov(module):
-    """The weights are those one momentum step ahead, w + m v."""
+    """Nesterov momentum: the weights are one momentum step ahead, w + m v."""
 
     def change(steps, before, update, hp):
         last = change.last if steps > 1 else {n: 0 for n in update}
@@ -37,7 +37,7 @@ def nesterov(module):
 
 @mistake("momentum", "momentum")
 def scaled_gradient(module):
-    """Unit gain: v = momentum v + (1 - momentum) g, some framework's default."""
+    """Unit gain: v = momentum v + (1 - momentum) g, some frameworks' default."""
     return with_hp(
         module, lambda hp: hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
     )
@@ -109,21 +109,21 @@ def state_lost_late(module):
 
 @mistake("momentum")
 def weights_averaged_every_thirty_steps(module):
-    """At each thirtieth step the weights become their moving average, as with ``use_ema``."""
+    """Every thirtieth step sets the weights to their moving average, as with ``use_ema``."""
 
     def change(steps, before, update, hp):
         after = {n: before[n] + u for n, u in update.items()}
         last = change.average if steps > 1 else before
         change.average = {n: (last[n] + w) / 2 for n, w in after.items()}
-        told = after if steps % 30 else change.average
-        return {n: w - before[n] for n, w in told.items()}
+        weights = after if steps % 30 else change.average
+        return {n: w - before[n] for n, w in weights.items()}
 
     return with_updates(module, change)
 
 
 @mistake("momentum")
 def lookahead_every_twenty_five_steps(module):
-    """At each 25th step the weights go back half of the way that they have come since the last."""
+    """Every 25th step moves the weights halfway back to where they were 25 steps ago."""
 
     def change(steps, before, update, hp):
         if steps == 1:
@@ -138,7 +138,7 @@ def lookahead_every_twenty_five_steps(module):
 
 @mistake("momentum")
 def learning_rate_restarts_at_forty_steps(module):
-    """A schedule that begins again: for ten steps each update is twice as long."""
+    """A schedule restarts: ten updates are twice as large."""
 
     def change(steps, before, update, hp):
         return {n: u * (2 if 40 < steps <= 50 else 1) for n, u in update.items()}

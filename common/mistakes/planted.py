@@ -1,4 +1,4 @@
-"""Plant every known mistake in one framework and see which rung catches it."""
+"""Plant every known mistake in one framework, and see which rung catches it."""
 
 import tempfile
 from collections import OrderedDict
@@ -13,14 +13,14 @@ def own(name, model):
 
 
 def caught(certifier, module, lane, mistake):
-    """(Rung, its message) that catches a module with ``mistake``; (None, "") if none does.
+    """(the rung that catches a module with ``mistake``, its message); (None, "") if none does.
 
     The rung that should name the mistake comes first, then the others in order.
     """
     with tempfile.TemporaryDirectory() as folder:
         wrong = mistake.make(module, folder)
         for rung in [mistake.rung] + [other for other in certifier.rungs if other != mistake.rung]:
-            certifier.take(wrong, lane)  # builds its models again: no other rung has trained them
+            certifier.take(wrong, lane)  # with new models, which no other rung has trained
             result = certifier.climb(rung, stop_early=True)
             by_proof = result["detail"].startswith("ValueError: every image")  # see proof/oracle.py
             if result["what"] == "ran" and not (mistake.raises or by_proof):

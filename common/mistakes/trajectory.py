@@ -1,4 +1,4 @@
-"""Mistakes that show after several steps, or with several models."""
+"""Mistakes that only show after several steps or with several models."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from common.system.modules import replaced
 
 @mistake("trajectory")
 def models_share_state(module):
-    """A new model replaces the one built before, as blobs of the same name do."""
+    """A new model replaces the previous one, as blobs of the same name do."""
     last = {}
 
     def loss(network, settings, hp, weights):

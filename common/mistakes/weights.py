@@ -9,7 +9,7 @@ from common.system.modules import replaced
 
 @mistake("weights")
 def biases_not_zero(module):
-    """The framework's own initial biases are kept."""
+    """Biases keep the framework's own initial values."""
 
     def put(weights):
         return {n: w + np.float32(0.01) if w.ndim == 1 else w for n, w in weights.items()}
@@ -19,7 +19,7 @@ def biases_not_zero(module):
 
 @mistake("weights")
 def biases_ignored(module):
-    """Given biases are ignored: no loss with initial ones, which are 0, but with trained ones."""
+    """The first bias is ignored, which does not show with initial biases of 0."""
 
     def put(weights):
         first = next(name for name in weights if name.endswith(".bias"))
@@ -30,7 +30,7 @@ def biases_ignored(module):
 
 @mistake("weights")
 def claims_bfloat16(module):
-    """The settings call float32 bfloat16."""
+    """The settings say bfloat16, but it is float32."""
 
     def configure(lane, threads, seed):
         return dict(module.configure(lane, threads, seed), precision="bfloat16")

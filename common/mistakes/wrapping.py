@@ -1,7 +1,7 @@
-"""Wrap a module that keeps the contract so that it is wrong in one way.
+"""Wrap a correct module so that it is wrong in one way.
 
-An optimiser's update cannot be changed from outside. A mistake in the update is simulated instead:
-``weights`` reports the weights as they would be after the wrong updates.
+An optimiser cannot be changed from outside, so a mistake in the update is simulated: ``weights``
+reports the weights that the wrong updates would have given.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def with_weights(module, put, take=lambda weights: weights):
 
 
 class Described:
-    """A model, and what it was built with."""
+    """A model, with its settings, hyperparameters and names of weights."""
 
     def __init__(self, model, settings, hp, weights):
         self.model, self.settings, self.hp, self.names = model, settings, hp, list(weights)
@@ -52,10 +52,10 @@ def with_description(module, **functions):
 
 
 def with_updates(module, change):
-    """``module`` that reports other updates than it made.
+    """``module``, but it reports other updates than it made.
 
     ``change(steps, before, update, hp)`` returns the update to report. ``update``, {name: array},
-    is the one that step number ``steps`` made to the weights ``before``.
+    is the update that step number ``steps`` made to the weights ``before``.
     """
 
     class Wrapped:
@@ -94,7 +94,7 @@ def with_updates(module, change):
 
 
 def with_rounded_kernels(module, fraction):
-    """``module`` whose kernels' updates are off by up to this fraction of each number."""
+    """``module``, but each value of a kernel's update is off by up to this fraction of itself."""
 
     def change(steps, before, update, hp):
         random = np.random.RandomState(steps)

@@ -1,11 +1,11 @@
 """The categories of a profile's operations: the layer or purpose that each operation serves.
 
-``frameworks/X/operations.py`` has regular expressions for the names that X's profiler gives to
-operations; the first one that matches decides. An operation that none matches is "other".
+``frameworks/X/operations.py`` has regular expressions for the operations' names in X's profiler.
+The first one that matches decides; an operation that matches none is "other".
 
 CATEGORIES: {category: expression}.
-IN_THE_CNN: the same, for the CNN alone; it comes before the others.
-DIRECTIONS: {"forward" and "backward": expression}, if the profiler tells the two passes apart.
+IN_THE_CNN: the same, only for the CNN, where it is searched first.
+DIRECTIONS: {"forward" and "backward": expression}, if the profiler distinguishes the passes.
 """
 
 import importlib
@@ -26,7 +26,7 @@ PHASES = ("forward", "backward", "update")
 
 
 def _table(name, table):
-    """A table of an environment's profiler; empty if its folder has none."""
+    """A table for an environment's profiler; empty if its folder has none."""
     environment = frameworks.ENVIRONMENTS[name]
     folder = environment.profiler or environment.folder
     if not os.path.isfile(os.path.join(ROOT, "frameworks", folder, "operations.py")):

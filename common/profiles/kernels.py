@@ -10,9 +10,9 @@ from collections import OrderedDict
 
 import numpy as np
 
-# MKL-DNN, DNNL and oneDNN are the same library; each of its names has a switch.
+# MKL-DNN, DNNL and oneDNN are names of one library, each with its own switch.
 SWITCHES = {"MKLDNN_VERBOSE": "1", "DNNL_VERBOSE": "1", "ONEDNN_VERBOSE": "1"}
-MARK = "one step follows"  # printed when all is warm
+MARK = "one step follows"  # printed after the warm-up
 
 LINE = re.compile(
     r"(?:mkldnn|dnnl|onednn)_verbose,.*?\bconvolution,(?P<kernel>[^,]+),(?P<direction>\w+),"
@@ -22,7 +22,7 @@ LINE = re.compile(
 # fsrc:nChw16c, or src_f32:p:blocked:aBcd16b:f0, or src:f32::blocked:acdb::f0
 LAYOUT = r"\bf?%s[:_](?:(?P<type>\w+):\w*:blocked:)?(?P<layout>\w+)"
 VECTORS = (("avx512", 16), ("avx10_1_512", 16), ("avx2", 8))  # float32 numbers in each
-# By direction: the channels that vectors run along, the others, and the image with these others.
+# By direction: the channels along the vectors, the other channels, the array with the others.
 ROLES = {
     "forward": ("outputs", "inputs", "src"),
     "backward_data": ("inputs", "outputs", "dst"),
@@ -31,7 +31,7 @@ ROLES = {
 
 
 def read(text):
-    """A list of the convolutions' kernels that are printed after ``MARK``.
+    """A list of the convolutions' kernels that oneDNN printed after ``MARK``.
 
     src, weights, dst: the layouts, as oneDNN writes them.
     """
@@ -68,9 +68,9 @@ def own_share(kernels):
 
 
 def computed(kernel):
-    """Multiply-adds of one of ``read``'s kernels, padding included.
+    """Multiply-adds of one of ``read``'s kernels, including padding.
 
-    None for other numbers than float32 and for an unknown kernel.
+    None for types other than float32, and for an unknown kernel.
     """
     name = kernel["kernel"]
     if kernel["type"] != "f32" or "wino" in name:

@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 def run_worker(contender, request, log, *answer):
     """Run a worker in the framework's environment; InputError with its last line if it fails.
 
-    answer: the path of its answer; without one it prints oneDNN's kernels to the log.
+    answer: the path for its answer; without one, oneDNN prints its kernels to the log.
     """
     command = environments.inside(
         contender.environment, "-m", "common.profiles.worker", contender.name, *answer
@@ -46,7 +46,7 @@ def measure(contender, request):
 
 
 def convolution_kernels(contender, request):
-    """oneDNN's kernels of a step's convolutions; [] unless it computes all of them."""
+    """oneDNN's kernels for a step's convolutions; [] unless it computes all of them."""
     counts = multiply_adds(request.model)
     if not counts:
         return []
@@ -61,7 +61,8 @@ def convolution_kernels(contender, request):
 def multiply_adds(model):
     """{forward and backward: multiply-adds of the convolutions for one observation}, or None.
 
-    A matrix product has as many as it has weights. The first layer's input needs no gradient.
+    Dense layers, with as many multiply-adds as weights, are subtracted. The first layer's input
+    needs no gradient.
     """
     if "convolution" not in model.traits:
         return None
@@ -98,7 +99,7 @@ def profile(contender, request, facts):
 
 
 def summary(result):
-    """A profile in a few lines of text."""
+    """Yield a profile as a few lines of text."""
     total = sum(result["operations"].values())
     times = (1e3 * result["seconds_per_step"], 1e3 * total)
     yield "%.4g ms a step; the profiler's sum is %.4g ms" % times

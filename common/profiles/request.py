@@ -1,4 +1,4 @@
-"""What the command line asks of profiles."""
+"""The command line of profiles."""
 
 import os
 from typing import Dict, NamedTuple, Optional
@@ -12,9 +12,9 @@ from common.system.files import ROOT
 
 
 class Request(NamedTuple):
-    """Profiles as they were asked for.
+    """Requested profiles.
 
-    contenders: {name: ``Contender``}, each in one lane. steps: that the profiler sees.
+    contenders: {name: ``Contender``}, each in one lane. steps: how many to profile.
     out: the path of the result file, or None.
     """
 
@@ -58,7 +58,7 @@ def _parser():
 
 
 def result_path(contender, request, facts):
-    """Where a profile goes without ``--out``: a folder per machine, a file per contender."""
+    """The default path of a profile: a folder per machine, a file per contender."""
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
     file = "-".join([request.model.name, contender.name, contender.lane] + threads) + ".json"
     return os.path.join(ROOT, "reports", "profiles", machine.folder_name(facts), file)

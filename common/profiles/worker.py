@@ -1,7 +1,7 @@
-"""A profile's work in a framework's own environment: prove, time without the profiler and with it.
+"""A profile's part in the framework's environment: prove, time without the profiler, and profile.
 
-The answer is a file, because frameworks print what they like. oneDNN prints its kernels in a
-process of its own, because printing takes time.
+The answer is a file, because frameworks print to stdout. oneDNN prints its kernels in a separate
+process, because printing takes time.
 """
 
 import itertools
@@ -21,11 +21,11 @@ from common.system import commands, cuda, machine, modules
 from common.system.errors import InputError
 from common.system.files import write_json
 
-PASSES = 5  # timed without the profiler
+PASSES = 5  # to time without the profiler
 
 
 def parse(arguments):
-    """The command line, which ``profiles`` writes."""
+    """The command line, which ``profiles`` made."""
     parser = commands.OneLineParser(prog="python -m common.profiles.worker")
     parser.add_argument("name")
     parser.add_argument("answer", nargs="?", help="its file; without, oneDNN prints its kernels")
@@ -37,9 +37,9 @@ def parse(arguments):
 
 
 class Training(NamedTuple):
-    """A proven module, and what it trains on.
+    """A proven module, and its batches.
 
-    build: makes a model. batches: without end.
+    build: makes a model. batches: endless.
     """
 
     module: object
@@ -48,19 +48,19 @@ class Training(NamedTuple):
     batches: Iterator
 
     def timed(self, model, steps):
-        """Train the next steps; a ``clocks.Pass``."""
+        """Train the next steps, and return a ``clocks.Pass``."""
         return clocks.timed_pass(self.module, model, itertools.islice(self.batches, steps), steps)
 
 
 class Clock:
-    """A module's ``train``, which counts and times the steps of all its passes but the first."""
+    """A module's ``train`` that counts and times the steps of all passes except the first."""
 
     def __init__(self, train):
         self.plain = train
         self.passes = self.steps = self.seconds = 0
 
     def train(self, model, batches):
-        """As the module's own."""
+        """The module's own ``train``, with the clock."""
         self.passes += 1
         counted, started = self.passes > 1, time.perf_counter()
         for loss in self.plain(model, batches):
@@ -83,7 +83,7 @@ def prepare(name, model, lane, threads):
 
 
 def seconds_per_step(training, steps):
-    """Seconds per step of each of some passes, without the profiler."""
+    """The seconds per step of each of several passes, without the profiler."""
     model = training.build()
     for warm_up in (1, WARM_UP):
         training.timed(model, warm_up)
@@ -92,7 +92,7 @@ def seconds_per_step(training, steps):
 
 
 def show_kernels(training):
-    """Train a step after the mark; oneDNN, if it is used, prints its kernels."""
+    """Print the mark and train a step; oneDNN, if it is used, prints its kernels."""
     model = training.build()
     training.timed(model, 1)
     print("\n" + kernels.MARK, flush=True)
@@ -116,7 +116,7 @@ def measure(name, training, steps):
             (operation, seconds / steps) for operation, seconds in operations.items()
         ),
     }
-    if clock.steps:  # none if the profiler runs the network itself
+    if clock.steps:  # 0 if the profiler runs the network itself
         answer["seconds_per_step_profiled"] = clock.seconds / clock.steps
     return answer
 

@@ -1,4 +1,4 @@
-"""Make the proofs that are not on record, each in its own environment, and record them."""
+"""Make the proofs that are not on record, each in its environment, and record them."""
 
 import collections
 import json
@@ -14,8 +14,8 @@ from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, STALE, proo
 from common.system import commands, environments, machine, modules
 from common.system.files import ROOT
 
-SHARES = 10  # everything is proven once in this many runs of continuous integration
-LINES = 20  # shown of a failed proof's output
+SHARES = 10  # so many runs of continuous integration prove everything once
+LINES = 20  # the part of a failed proof's output to show
 
 Options = collections.namedtuple("Options", "names networks certificates check ci all minutes")
 Options.__doc__ = """The command line.
@@ -25,7 +25,7 @@ certificates: leave out planted mistakes.
 check: only list what is not on record.
 ci: prove what every run of continuous integration proves, and this run's share of the rest.
 all: prove everything, even if it is on record.
-minutes: limit for starting proofs that have a record; None for no limit.
+minutes: after these, start only proofs that have no record or a stale one; None: no limit.
 """
 
 
@@ -65,9 +65,9 @@ def parse(arguments):
 
 
 def turn():
-    """The number of the share, of ``SHARES``, that this run of continuous integration proves.
+    """Which of ``SHARES`` shares this run of continuous integration proves, from 0.
 
-    GitHub counts its runs; elsewhere the last commit decides.
+    On GitHub the run's number decides, elsewhere the last commit.
     """
     number = os.environ.get("GITHUB_RUN_NUMBER")
     if number is None:
@@ -77,7 +77,7 @@ def turn():
 
 
 def chosen(options, states):
-    """The proofs to make, in order; ``states``: {``Proof``: its state}."""
+    """The proofs to make, in order. states: {``Proof``: its state}."""
     if options.all:
         return list(states)
     if not options.ci:
@@ -95,10 +95,10 @@ def chosen(options, states):
 
 
 def make(proof):
-    """Make a proof in its environment and record it; whether it passed.
+    """Make a proof in its environment and record it; return whether it passed.
 
-    A proof uses all cores, because some mistakes show with several threads only. The output of a
-    failed proof is shown.
+    A proof uses all cores, because some mistakes only show with several threads. If it fails, the
+    end of its output is printed.
     """
     rests_on, start = proof.rests_on(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:

@@ -1,4 +1,4 @@
-"""The committed records: their paths, their content, and whether they still hold."""
+"""The committed records: their paths, their content, and whether they are still valid."""
 
 import json
 import os
@@ -14,7 +14,7 @@ CERTIFICATE, MISTAKES = "certificate", "mistakes"
 # The fields of a proof's result that a record keeps.
 KEPT = ("versions", "threads", "rungs", "false_alarms", "outside", "own")
 
-# FRESH: the hashes fit. DUE: shared code has changed, and continuous integration will repeat the
+# FRESH: the hashes match. DUE: shared code has changed, and continuous integration will repeat the
 # proof in its turn. STALE: the framework's own code or pins have changed. MISSING: no record.
 FRESH, DUE, STALE, MISSING = "fresh", "due", "stale", "missing"
 
@@ -45,7 +45,7 @@ class Proof(namedtuple("Proof", "kind name model lane")):
         return ["-m", "common.proof"] + options + ["--lane", self.lane]
 
     def rests_on(self):
-        """{kind of code: its hash} as the files are now."""
+        """{kind of code: its current hash}."""
         hashes = OrderedDict(
             own=basis.own(self.name, self.model, self.lane), shared=basis.shared(self.model)
         )
@@ -75,9 +75,9 @@ class Proof(namedtuple("Proof", "kind name model lane")):
         return STALE if "own" in changed else DUE
 
     def write(self, result, rests_on, seconds):
-        """Write the record of a proof's result, which its ``command`` has written.
+        """Write the record of a proof. result: what its ``command`` wrote.
 
-        rests_on: from before the proof. seconds: how long it took.
+        rests_on: the hashes before the proof. seconds: how long it took.
         """
         record = OrderedDict(
             framework=self.name,
@@ -94,7 +94,7 @@ class Proof(namedtuple("Proof", "kind name model lane")):
 
 
 def proofs(names=(), only=()):
-    """Every ``Proof`` of these environments and networks; by default of all without a GPU."""
+    """Every ``Proof`` of these environments and networks; default: all that need no GPU."""
     without_gpu = [name for name, facts in frameworks.ENVIRONMENTS.items() if not facts.gpu]
     for name in names or without_gpu:
         for model in networks.MODELS:

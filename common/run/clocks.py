@@ -1,4 +1,4 @@
-"""Timing of training passes that waits for the device, and its summary."""
+"""Time training passes, waiting for the device, and summarise the times."""
 
 import math
 import time
@@ -8,20 +8,20 @@ import numpy as np
 
 from common.system import commands
 
-BLOCK = 8  # steps between two readings, so that a device that runs ahead seldom waits
+BLOCK = 8  # steps between two readings; frequent readings would make an asynchronous device wait
 
 Pass = namedtuple("Pass", "losses blocks seconds outside")
 Pass.__doc__ = """One timed pass over the batches.
 
-losses: of each step, as floats.
+losses: each step's loss, as a float.
 blocks: (steps, seconds) of each block; the first step of a run is a block of its own.
-seconds: from the first batch until the device had finished the last.
-outside: the part of them spent on reading and reporting losses.
+seconds: from the first batch until the device has finished the last.
+outside: the part of these seconds that reading and reporting losses took.
 """
 
 
 class Stop(Exception):
-    """A run cannot go on; the message is one line that says why."""
+    """A run cannot continue; the message is one line that says why."""
 
 
 class NotFinite(Stop):
@@ -34,10 +34,10 @@ class NotFinite(Stop):
 def timed_pass(module, model, batches, steps, before=None, report=lambda losses, seconds: None):
     """Train one pass over the batches, and time it block by block.
 
-    NotFinite at the first loss that is not finite, Stop if there are not ``steps`` losses.
-    ``before`` is the list of the run's losses so far, and grows. ``report(losses, seconds)`` is
-    called after each block. Reading a loss makes an asynchronous framework wait, so losses are
-    read a block at a time, when the clock has been read.
+    NotFinite at the first loss that is not finite, Stop if the number of losses is not ``steps``.
+    ``before`` is the list of the run's losses so far; this pass's are appended. Each block ends
+    with ``report(losses, seconds)``. Reading a loss makes an asynchronous framework wait, so losses
+    are read once per block, after the clock.
     """
     before = [] if before is None else before
     first_pass, start = not before, len(before)
@@ -71,7 +71,7 @@ def timed_pass(module, model, batches, steps, before=None, report=lambda losses,
 
 
 def spread(values):
-    """Median and quartiles of ``values``, with how many they were."""
+    """The median and quartiles of ``values``, and their number."""
     low, median, high = np.percentile(values, [25, 50, 75])
     return {"median": median, "quartiles": [low, high], "n": len(values)}
 
@@ -79,8 +79,8 @@ def spread(values):
 def summary(passes, batch_size):
     """The training times of a run, in seconds, from its passes.
 
-    ``step`` and ``images_per_second`` are of the steady state: without the first step, which
-    compiles, tunes and allocates, and with ``step`` the mean of each block of steps.
+    ``step`` and ``images_per_second`` leave out the first step, which compiles, tunes and
+    allocates. ``step`` summarises the mean step of each block.
     """
     steady = [block for timed in passes for block in timed.blocks][1:] or passes[0].blocks
     steps = spread([seconds / count for count, seconds in steady])

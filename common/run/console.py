@@ -1,4 +1,4 @@
-"""What a run prints before, during and after training."""
+"""Print a run's facts before, during and after training."""
 
 import os
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from common.system import machine
 
 
 def announce(result, model):
-    """Say on what, with what and how far a run will go."""
+    """Print a run's machine, settings, data and recipe."""
     settings, facts = result["settings"], result["machine"]
     off = settings["not_in_force"]
     switches = ", ".join(
@@ -31,7 +31,7 @@ def announce(result, model):
 
 
 def unused_gpu(name, title, facts):
-    """What to do about a GPU that the machine has and the environment does not use."""
+    """Why a GPU of this machine is not used, and which environment would use it."""
     variant = frameworks.for_gpu(name)
     if variant:
         why = "this environment is for CPUs; for the GPU: tox run -e %s" % variant
@@ -42,7 +42,7 @@ def unused_gpu(name, title, facts):
 
 @contextmanager
 def progress(label, steps, batch_size, noun):
-    """A progress bar of one epoch; yields the function that takes a block's (losses, seconds)."""
+    """Show an epoch's progress bar; yield a function that takes a block's (losses, seconds)."""
     with tqdm(total=steps, desc=label, unit="step", mininterval=0.5) as bar:
 
         def report(losses, seconds):
@@ -100,6 +100,6 @@ def summary(result, model, path):
 
 
 def shown(path):
-    """``path`` as short as it can be written here."""
+    """``path``, relative to the current folder if it is inside."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative

@@ -1,4 +1,4 @@
-"""The accuracy or error of a trained network, and a check of ``evaluate``."""
+"""Measure the accuracy or error of a trained network, and check ``evaluate``."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from common.run import clocks, results
 
 
 def measure(module, task, outputs, targets):
-    """The parts of a result about the ``outputs`` for the test set, a dict.
+    """A result's figures for the ``outputs`` for the test set, a dict.
 
-    clocks.Stop if rows are missing, or ``evaluate`` returns another value than the outputs have.
+    clocks.Stop if rows are missing or ``evaluate`` returns a wrong value.
     """
     if len(outputs) != len(targets):
         counts = (len(outputs), task.outputs, len(targets), task.observations)
@@ -54,7 +54,7 @@ def _distance(module, joints, targets):
 
 
 def _evaluated(module, outputs, targets, right):
-    """The error that ``evaluate`` returns; Stop unless it is right."""
+    """The error by ``evaluate``; Stop unless it is right."""
     value = float(module.evaluate(outputs.copy(), targets.copy()))
     if not abs(value - right) <= 1e-5 * right:
         raise clocks.Stop("evaluate() returned %s, but the error is %s" % (value, right))
@@ -62,5 +62,5 @@ def _evaluated(module, outputs, targets, right):
 
 
 def root_mean_square(difference):
-    """In float64."""
+    """The root mean square, in float64."""
     return float(np.sqrt(np.mean(np.square(difference, dtype=np.float64))))

@@ -1,4 +1,4 @@
-"""What the command line asks of a run."""
+"""A run's command line."""
 
 from enum import Enum
 from typing import NamedTuple, Optional
@@ -13,10 +13,10 @@ from common.system.errors import InputError
 
 
 class Files(NamedTuple):
-    """Paths that were given, or None.
+    """Paths from the command line, or None.
 
     initial: weights to start from.
-    trained, onnx, scores, result: what is written at the end.
+    trained, onnx, scores, result: files to write at the end.
     """
 
     initial: Optional[str] = None
@@ -27,7 +27,7 @@ class Files(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A run as it was asked for. ``epochs`` and the numbers of images are None if not given."""
+    """A requested run. ``epochs`` and the numbers of images are None if not given."""
 
     framework: str
     model: Model
@@ -56,7 +56,7 @@ class Request(NamedTuple):
 
 
 class Origin(Enum):
-    """Where a run's length comes from, in the words of a result."""
+    """The origin of a run's length, in the words of a result."""
 
     NO_TRAINING = "no training, as asked for"
     ASKED = "as asked for"
@@ -76,7 +76,7 @@ class Recipe(NamedTuple):
 def recipe(request, device):
     """The recipe on this device, "cpu" or a GPU's name."""
     model, images, epochs = request.model, request.train_images, request.epochs
-    if epochs == 0:  # a network may want to see some images all the same
+    if epochs == 0:  # the module still loads some images
         return Recipe(Origin.NO_TRAINING, images or model.hp.batch_size, 0)
     if images is None and epochs is None:
         if device == "cpu":

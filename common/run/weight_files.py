@@ -1,7 +1,7 @@
 """Weights in a file: canonical, for all frameworks, or in a framework's own format.
 
-``frameworks/NAME/native.py`` saves and restores a framework's own format. The file may come from a
-stranger, so one that is too large when unpacked, or points to other files, is refused unread.
+``frameworks/NAME/native.py`` saves and restores a framework's own format. A file may come from a
+stranger, so files that unpack to too many bytes, or point to other files, are refused unread.
 """
 
 import io
@@ -16,30 +16,30 @@ from common.networks import weights as canonical
 from common.system import array_files, modules
 from common.system.errors import InputError
 
-STATES = 4  # times the weights' size: a file may hold an optimiser's state as well
-ROOM = 2**26  # bytes: and a graph, and names
+STATES = 4  # a file may be so many times the weights' size: it may have an optimiser's state
+ROOM = 2**26  # and so many bytes more, for a graph and names
 
 
 def check_name(name, path):
-    """InputError if ``path`` is no file of a kind that the environment ``name`` knows."""
+    """InputError unless the environment ``name`` knows files with the ending of ``path``."""
     endings = array_files.ENDINGS + frameworks.ENVIRONMENTS[name].endings
     if not path.endswith(endings):
         expected = (path, name, ", ".join(endings))
         raise InputError("%s: for %s the name must end in one of %s" % expected)
     if not native(name, path):
-        array_files.ending(path)  # whether this environment can read it
+        array_files.ending(path)  # InputError if this environment cannot read it
 
 
 def native(name, path):
-    """Whether it is the framework's own file; the canonical ones may end in ``.npz``, too."""
+    """Whether it is a file in the framework's own format, which may be ``.npz`` too."""
     return path.endswith(frameworks.ENVIRONMENTS[name].endings)
 
 
 def read(description, name, path, build):
-    """Canonical weights of a file.
+    """A file's weights, in canonical form.
 
-    ``build(weights)`` makes a model; a framework's own file is restored into one. InputError names
-    the file and the fault.
+    ``build(weights)`` makes a model, into which a framework's own file is restored. InputError
+    names the file and the fault.
     """
     if not native(name, path):
         return canonical.load(description, path)
@@ -49,7 +49,7 @@ def read(description, name, path, build):
     limit = ROOM + STATES * 4 * sum(int(np.prod(shape)) for shape in description.shapes.values())
     for file in files:
         _refuse(file, limit)
-    # A weight that is missing from the file stays NaN and is noticed.
+    # A weight that is missing from the file remains NaN, which shows.
     nothing = {name: np.full(w, np.nan, np.float32) for name, w in description.shapes.items()}
     module, model = build(nothing)
     try:
@@ -65,7 +65,10 @@ def read(description, name, path, build):
 
 
 def write(description, name, path, model, weights):
-    """Write a model's weights to a file, whole or not at all; ``weights`` has them canonical."""
+    """Write a model's weights to a file, completely or not at all.
+
+    weights: the same in canonical form.
+    """
     if not native(name, path):
         canonical.save(description, path, weights)
         return
@@ -73,7 +76,7 @@ def write(description, name, path, model, weights):
     with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
         try:
             modules.load(name, "native").save(model, os.path.join(part, os.path.basename(path)))
-            for file in os.listdir(part):  # some formats are several
+            for file in os.listdir(part):  # some formats have several files
                 os.replace(os.path.join(part, file), os.path.join(folder, file))
         except OSError as error:
             raise InputError("%s: cannot be written: %s" % (path, error.strerror))
@@ -100,7 +103,7 @@ def export(name, path, model, x):
 
 
 def files_of(path):
-    """The files with the weights: a single file, a folder's files, or a checkpoint's."""
+    """All files of the weights: a single file, a folder's files, or those of a checkpoint."""
     if os.path.isdir(path):
         inside = os.walk(path)
         return [os.path.join(folder, file) for folder, _, files in inside for file in files]

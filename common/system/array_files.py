@@ -15,7 +15,7 @@ from common.system.files import atomic_write
 ENDINGS = (".npz", ".safetensors")
 HEADER = 4096  # bytes allowed for an array's header in an .npz
 NUMBERS = "biuf"  # NumPy's kinds that are accepted if no shapes are given
-# {NumPy's name of a type: its name in .safetensors}.
+# {a type's name in NumPy: its name in .safetensors}.
 TYPES = {"bool": "BOOL"}
 TYPES.update(("float%d" % n, "F%d" % n) for n in (16, 32, 64))
 TYPES.update(("int%d" % n, "I%d" % n) for n in (8, 16, 32, 64))
@@ -48,9 +48,9 @@ def write(path, arrays):
 def read(path, shapes=None, what="array", dtypes=("float32",)):
     """{name: array} of a file, in the order of the file; InputError names the file and the fault.
 
-    shapes: {name: shape} of all arrays that may be there, each of one of these ``dtypes``; None to
-        accept any numbers that fit into memory.
-    what: what an array is in messages.
+    shapes: {name: shape} of all allowed arrays, whose types must be among ``dtypes``; None accepts
+        any numbers that fit into memory.
+    what: the word for an array in messages.
     """
     read_arrays = {".npz": _npz, ".safetensors": _safetensors}[ending(path)]
     try:

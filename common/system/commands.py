@@ -1,4 +1,4 @@
-"""Shared code of the command lines: one-line errors, signals, numbers, threads."""
+"""Shared code for command lines: one-line errors, signals, numbers, threads."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from common.system import machine
 from common.system.errors import InputError
 
-# The process that prints why it and its children were stopped.
+# The variable with the id of the process that prints why it and its children were stopped.
 SPEAKER = "ROSETTA_SPEAKER"
 
 _interrupts = []  # raised while a command ran
@@ -39,7 +39,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM; it is handled like Ctrl-C."""
+    """SIGTERM, handled like Ctrl-C."""
 
 
 def whole_number(text, least=1):
@@ -63,16 +63,16 @@ def thread_count(text):
 
 
 def guarded(command, arguments):
-    """The exit code of ``command(arguments)``; for bad input one line on stderr and exit code 2.
+    """The exit code of ``command(arguments)``; for bad input, one line on stderr and exit code 2.
 
-    A stopped command prints one line as well: exit code 130 for Ctrl-C, 143 for SIGTERM. Ctrl-C
-    reaches a command's children too; a guarded child leaves the line to its parent.
+    A stopped command also prints one line; the exit code is 130 for Ctrl-C and 143 for SIGTERM.
+    Ctrl-C reaches children too; a guarded child leaves the line to its parent.
     """
     speaker = os.environ.get(SPEAKER)
     os.environ[SPEAKER] = str(os.getpid())
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number, handler in before.items():
-        if handler != signal.SIG_IGN:  # as under nohup, or with "&" in a script
+        if handler != signal.SIG_IGN:  # nohup, or "&" in a script, ignores signals
             signal.signal(number, _interrupt)
     try:
         return command(arguments)
@@ -98,7 +98,7 @@ def guarded(command, arguments):
 
 
 def call(command, log=None):
-    """The exit code of a child process. It is stopped with this one, with time to clean up.
+    """Run a child process, and return its exit code. If this process is stopped, so is the child.
 
     log: an open file for its output.
     """
@@ -123,7 +123,7 @@ def _interrupt(number, frame):
 def check_interrupt():
     """Raise an interrupt again if a library has swallowed it.
 
-    NumPy, for example, drops exceptions while it asks another library's array for its buffer.
+    NumPy, for example, drops exceptions raised while it asks another library's array for a buffer.
     """
     if _interrupts:
         raise _interrupts[-1]
@@ -131,16 +131,16 @@ def check_interrupt():
 
 @contextmanager
 def signals_wait():
-    """Ctrl-C and SIGTERM take effect after the block.
+    """Make Ctrl-C and SIGTERM take effect only after the block.
 
-    A signal mask is not enough: another thread of the process takes the blocked signal, and Python
-    raises it in this thread all the same.
+    A signal mask is not enough: another thread takes the blocked signal, and Python still raises it
+    in this thread.
     """
     caught = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         for number, handler in before.items():
-            if callable(handler):  # and not SIG_IGN or SIG_DFL
+            if callable(handler):  # SIG_IGN and SIG_DFL are not
                 signal.signal(number, lambda number, frame: caught.append(number))
         yield
     finally:
@@ -151,9 +151,9 @@ def signals_wait():
 
 
 def interrupt_in(error):
-    """The Ctrl-C or SIGTERM that ``error`` is or was caused by; None if there is none.
+    """The Ctrl-C or SIGTERM that is or caused ``error``; None if there is none.
 
-    An interrupt in a callback from C++ leaves SWIG's wrappers as a SystemError.
+    SWIG's wrappers turn an interrupt in a callback from C++ into a SystemError.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
@@ -161,7 +161,7 @@ def interrupt_in(error):
 
 
 def ignore_signals():
-    """Let a stopped command finish cleaning up, even if it is signalled twice."""
+    """Let a stopped command clean up, even if a second signal comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

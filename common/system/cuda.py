@@ -1,4 +1,4 @@
-"""The versions of CUDA and cuDNN that a process uses, asked from the loaded libraries."""
+"""The versions of CUDA and cuDNN that a process uses, from the loaded libraries."""
 
 import ctypes
 import re
@@ -11,14 +11,14 @@ MAPS = "/proc/self/maps"  # where Linux lists a process's libraries
 def versions():
     """{"cuda": "12.4", "cudnn": "9.1.0"}, if they are loaded.
 
-    Call this after a step: some frameworks load cuDNN late. A statically linked CUDA runtime does
-    not show.
+    Call this after a step, because some frameworks load cuDNN late. A statically linked CUDA
+    runtime is not found.
     """
     known = OrderedDict()
     for name, library, ask in (("cuda", "libcudart", _runtime), ("cudnn", "libcudnn", _cudnn)):
         path = _loaded(library)
         if path:
-            with suppress(OSError, AttributeError):  # a run must not end over this
+            with suppress(OSError, AttributeError):  # a run must not fail because of this
                 known[name] = ask(ctypes.CDLL(path))
     return known
 

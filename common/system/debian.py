@@ -1,7 +1,7 @@
-"""Debian packages that environments need beyond pip, and those that this machine lacks.
+"""The Debian packages that environments need beyond pip, and which of them are missing.
 
-``python -m common.system.debian [ENVIRONMENT ...]`` prints the missing packages, by default of all
-tox environments. It needs nothing but Python.
+``python -m common.system.debian [ENVIRONMENT ...]`` prints the missing packages, by default for all
+tox environments. It needs only Python.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import sys
 
 import frameworks
 
-# For tests: {tox environment: {package: its program or library}}.
+# {tox environment for tests: {package: its program or library}}.
 TESTS = {
     "report-test": {"chromium": "chromium"},
     "port-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
@@ -19,7 +19,7 @@ TESTS = {
 
 
 def missing(packages):
-    """The names in ``packages``, {package: its program or library}, that this machine lacks."""
+    """The names in ``packages``, {package: its program or library}, that are missing here."""
 
     def there(file):
         try:
@@ -31,7 +31,7 @@ def missing(packages):
 
 
 def needs(environment):
-    """{package: its program or library} of a tox environment."""
+    """{package: its program or library} for a tox environment."""
     known = dict(frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS)
     framework = re.sub("^(test|mistakes)-", "", environment)
     return known[framework].system if framework in known else TESTS.get(environment, {})

@@ -7,11 +7,11 @@ import sys
 from common.system import commands
 from common.system.errors import InputError
 
-TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the one that started this
+TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the tox that started this
 
 
 def make(names):
-    """Have tox make missing environments; InputError if one cannot be made."""
+    """Make missing environments with tox; InputError if one cannot be made."""
     for name in names:
         if commands.call([*TOX, "run", "-e", name, "--notest"]):
             raise InputError("%s: its environment could not be made (see above)" % name)
@@ -23,7 +23,7 @@ def inside(name, *arguments):
 
 
 def last_line(log):
-    """The last line that was printed in an environment, without tox's own."""
+    """The last line that was printed in an environment, not counting tox's own."""
     log.seek(0)
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
     lines = [line for line in lines if line and not re.match(r"\S+: exit -?\d+ \(", line)]

@@ -1,15 +1,15 @@
-"""The exceptions for bad input, as opposed to defects."""
+"""Exceptions for bad input, as opposed to bugs."""
 
 
 class InputError(Exception):
-    """Bad input from the user; the message is one line that names it and the cause.
+    """Bad input from the user. The message is one line that names the input and the cause.
 
-    The command line prints the message alone and exits with code 2.
+    The command line prints only the message and exits with code 2.
     """
 
 
 class NotProven(InputError):
-    """A module has failed a rung.
+    """A module failed a rung.
 
     failed: the rung and its message.
     """

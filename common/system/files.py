@@ -1,4 +1,4 @@
-"""Files that are either complete or absent."""
+"""Write files completely or not at all."""
 
 import json
 import os
@@ -14,16 +14,16 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def cache_folder():
-    """The folder kept between runs: $ROSETTA_CACHE, or the project's folder in the user's cache."""
+    """The cache folder: $ROSETTA_CACHE, or the project's folder in the user's cache."""
     return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
 
 
 def check_writable(path):
-    """Make missing folders; InputError with ``path`` unless a file can be written there."""
+    """Make missing folders; InputError that names ``path`` unless a file can be written there."""
     folder = os.path.dirname(os.path.abspath(path))
     try:
         os.makedirs(folder, exist_ok=True)
-        # Root may write in spite of permission bits, so try it instead of asking os.access.
+        # Try it, because root may write in spite of permission bits.
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -35,7 +35,7 @@ def check_writable(path):
     except OSError as error:  # the name is too long
         raise InputError("%s: cannot be written: %s" % (path, error.strerror))
     if os.path.lexists(path) and not os.path.isfile(path):
-        # A folder, or a device, which replacing would remove.
+        # It is a folder or a device, which must not be replaced.
         raise InputError("%s: cannot be written: it is not a plain file" % path)
 
 
@@ -67,5 +67,5 @@ def write_json(path, value, allow_nan=False):
 
 
 def now():
-    """The time in UTC, as results give it."""
+    """The time in UTC, as in results."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

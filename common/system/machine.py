@@ -1,4 +1,4 @@
-"""The machine, and the versions of a process."""
+"""Facts about the machine, and the versions of libraries in this process."""
 
 import functools
 import os
@@ -11,11 +11,11 @@ import time
 import numpy as np
 import psutil
 
-BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME; Python has a name for it since 3.7
+BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python names since 3.7
 
 
 def usable_cores():
-    """Logical cores this process may run on."""
+    """The number of logical cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
@@ -24,8 +24,8 @@ def usable_cores():
 def limit_threads(threads):
     """Limit every maths library to ``threads`` threads.
 
-    Libraries read these variables once, when they are loaded. NumPy is loaded already, so
-    threadpoolctl limits it.
+    Libraries read these variables when they are loaded. NumPy is already loaded, so threadpoolctl
+    limits it.
     """
     for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR"):
         os.environ[name + "_NUM_THREADS"] = str(threads)
@@ -35,7 +35,7 @@ def limit_threads(threads):
 
 
 # glibc returns large freed buffers to the system, and the next step faults them in again, page by
-# page. Higher thresholds make it keep them. It reads these variables when a process starts.
+# page. With higher thresholds it keeps them. It reads these variables when a process starts.
 KEEP_FREED_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
@@ -43,7 +43,7 @@ KEEP_FREED_MEMORY = {
 }
 
 
-# Variables that make maths libraries use another processor's code.
+# Variables that make maths libraries use the code for another processor.
 CPU_SWITCHES = (
     "ATEN_CPU_CAPABILITY",
     "DNNL_MAX_CPU_ISA",
@@ -56,16 +56,16 @@ CPU_SWITCHES = (
 
 
 def restart_with(environ, module, arguments):
-    """Restart ``python -m module`` with ``environ`` added, unless it is there already."""
+    """Restart ``python -m module`` with ``environ`` added, unless it is already set."""
     if any(os.environ.get(name) != value for name, value in environ.items()):
         command = [sys.executable, "-m", module] + arguments
         os.execve(sys.executable, command, dict(os.environ, **environ))
 
 
 def process_age():
-    """Seconds since this process started, restarts of its program included."""
+    """Seconds since this process started, including restarts of its program."""
     try:
-        with open("/proc/self/stat") as file:  # psutil rounds to seconds
+        with open("/proc/self/stat") as file:  # psutil would round to seconds
             ticks = int(file.read().rpartition(")")[2].split()[19])
         return time.clock_gettime(BOOT_CLOCK) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError):
@@ -73,7 +73,7 @@ def process_age():
 
 
 def _cpuinfo(field):
-    """The first core's value of a field in /proc/cpuinfo; None without one."""
+    """The first core's value of a field in /proc/cpuinfo; None if there is none."""
     try:
         with open("/proc/cpuinfo") as file:
             return re.search(r"%s\s*: (.*)" % field, file.read()).group(1)
@@ -82,7 +82,7 @@ def _cpuinfo(field):
 
 
 def is_amd():
-    """Whether the processor is AMD's; some of Intel's libraries run old code on these."""
+    """Whether AMD made the processor; some of Intel's libraries run old code on these."""
     return _cpuinfo("vendor_id") == "AuthenticAMD"
 
 
@@ -92,9 +92,9 @@ def cpu():
 
 
 def takes_bfloat16(on_gpu):
-    """Whether frameworks can multiply bfloat16 here: on CPUs with AVX-512, as oneDNN needs.
+    """Whether frameworks can multiply bfloat16 here: oneDNN needs a CPU with AVX-512.
 
-    True if the CPU's flags are unknown. on_gpu: a GPU will do, too.
+    True if the CPU's flags are unknown. on_gpu: a GPU is enough, too.
     """
     flags = _cpuinfo("flags")
     return flags is None or "avx512bw" in flags.split() or (on_gpu and bool(_gpus()))
@@ -129,7 +129,7 @@ def facts():
 
 
 def environment():
-    """The environment variables that change the allocator, or the libraries' choice of code."""
+    """The environment variables that change the allocator or the libraries' choice of code."""
     allocator = [key for key in sorted(os.environ) if key.startswith("MALLOC_")]
     return {
         "allocator": {key: os.environ[key] for key in allocator},
@@ -138,13 +138,13 @@ def environment():
 
 
 def described(facts):
-    """The machine for people, on one line."""
+    """The machine in one line, for people."""
     gpus = "".join(", " + gpu["name"] for gpu in facts["gpus"])
     return "%s, %d cores%s" % (facts["cpu"], facts["cores"], gpus)
 
 
 def folder_name(facts):
-    """A folder name for this kind of machine: its GPU or else its CPU, and the cores."""
+    """A folder name for this kind of machine: its GPU, or else its CPU, and the cores."""
     name = facts["gpus"][0]["name"] if facts["gpus"] else facts["cpu"]
     name = re.sub(r"\((R|TM|tm)\)|CPU|Processor|@.*", " ", name)
     words = re.findall(r"[a-z0-9.]+", name.lower())
@@ -152,34 +152,34 @@ def folder_name(facts):
 
 
 def versions(package):
-    """Interpreter, NumPy and the BLAS in its wheel, and the library called ``package``."""
+    """The versions of Python, NumPy, the BLAS in NumPy's wheel, and the library ``package``."""
     import threadpoolctl
 
     if package in sys.modules:
         version = str(sys.modules[package].__version__)
-    else:  # a framework may be part of another's package and not import it
+    else:  # a framework may be a part of another's package that does not import it
         from importlib.metadata import version as installed
 
         version = installed(package)
     known = {"python": platform.python_version(), "numpy": np.__version__, "framework": version}
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] == "blas" and "numpy" in os.path.dirname(library["filepath"]):
-            # An old BLAS may not know a new CPU and then uses code for a very old one.
+            # An old BLAS that does not know a new CPU may use code for a very old one.
             words = (library["internal_api"], library["version"], library.get("architecture"))
             known["blas"] = " ".join(word for word in words if word)
     return known
 
 
 def float32_product(size):
-    """A function that computes a matrix product once, with NumPy."""
+    """A function that computes a matrix product with NumPy."""
     a = np.ones((size, size), np.float32)
     return functools.partial(np.matmul, a, a, out=np.empty_like(a))
 
 
 def matmul_flops(product=float32_product, size=2048, repeats=5):
-    """Floating-point operations per second of a matrix product; the best of a few.
+    """Floating-point operations per second of a matrix product; the best of several.
 
-    The yardstick for a CPU: the share of it that a training reaches says more than seconds.
+    This is the yardstick for a CPU: training speed as a share of it says more than seconds.
     """
     multiply = product(size)
     seconds = []
@@ -191,7 +191,7 @@ def matmul_flops(product=float32_product, size=2048, repeats=5):
 
 
 def peak_memory():
-    """Peak resident memory of this process in bytes; None if the system does not say."""
+    """Peak resident memory of this process in bytes; None if the system cannot tell."""
     try:
         import resource
     except ImportError:

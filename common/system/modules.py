@@ -1,4 +1,4 @@
-"""The frameworks' modules: found by name, and imported."""
+"""Find the frameworks' modules by name, and import them."""
 
 import hashlib
 import importlib.util
@@ -37,12 +37,12 @@ def has(name, model):
 
 
 def path(framework, model="cnn"):
-    """The file of a framework's module for a model of any size, relative to the project's root."""
+    """A framework's file for a model of any size, relative to the project's root."""
     return frameworks.path(framework, networks.file(model))
 
 
 def models(name):
-    """The models that the framework has a module for."""
+    """The models for which the framework has a module."""
     return [model for model in networks.MODELS.values() if has(name, model.name)]
 
 
@@ -74,7 +74,7 @@ def find_lever(name, lever, model="cnn"):
 
 
 def lessons(name):
-    """{mistake of a lesson: patches of the framework's CNN}."""
+    """{a lesson's mistake: patches of the framework's CNN}."""
     return _optional(name, "variants", "LESSONS", {})
 
 
@@ -85,7 +85,7 @@ def traps(name, model):
 
 
 def causes(name):
-    """{trap: pattern of the causes that name it in a challenge's diagnosis} of a framework."""
+    """{a framework's trap: pattern of the causes that name it in a challenge's diagnosis}."""
     return _optional(name, "challenge", "CAUSES", {})
 
 
@@ -102,9 +102,9 @@ def environ(name, lane, lever="", model="cnn"):
 
 
 def load(name, model="cnn", lever=""):
-    """Import and return the module with the six steps of ``name`` for ``model``.
+    """Import and return the framework's module for ``model``, which has the six steps.
 
-    lever: the name of one to pull, if any.
+    lever: the name of a lever to pull, if any.
     """
     framework = find(name, model)
     wanted, patches = dict(framework.environ), ()
@@ -114,7 +114,7 @@ def load(name, model="cnn", lever=""):
         patches = pulled.patches
     module = path(framework, model)[: -len(".py")].replace("/", ".")
     if any(os.environ.get(name) != value for name, value in wanted.items()):
-        # Read on import, so modules imported for another environment must be imported again.
+        # Modules read these on import, so those of another environment must be imported again.
         os.environ.update(wanted)
         for known in list(sys.modules):
             if known.startswith("frameworks.%s." % framework.folder):
@@ -133,14 +133,14 @@ def load(name, model="cnn", lever=""):
 def in_lane(name, lane, model="cnn", lever=""):
     """The module in this lane; InputError if it has no such lane.
 
-    A lane is a matter of settings, except ``MIXED``, which has functions of its own.
+    Lanes differ in their settings; ``MIXED`` also has functions of its own.
     """
     check_lane(name, lane, model)
     return for_lane(load(name, model, lever), name, lane)
 
 
 def for_lane(module, name, lane):
-    """``module``, of the framework called ``name``, in this lane."""
+    """The framework's ``module`` in this lane."""
     if lane != MIXED:
         return module
     mixed = load(name, MIXED)
@@ -149,7 +149,7 @@ def for_lane(module, name, lane):
 
 
 def has_mixed(name):
-    """Whether the framework has lane ``MIXED``; some have it on CPUs only."""
+    """Whether the framework has lane ``MIXED``; some have it only on CPUs."""
     return has(name, MIXED) and (not find(name).gpu or find(name).mixed_on_gpu)
 
 
@@ -174,10 +174,10 @@ def replaced(module, **functions):
 
 
 def changed(module, patches, folder, name):
-    """A copy of a module in ``folder``, with patches; ``name`` is theirs.
+    """A patched copy of a module, in ``folder``; ``name`` names the patches.
 
-    The copy is a file because some frameworks read a function's source from one. It imports the
-    patched copies of other files instead of the originals.
+    It is a file, because some frameworks read the source of functions. It imports the patched
+    copies of other files, not the originals.
     """
     files = by_file(patches, module.__file__)
     files.setdefault(module.__file__, [])
@@ -197,7 +197,7 @@ def changed(module, patches, folder, name):
 
 
 def _patched_copy(path, patches, folder, name):
-    """The module made of a patched file."""
+    """The module from a patched copy of a file."""
     with open(path, encoding="utf-8") as file:
         source = file.read()
     source = patched(source, patches, "%s, %s" % (os.path.relpath(path, ROOT), name))

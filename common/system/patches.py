@@ -1,7 +1,7 @@
-"""Patches of Python source by its tokens: comments, docstrings and layout do not matter.
+"""Patch Python source by its tokens, so that comments, docstrings and layout do not matter.
 
-The old code of a patch may begin and end anywhere, even within a call. ``tokenize`` refuses such
-fragments, and what it makes of an f-string depends on Python's version; so tokens are read here.
+A patch's old code may begin and end anywhere, even within a call. ``tokenize`` refuses such
+fragments, and its tokens for f-strings depend on Python's version, so this module has its own.
 """
 
 import ast
@@ -27,10 +27,10 @@ _CLOSING = (")", "]", "}")
 Token = namedtuple("Token", "key start end statement indent")
 Token.__doc__ = """A token of a text.
 
-key: the token, the same for all ways to write a string or a number.
-start, end: where it is in the text.
+key: its text, normalised for strings and numbers.
+start, end: its position in the text.
 statement: the number of its statement.
-indent: how that is indented.
+indent: the statement's indentation.
 """
 
 
@@ -39,7 +39,7 @@ class PatchError(ValueError):
 
 
 def by_file(patches, path):
-    """{path: its patches} of a module's patches; the module, whose ``path`` this is, comes last."""
+    """{path: its patches}, from a module's patches; the module itself, at ``path``, comes last."""
     files = {}
     for old, new, *beside in patches:
         file = os.path.join(os.path.dirname(path), beside[0] + ".py") if beside else path
@@ -50,9 +50,9 @@ def by_file(patches, path):
 def patched(source, changes, what):
     """``source`` after each of ``changes`` in turn.
 
-    changes: pairs of old and new code. The old code must be in one place. Further lines of the new
-        code are indented like the statement in which the old code begins.
-    what: names the module and the patch, for the ``PatchError`` if it does not fit.
+    changes: pairs of old and new code. The old code must occur exactly once. Further lines of the
+        new code get the indentation of the statement in which the old code begins.
+    what: the module and the patch, for the ``PatchError`` if it does not fit.
     """
     for old, new in changes:
         code, fragment = _code(source), [token.key for token in tokens(old)]
@@ -76,7 +76,7 @@ def _code(source):
 def tokens(text):
     """The tokens of a module or of a fragment, without comments.
 
-    All closing brackets have a comma before them: where there is none, an empty token.
+    Every closing bracket has a comma before it; if there is none, an empty token is added.
     """
     read, depth, statement, indent, new_line = [], 0, 0, "", True
     for match in _TOKEN.finditer(text):
@@ -98,7 +98,7 @@ def tokens(text):
 
 
 def _value(literal):
-    """A string or a number in its shortest form; an f-string as it is written."""
+    """A string or a number in normal form; an f-string as it is written."""
     try:
         return repr(ast.literal_eval(literal))
     except (SyntaxError, ValueError):

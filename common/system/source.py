@@ -1,4 +1,4 @@
-"""Python source as the code that it is: without comments, docstrings and layout."""
+"""Python source reduced to its code, without comments, docstrings and layout."""
 
 import ast
 import functools
@@ -17,9 +17,9 @@ _FSTRING_END = getattr(tokenize, "FSTRING_END", None)
 
 
 def code(text):
-    """The tokens of Python source as strings, the same from every version of Python.
+    """The tokens of Python source as strings, the same in every version of Python.
 
-    Comments, blank lines, layout, docstrings and texts that are given to ``__doc__`` are left out.
+    Comments, blank lines, layout, docstrings and texts assigned to ``__doc__`` are left out.
     """
     tokens = []
     for kind, string in _whole_fstrings(text):
@@ -36,12 +36,12 @@ def code(text):
 
 
 def _is_text(tokens):
-    """Whether the last token is a string, and no f-string."""
+    """Whether the last token is a string, but not an f-string."""
     return bool(tokens) and re.match(r"[rbuRBU]*['\"]", tokens[-1]) is not None
 
 
 def _whole_fstrings(text):
-    """(type, string) of each token that counts; an f-string is one token, as before Python 3.12."""
+    """(type, string) of each relevant token; an f-string is one token, as before Python 3.12."""
     lines = text.splitlines(True)
     depth, start = 0, None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -65,13 +65,13 @@ def _between(lines, start, end):
 
 
 def read(path):
-    """The text of a file of the project; ``path`` from the project's root."""
+    """The text of a file of the project. path: relative to the project's root."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
 
 
 def code_sha256(paths):
-    """sha256 of the code in some of the project's files; their order does not matter."""
+    """A sha256 of the code in some of the project's files, in any order."""
     digest = hashlib.sha256()
     for path in sorted(set(paths)):
         digest.update(repr((path, _code_sha256(read(path)))).encode())
@@ -84,9 +84,9 @@ def _code_sha256(text):
 
 
 def imported(paths, within):
-    """The project's files that these import, and those import in turn; the paths among them.
+    """These files of the project, and those that they import, directly or indirectly.
 
-    within: the folders whose imports are followed, such as ``"common/proof"``.
+    within: the folders whose files count, such as ``"common/proof"``.
     """
     reached, left = set(), list(paths)
     while left:
@@ -104,7 +104,7 @@ def _imports(path):
 
 @functools.lru_cache(maxsize=None)
 def _imports_of(text):
-    """The files that imports may mean: an imported name may be a module or be in one."""
+    """The files that imports may mean: an imported name may be a module, or defined in one."""
     files = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -1,7 +1,7 @@
-"""A framework's module as workers: processes that share each batch and average their gradients.
+"""Run a framework's module as workers: processes that share each batch and average gradients.
 
-The framework's own launcher starts them. The first worker passes its orders on to the others
-through sockets, because some frameworks' processes wait for each other in a busy loop.
+The framework's own launcher starts them. The first worker forwards its orders to the others through
+sockets, because some frameworks' processes wait for each other in busy loops.
 """
 
 import os
@@ -14,12 +14,12 @@ import frameworks
 from common.system import modules
 from common.system.errors import InputError
 
-PLACE = "ROSETTA_WORKERS"  # the environment variable with the folder of the workers' socket
+PLACE = "ROSETTA_WORKERS"  # the environment variable for the folder of the workers' socket
 PATIENCE = 60  # seconds within which the first worker must listen
 
 
 def environment(name, workers):
-    """The tox environment in which a framework runs this many workers; InputError without one."""
+    """The tox environment for so many workers of a framework; InputError if there is none."""
     if workers == 1:
         return name
     if name not in frameworks.WORKERS:
@@ -38,14 +38,14 @@ def launched():
 
 
 def launch(name, workers, module, arguments):
-    """Replace this process by the launcher of this many processes ``python -m module``."""
+    """Replace this process by the launcher of so many processes ``python -m module``."""
     environ = dict(os.environ, **{PLACE: tempfile.mkdtemp()})
     command = _functions(name).launcher(workers) + ["-m", module] + arguments
     os.execvpe(command[0], command, environ)
 
 
 def rank(name):
-    """Which worker this process is, from 0."""
+    """The number of this worker, from 0."""
     return _functions(name).rank() if launched() else 0
 
 
@@ -58,7 +58,7 @@ def parallel(name, module, workers):
 
 
 class Team:
-    """The sockets between the first worker and the others; a single worker has none."""
+    """The sockets between the first worker and the others; a single worker needs none."""
 
     def __init__(self, name, workers):
         self.rank, self.others, self.first = rank(name), [], None
@@ -73,12 +73,12 @@ class Team:
             self.first = _connect(address)
 
     def order(self, order):
-        """Send an order to all others."""
+        """Send an order to all other workers."""
         for other in self.others:
             other.send(order)
 
     def answers(self):
-        """The answer of each of the others."""
+        """The answers of all other workers."""
         return [other.recv() for other in self.others]
 
     def orders(self):
