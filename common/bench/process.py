@@ -114,7 +114,7 @@ class Trainer:
         self.train(WARM_UP)
 
     def train(self, steps):
-        """Train ``steps`` more; wall and CPU seconds until the device is done, and the last loss."""
+        """Train ``steps`` more; wall and CPU seconds until the device is done, and the loss."""
         cpu = time.process_time()
         block = itertools.islice(self.batches, steps)
         timed = clocks.timed_pass(self.module, self.model, block, steps, self.losses)

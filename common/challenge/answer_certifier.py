@@ -51,6 +51,9 @@ class AnswerCertifier(Certifier):
             return Check("not answered", 0, 0)
         return super().raised(error)
 
+    def result(self, rung, checks, worst):
+        return OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
+
     def choose(self, chosen):
         """Use these images, {key: numbers}, as the ones that are near no kink."""
         for key, numbers in chosen.items():

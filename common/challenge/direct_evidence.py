@@ -10,6 +10,7 @@ from common.challenge.diagnosis import CAUSE, Finding
 from common.networks.cnn import masks
 from common.networks.model import CLASSES
 from common.proof import tasks
+from common.proof.check import PREDICTION, TOO_EXACT
 from common.proof.dropout import SIGMAS, TIED, shared
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import MULTIPLE, distance
@@ -108,7 +109,7 @@ def _dropout(asked, arrays, answers, description, judged):
         wrong += [says] if says else []
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
     first, concept = rung["detail"], "dropout"
-    if rung["what"] == "scores in prediction" and _stale(asked, arrays, answers, description):
+    if rung["kind"] == PREDICTION and _stale(asked, arrays, answers, description):
         first, concept = "prediction has the weights from before training", "prediction"
     # If many values share a mask, too few are drawn to measure a fraction.
     if several or wrong:
@@ -173,7 +174,7 @@ def _losses(asked, arrays, answers, description, judged):
     """The relation of the losses to the right ones."""
     exact = np.array(judged["losses"].get("reference", ()))
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "trajectory")
-    if rung["what"].startswith("too exact"):
+    if rung["kind"] == TOO_EXACT:
         return [("the losses are those of float64: what was computed was not float32", "precision")]
     names = [
         action["answer"]

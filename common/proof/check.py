@@ -2,12 +2,18 @@
 
 import numpy as np
 
+# Kinds of checks that the diagnosis of a challenge distinguishes.
+PREDICTION, TOO_EXACT = "prediction", "too exact"
+
 
 class Check:
-    """One comparison: its error, its tolerance, and a sentence for the reader if it fails."""
+    """One comparison: its error, its tolerance, and a sentence for the reader if it fails.
 
-    def __init__(self, what, error, tolerance, detail=""):
-        self.what = what
+    kind: a name for programs, such as ``PREDICTION``, where one needs it.
+    """
+
+    def __init__(self, what, error, tolerance, detail="", kind=None):
+        self.what, self.kind = what, kind
         self.error = float(error)
         self.tolerance = float(tolerance)
         self.detail = detail

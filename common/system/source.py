@@ -99,11 +99,12 @@ def imported(paths, within):
 
 def _imports(path):
     """The project's files that a file may import."""
-    return [file for file in _imports_of(read(path)) if os.path.isfile(os.path.join(ROOT, file))]
+    files = imports(read(path))
+    return [file for file in files if os.path.isfile(os.path.join(ROOT, file))]
 
 
 @functools.lru_cache(maxsize=None)
-def _imports_of(text):
+def imports(text):
     """The files that imports may mean: an imported name may be a module, or defined in one."""
     files = []
     for node in ast.walk(ast.parse(text)):

@@ -1,6 +1,5 @@
 """What the proof stands on: images that are near no kink, silent batches, what is kept."""
 
-import ast
 import glob
 import os
 
@@ -18,7 +17,7 @@ from common.proof.reference import USUAL, Reference, unit
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.proof.rungs.subject import PROBE_RATE
-from common.system import modules
+from common.system import modules, source
 from common.system.files import ROOT
 
 # The folders in common/: each imports only earlier ones.
@@ -31,38 +30,27 @@ def oracle():
     return Oracle(CNN, 2, {})
 
 
-def imported(path):
-    """The modules of the project that a file imports."""
-    with open(path, encoding="utf-8") as file:
-        tree = ast.parse(file.read())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield from ("%s.%s" % (node.module, name.name) for name in node.names)
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-
-
 @pytest.mark.parametrize("folder", ORDER)
 def test_imports_run_one_way(folder):
-    later = ["common." + name for name in ORDER[ORDER.index(folder) + 1 :]] + ["reports", "tests"]
-    files = glob.glob(os.path.join(ROOT, "common", folder, "*.py"))
-    assert files
-    for path in sorted(files):
+    later = ["common/" + name for name in ORDER[ORDER.index(folder) + 1 :]] + ["reports", "tests"]
+    paths = glob.glob(os.path.join(ROOT, "common", folder, "*.py"))
+    assert paths
+    for path in sorted(paths):
         if folder == "system" and path.endswith("modules.py"):  # it finds modules of networks
             continue
-        for name in imported(path):
-            assert not name.startswith(tuple(later)), path
-            assert not name.startswith("frameworks."), path
+        for file in source.imports(source.read(path)):
+            assert not file.startswith(tuple(later)), path
+            assert not file.startswith("frameworks/") or file == "frameworks/__init__.py", path
 
 
 def test_what_is_read_of_all_frameworks_imports_none():
     """Their facts, variants and traps; the interpreter may be that of another framework."""
-    for file in ("*", "*/facts", "*/variants*", "*/traps*"):
-        for path in glob.glob(os.path.join(ROOT, "frameworks", file + ".py")):
-            for name in imported(path):
-                shared = name.startswith(("frameworks.facts", "frameworks.variants"))
-                other = name.startswith(("common", "frameworks", "reports", "tests"))
-                assert shared or not other or name == "frameworks.open_mpi", path
+    shared = tuple("frameworks/" + name for name in ("__init__", "facts", "variants", "open_mpi"))
+    for name in ("*", "*/facts", "*/variants*", "*/traps*"):
+        for path in glob.glob(os.path.join(ROOT, "frameworks", name + ".py")):
+            for file in source.imports(source.read(path)):
+                own = file.startswith(("common/", "frameworks/", "reports/", "tests/"))
+                assert file.startswith(shared) or not own, path
 
 
 @pytest.mark.parametrize("scale", [np.float32(1), tasks.BRIGHT])

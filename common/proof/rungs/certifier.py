@@ -54,7 +54,10 @@ class Certifier:
                         break
         except Exception as error:  # a module that raises fails this rung
             checks.append(self.raised(error))
-        worst = max(checks, key=lambda check: check.ratio)
+        return self.result(rung, checks, max(checks, key=lambda check: check.ratio))
+
+    def result(self, rung, checks, worst):
+        """A rung's result as a dict of JSON values."""
         failed = [check for check in checks if not check.passed]
         return OrderedDict(
             [

@@ -7,7 +7,7 @@ reference's under the same masks. A failure names the layer and its fault.
 import numpy as np
 
 from common.proof import dropout, masks
-from common.proof.check import Check
+from common.proof.check import PREDICTION, Check
 from common.proof.oracle import IMAGES, SEED
 from common.proof.reference import distance, unit
 
@@ -81,7 +81,7 @@ def prediction(subject, model):
     error = distance(exact, telling(subject.scores(model, images)[ROWS]))
     detail = "prediction differs from the network without dropout"
     tolerance = subject.oracle.multiple * unit(exact, rounded)
-    return Check("scores in prediction", error, tolerance, detail)
+    return Check("scores in prediction", error, tolerance, detail, PREDICTION)
 
 
 def seeds(subject, first, tied):

@@ -8,10 +8,10 @@ from collections import OrderedDict
 import numpy as np
 
 from common.proof import updates
-from common.proof.check import Check
+from common.proof.check import TOO_EXACT, Check
 from common.proof.oracle import STEPS
 
-TOO_EXACT = 64  # an error so many times smaller than the reference's in float32 means float64
+DISGUISE = 64  # an error so many times smaller than the reference's in float32 means float64
 EARLY = 5  # the unit is at least the largest of the first steps': one may be small by luck
 
 
@@ -53,7 +53,8 @@ def float64_in_disguise(exact, rounded, ours):
         "the losses are within %.1e of float64's, where float32 strays by %.1e: "
         "the computation was not in float32" % (largest, strayed)
     )
-    return Check("too exact for float32", rightly and strayed / TOO_EXACT > largest, 0, detail)
+    wrong = rightly and strayed / DISGUISE > largest
+    return Check("too exact for float32", wrong, 0, detail, TOO_EXACT)
 
 
 def run(subject):
