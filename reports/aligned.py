@@ -5,7 +5,8 @@ import re
 from markupsafe import Markup, escape
 
 from reports import sources
-from reports.concepts import CONCEPTS, STEPS
+from reports.concepts import STEPS, split
+from reports.concepts import rows as concepts_of
 
 NOTHING = "nothing to say"
 NOT_YET = "not there yet"
@@ -14,21 +15,23 @@ NOT_YET = "not there yet"
 class Rows:
     """Makes the cells of one module.
 
-    A line's first appearance has its number as an anchor, ``KEY-NUMBER``.
+    A line's first appearance has its number as an anchor, ``KEY-NUMBER``; a line of another file
+    has that file's name too, ``KEY-FILE-NUMBER``.
     """
 
     def __init__(self, module, source):
         self.module, self.source = module, source
-        self.colours = sources.coloured(module)
         self.anchored = set()
 
     def cell(self, key):
         """The code that shows a concept, as HTML, or in words why there is none."""
         pieces = self.source.pieces.get(key)
         if not pieces:
-            return NOTHING if key in self.source.table.unsaid else NOT_YET
+            unsaid = self.source.table.unsaid & {key, split(key)[0]}
+            return NOTHING if unsaid else NOT_YET
         if pieces[0].unit.prose:
             return Markup("".join(self._prose(piece) for piece in pieces))
+        module = pieces[0].module
         open_, folded = {}, {}
         for piece in pieces:
             for number in piece.lines:
@@ -36,25 +39,30 @@ class Rows:
                 target = folded.setdefault(helper, {}) if helper else open_
                 own = piece.owned.get(number, []) if piece.shared else None
                 target.setdefault(number, own)
-        parts = [self._helper(name, lines) for name, lines in folded.items()]
-        return Markup(self._lines(open_) + "".join(parts))
+        parts = [self._helper(module, name, lines) for name, lines in folded.items()]
+        return Markup(self._origin(module) + self._lines(module, open_) + "".join(parts))
+
+    def _origin(self, module):
+        """A note where the lines are another file's, which the module imports."""
+        if module.path == self.module.path:
+            return ""
+        return "<span class=from>from %s</span>" % escape(module.path.split("/")[-1])
 
     def _prose(self, piece):
         """A field of the module's docstring, as a sentence."""
         first = piece.lines[0]
-        text = " ".join(self.module.lines[n - 1].strip() for n in piece.lines)
-        words = escape(re.sub(r"^[A-Z][\w' ]*: ", "", text))
-        made = re.sub(r"``(.+?)``", r"<code>\1</code>", str(words))
+        text = " ".join(piece.module.lines[n - 1].strip() for n in piece.lines)
+        made = sentence(text)
         return '<p class=prose id="%s-%d" data-n=%d>%s</p>' % (self.module.key, first, first, made)
 
-    def _helper(self, name, lines):
+    def _helper(self, module, name, lines):
         head = (
             "<details class=helper><summary>helper <code>%s</code>, %d lines</summary>%s</details>"
         )
-        return head % (escape(name), len(lines), self._lines(lines))
+        return head % (escape(name), len(lines), self._lines(module, lines))
 
-    def _lines(self, lines):
-        texts = self.module.lines
+    def _lines(self, module, lines):
+        texts = module.lines
         filled = [n for n in lines if texts[n - 1].strip()]
         cut = min((_indent(texts[n - 1]) for n in filled), default=0)
         made, last = [], None
@@ -62,31 +70,33 @@ class Rows:
             if not texts[number - 1].strip():
                 continue
             gap = last is not None and any(texts[n - 1].strip() for n in range(last + 1, number))
-            made.append(self.line(number, cut, lines[number], gap))
+            made.append(self.line(module, number, cut, lines[number], gap))
             last = number
         return "<pre class=code>%s</pre>" % "".join(made) if made else ""
 
-    def line(self, number, cut=0, own=None, gap=False):
+    def line(self, module, number, cut=0, own=None, gap=False):
         """A line from column ``cut`` on; ``own`` are the columns that the row is about."""
-        text, colours = self.module.lines[number - 1], self.colours[number - 1]
+        text, colours = module.lines[number - 1], sources.coloured(module)[number - 1]
+        name = "%s-%d" % (self.module.key, number)
+        if module.path != self.module.path:
+            name = "%s-%s-%d" % (self.module.key, module.path.split("/")[-1][:-3], number)
         anchor = ""
-        if number not in self.anchored:
-            self.anchored.add(number)
-            anchor = ' id="%s-%d"' % (self.module.key, number)
+        if name not in self.anchored:
+            self.anchored.add(name)
+            anchor = ' id="%s"' % name
         made = (
             sources.html(text, colours, cut) if own is None else self._own(text, colours, cut, own)
         )
-        comment = number in self.source.comments
+        comment = text.lstrip()[:1] == "#"
         return (
             '<span class="l%s%s"%s style="--i:%d">'
-            '<a class=n tabindex=-1 href="#%s-%d">%d</a>%s\n</span>'
+            '<a class=n tabindex=-1 href="#%s">%d</a>%s\n</span>'
             % (
                 " g" if gap else "",
                 " cl" if comment else "",
                 anchor,
                 _indent(text) - cut,
-                self.module.key,
-                number,
+                name,
                 number,
                 made,
             )
@@ -106,22 +116,29 @@ class Rows:
         return made + sources.html(text, colours, max(comment, reached))
 
 
+def sentence(text):
+    """A docstring's field without its name, as HTML; code between double backticks."""
+    words = escape(re.sub(r"^[A-Z][\w' ]*: ", "", text))
+    return re.sub(r"``(.+?)``", r"<code>\1</code>", str(words))
+
+
 def _indent(text):
     return len(text) - len(text.lstrip())
 
 
-def rows(modules, read):
-    """[(step, summary, [(concept, [(module, HTML or why there is none)])])]."""
+def rows(network, modules, read):
+    """[(step, summary, [(concept, [(module, HTML or why there is none)])])] of a network."""
     makers = [(module, Rows(module, read[module.key])) for module in modules]
     steps = []
     for part, summary in STEPS.items():
         of_part = []
-        for concept in CONCEPTS:
+        for concept in concepts_of(network):
             if concept.step == part:
                 cells = [(module, maker.cell(concept.key)) for module, maker in makers]
                 if any(isinstance(cell, Markup) for _, cell in cells):
                     of_part.append((concept, cells))
-        steps.append((part, summary, of_part))
+        if of_part:
+            steps.append((part, summary, of_part))
     return steps
 
 
@@ -130,7 +147,7 @@ def whole(module, source):
     of_line = {}
     for key, pieces in source.pieces.items():
         for piece in pieces:
-            for number in piece.lines:
+            for number in piece.lines if piece.module is module else ():
                 of_line.setdefault(number, []).append(key)
     colours = sources.coloured(module)
     return [

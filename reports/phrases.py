@@ -5,9 +5,10 @@ from collections import namedtuple
 
 from markupsafe import Markup, escape
 
+from common.networks import MODELS
 from common.system.errors import InputError
 from reports import reading, sources
-from reports.concepts import CONCEPTS, KINDS, PHRASES
+from reports.concepts import PHRASES, split, steps
 
 Said = namedtuple("Said", "path number text html prose")
 Said.__doc__ = """How a module says something.
@@ -18,7 +19,7 @@ html: the same, coloured.
 prose: whether it is a sentence of a docstring.
 """
 
-STEP = {concept.key: concept.step for concept in CONCEPTS}
+STEP = steps(reading.FIRST)
 NOTHING = "–"  # to be said
 NOT_YET = "not there yet"
 
@@ -43,12 +44,20 @@ def misses(modules):
     missed = []
     for source in reading.read(modules).values():
         table = source.table
-        entries = [(key, "no such row or phrase") for key in table.unknown()] + source.missed
+        entries = [(key, "no such row, phrase or network") for key in table.unknown()]
+        entries += source.missed
         for phrase in PHRASES:
             if table.phrases.get(phrase.name) and _code(phrase, source) is None:
                 text = " or ".join(table.phrases[phrase.name])
                 entries.append((phrase.name, "no %r in the file %r" % (text, phrase.file)))
         missed += ["%s: %r: %s" % (table.path, key, why) for key, why in entries]
+    keys = {module.key for module in modules}
+    for network in MODELS:
+        own = [module for module in sources.modules(network) if module.key in keys]
+        for source in reading.read(own, network).values() if network != reading.FIRST else ():
+            entries = [(key, "no such row") for key in source.table.unknown()] + source.missed
+            start = "%s: NETWORKS[%r]" % (source.table.path, network)
+            missed += ["%s: %r: %s" % (start, key, why) for key, why in entries]
     return missed
 
 
@@ -105,8 +114,8 @@ def _of_row(source, key):
     helpers = [unit for unit in units if unit.helper]
     if helpers:
         return [unit for unit in helpers if unit.helper == helpers[0].helper][-1]
-    kind = key.rstrip("0123456789")
-    for text in source.table.rows.get(kind if kind in KINDS else key, ())[:1] if units else ():
+    fragments = source.table.rows.get(key) or source.table.rows.get(split(key)[0], ())
+    for text in fragments[:1] if units else ():
         return source.first(text, [STEP[key]])
     return units[0] if units else None
 

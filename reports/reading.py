@@ -16,21 +16,23 @@ from collections import defaultdict, namedtuple
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from common.networks import MODELS
 from common.proof import contract
 from common.system import patches
 from common.system.files import ROOT
-from reports.concepts import CONCEPTS, FIELDS, KINDS, PHRASES, REST, STEPS
+from reports.concepts import PHRASES, REST, STEPS, kinds, rows, split, steps
 
-ORDER = [concept.key for concept in CONCEPTS]
 BRACKETS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+FIRST = "cnn"  # the network that every framework has
 ALONE = "not-in-force"  # a unit that names settings without effect shows none of them
 
 Token = namedtuple("Token", "text start end")  # start, end: (line, column)
 Span = namedtuple("Span", "key start end")  # of a concept's match; end is exclusive
 
-Piece = namedtuple("Piece", "unit lines owned shared")
+Piece = namedtuple("Piece", "module unit lines owned shared")
 Piece.__doc__ = """Where a module shows a concept.
 
+module: the ``Module`` whose lines these are: itself, or the one that it takes the step from.
 lines: numbers of the lines, comments above them included.
 owned: {line: [(start, end)]}, the columns that are this concept's own.
 shared: whether the same lines show others too.
@@ -180,46 +182,66 @@ def _elements(node):
 
 
 class Table:
-    """What a framework's ``page.py`` says: fragments of code for rows and for phrases.
+    """What a framework's ``page.py`` says of one network's rows, and of the phrases.
 
-    An entry is a fragment or several; in ``ROWS`` it may be for several rows. An entry for a kind
-    of layers, as ``conv``, has the code of all its rows, in the order of the source; in a fragment
-    ``{}`` stands for a row's number. ``UNSAID`` names the rows that need no code in this framework.
-    ``PHRASES`` has what the phrase book shows instead of a row's first line.
+    An entry is a fragment of code or several; one for rows may be for several rows. An entry for a
+    kind of layers, as ``conv``, has the code of all its rows, in the order of the source; in a
+    fragment ``{}`` stands for a row's number. ``()``: needs no code in this framework.
+
+    rows, unsaid: those of the network, and those of the CNN that hold for it, too.
+    own: the entries of the network itself. That each is found is tested.
     """
 
-    def __init__(self, path, rows, phrases, unsaid):
-        self.path, self.unsaid = path, set(unsaid.split())
-        self.rows = {key: _several(said) for keys, said in rows.items() for key in keys.split()}
+    def __init__(self, path, network, rows, phrases, unsaid="", networks=None):
+        self.path, self.network = path, network
         self.phrases = {name: _several(said) for name, said in phrases.items()}
+        shared, own, self.networks = _entries(rows), {}, set()
+        for names, said in (networks or {}).items():
+            self.networks.update(names.split())
+            if network in names.split():
+                own.update(_entries(said))
+        self.own = {*shared, *own, *unsaid.split()} if network == FIRST else set(own)
+        self.unsaid = {key for key, said in own.items() if not said}
+        self.unsaid |= set(unsaid.split()) - set(own)
+        self.rows = {key: said for key, said in {**shared, **own}.items() if said}
 
     def unknown(self):
-        """Entries for rows and phrases that do not exist."""
-        rows = {*self.rows, *self.unsaid} - {*ORDER, *KINDS}
-        return sorted(rows | set(self.phrases) - {phrase.name for phrase in PHRASES})
+        """Entries for rows, phrases and networks that do not exist."""
+        known = {*steps(self.network), *kinds(self.network)}
+        stray = set(self.phrases) - {phrase.name for phrase in PHRASES}
+        return sorted((self.own - known) | stray | (self.networks - set(MODELS)))
 
 
-def table(module):
-    """The table beside a module, for its variant; an empty one if there is none."""
+def _entries(said):
+    """{row: its fragments} of a table's entries, some of which are for several rows."""
+    return {key: _several(texts) for keys, texts in said.items() for key in keys.split()}
+
+
+def table(module, network=FIRST):
+    """What the ``page.py`` beside a module, or that of its variant, says of a network."""
     path = Path(module.path)
-    path = path.with_name("page%s.py" % path.stem[len("cnn") :])
+    variant = path.stem[len(MODELS[network].file) :]
+    path = path.with_name("page%s.py" % variant)
     if not Path(ROOT, path).is_file():
-        return Table(str(path), {}, {}, "")
+        return Table(str(path), network, {}, {})
     page = importlib.import_module(".".join(path.with_suffix("").parts))
-    said = (getattr(page, name, {}) for name in ("ROWS", "PHRASES"))
-    return Table(str(path), *said, getattr(page, "UNSAID", ""))
+    rows_of, phrases, networks = (
+        getattr(page, name, {}) for name in ("ROWS", "PHRASES", "NETWORKS")
+    )
+    return Table(str(path), network, rows_of, phrases, getattr(page, "UNSAID", ""), networks)
 
 
 class Source:
-    """A module's lines and what they show.
+    """A module's lines and what they show of a network's concepts.
 
-    pieces: {concept's key: [Piece]}.
+    pieces: {concept's key: [Piece]}, with those of the steps that it imports.
     code: the numbers of its lines of code, which are no comments, docstrings or blank.
     missed: [(entry of the table, why it is not found)].
     """
 
     def __init__(self, module, table):
         self.module, self.table, self.missed = module, table, []
+        self.concepts = rows(table.network)
         text = "\n".join(module.lines) + "\n"
         self.tree = ast.parse(text)
         self.comments = {n for n, line in enumerate(module.lines, 1) if line.lstrip()[:1] == "#"}
@@ -235,9 +257,12 @@ class Source:
         self.unit_of = {number: unit for unit in self.units for number in unit.lines}
         self.pieces = defaultdict(list)
 
-    def rows(self):
-        """This source, with the rows found."""
-        for step in STEPS:
+    def rows(self, only=STEPS):
+        """This source, with the rows found; ``only`` in some steps."""
+        for step in only:
+            if step in self.module.imports:
+                self._borrow(step)
+                continue
             first, last = self.module.steps.get(step, (0, 0))
             units = [unit for unit in self.units if first <= unit.lines[0] <= last]
             if step == "head":
@@ -245,36 +270,43 @@ class Source:
             self._take_helpers(step, units)
             self._match(step, units)
             self._collect(step, units)
-        for key in sorted(self.table.unsaid.intersection(self.pieces)):
+        for key in sorted(self.table.unsaid & self.table.own & set(self.pieces)):
             line = self.pieces[key][0].lines[0]
-            self.missed.append((key, "in UNSAID, but line %d shows it" % line))
+            self.missed.append((key, "needs no code, it says, but line %d shows it" % line))
         return self
+
+    def _borrow(self, step):
+        """Take a step's rows from the module that it is imported from."""
+        lender = Source(self.module.imports[step], self.table).rows([step])
+        self.pieces.update(lender.pieces)
+        self.missed += lender.missed
 
     def _fields(self):
         """A unit for each field of the module's docstring, with its concept."""
-        units = []
+        units, known = [], [concept.key for concept in self.concepts if concept.step == "head"]
         for name, numbers in fields(self.module, self.docstrings):
-            key = name.lower() if name.lower() in FIELDS else FIELDS[0]
+            key = name.lower().replace(" ", "-")
+            key = key if key in known else known[0]
             unit = Unit(numbers, numbers[-1], None, (), prose=True)
             unit.spans.append(Span(key, (numbers[0], 0), (numbers[0], 0)))
             units.append(unit)
         return units
 
     def _entries(self, step):
-        """(key, fragment, whether the table has it) of a step's concepts, kinds left out."""
-        for concept in CONCEPTS:
+        """(key, fragment, whether it must be found) of a step's concepts, kinds left out."""
+        for concept in self.concepts:
             if concept.step == step:
+                kind, number = split(concept.key)
                 for text in self.table.rows.get(concept.key, ()):
-                    yield concept.key, text, True
-                kind = concept.key.rstrip("0123456789")
-                for text in self.table.rows.get(kind, ()) if kind in KINDS else ():
+                    yield concept.key, text, concept.key in self.table.own
+                for text in self.table.rows.get(kind, ()) if number else ():
                     if "{}" in text:
-                        yield concept.key, text.format(concept.key[len(kind) :]), True
-                for text in concept.defaults:
+                        yield concept.key, text.format(number), kind in self.table.own
+                for text in concept.code:
                     yield concept.key, text, False
 
     def _take_helpers(self, step, units):
-        for key, text, of_table in self._entries(step):
+        for key, text, needed in self._entries(step):
             if not text.startswith("def "):
                 continue
             name = text.split()[1]
@@ -282,7 +314,7 @@ class Source:
             for unit in taken:
                 unit.helper = name
                 unit.spans = [Span(key, (unit.lines[0], 0), (unit.lines[0], 0))]
-            if of_table and not taken:
+            if needed and not taken:
                 self.missed.append((key, "no %r" % text))
 
     def _match(self, step, units):
@@ -291,18 +323,22 @@ class Source:
         def places(text):
             return [(unit, *span) for unit, *span in self.places(text) if unit in free]
 
-        for kind, keys in KINDS.items() if step == "symbol" else ():
+        for kind, keys in kinds(self.table.network).items():
+            if steps(self.table.network)[keys[0]] != step:
+                continue
             texts = [text for text in self.table.rows.get(kind, ()) if "{}" not in text]
             at = sorted((place for text in texts for place in places(text)), key=_start)
             if texts and len(at) != len(keys):
-                self.missed.append((kind, "found %d, not %d" % (len(at), len(keys))))
+                if kind in self.table.own:
+                    self.missed.append((kind, "found %d, not %d" % (len(at), len(keys))))
+                at = at if kind in self.table.own else []  # another network's: which is which?
             for key, place in zip(keys, at):
                 _claim(key, *place)
-        for key, text, of_table in self._entries(step):
+        for key, text, needed in self._entries(step):
             at = () if text.startswith("def ") else places(text)
             for place in at:
                 _claim(key, *place)
-            if of_table and not at and not text.startswith("def "):
+            if needed and not at and not text.startswith("def "):
                 self.missed.append((key, "no %r in %s" % (text, step)))
         for unit in free:
             unit.spans = [span for span in unit.spans if span.key == ALONE] or unit.spans
@@ -318,13 +354,15 @@ class Source:
     def _collect(self, step, units):
         for unit in units:
             spans = _inherited(unit) or [Span(REST[step], *[(unit.lines[0], 0)] * 2)]
-            last = max((span.key for span in spans), key=ORDER.index)
+            order = list(steps(self.table.network))
+            last = max((span.key for span in spans), key=order.index)
             for span in spans:
                 owned = self._owned(unit, span, spans) if len(spans) > 1 else {}
                 lines = unit.lines
                 if span.key == last:  # a comment above is shown once
                     lines = self._with_comments(unit.lines)
-                self.pieces[span.key].append(Piece(unit, lines, owned, len(spans) > 1))
+                piece = Piece(self.module, unit, lines, owned, len(spans) > 1)
+                self.pieces[span.key].append(piece)
 
     def _with_comments(self, numbers):
         """The lines of a unit and the comments right above it."""
@@ -384,6 +422,7 @@ class Source:
             for key, pieces in self.pieces.items()
             if not key.startswith("rest-")
             for piece in pieces
+            if piece.module is self.module
             for number in piece.lines
         }
         return [number for number in self.code if number not in shown]
@@ -438,6 +477,6 @@ def _inherited(unit):
     return [Span(max(around, key=_start).key, place, place)] if around else []
 
 
-def read(modules):
-    """{module's key: Source} of the CNN's modules."""
-    return {module.key: Source(module, table(module)).rows() for module in modules}
+def read(modules, network=FIRST):
+    """{module's key: Source} of a network's modules."""
+    return {module.key: Source(module, table(module, network)).rows() for module in modules}

@@ -17,7 +17,7 @@ from common.system.files import ROOT
 BESIDE = ("native", "export", "record", "profile", "workers")
 FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record", "profile"}
 
-Module = namedtuple("Module", "key title path lines steps")
+Module = namedtuple("Module", "key title path lines steps imports", defaults=({},))
 Module.__doc__ = """A module of the Rosetta Stone, as text.
 
 key: its name in an address.
@@ -25,6 +25,7 @@ title: for people.
 path: its file, relative to the project's root.
 lines: its lines.
 steps: {name: (first, last)}, line numbers from 1 of its ``head`` and each of ``FUNCTIONS``.
+imports: {step: the ``Module`` of the same folder that it takes the step from}.
 """
 
 
@@ -38,11 +39,24 @@ def modules(model="cnn"):
         path = frameworks.path(environment, model)
         if path in by_path or not Path(ROOT, path).is_file():
             continue
-        text = Path(ROOT, path).read_text(encoding="utf-8")
         title = environment.title.split(" on ")[0]  # its backends share the file
-        lines = text.splitlines()
-        by_path[path] = Module(environment.name, title, path, lines, steps(text, lines))
+        by_path[path] = _module(environment.name, title, path)
     return list(by_path.values())
+
+
+@lru_cache(maxsize=None)
+def _module(key, title, path):
+    text = Path(ROOT, path).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    folder = Path(path).parent
+    imports = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            other = Path(*node.module.split(".")).with_suffix(".py")
+            taken = [alias.name for alias in node.names if alias.name in contract.SIGNATURES]
+            if other.parent == folder and taken:
+                imports.update(dict.fromkeys(taken, _module(key, title, str(other))))
+    return Module(key, title, path, lines, steps(text, lines), imports)
 
 
 def steps(text, lines):

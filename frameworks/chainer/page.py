@@ -29,6 +29,39 @@ ROWS = {
 }
 UNSAID = "weight-layout drop-seed declared input gradient compiled"
 
+ADAM = {"optimiser": ("optimizers.Adam", "optimizer.setup")}
+NETWORKS = {
+    "mlp": ADAM,
+    "lenet5": {**ADAM, "sigmoid": "F.sigmoid"},
+    "lstm": {
+        **ADAM,
+        "dense": ("self.dense{} =", "self.dense{}("),
+        "lstm": ("self.lstm =", "self.lstm("),
+        "steps": ("for t in range", "F.stack"),
+        "weights-in": ("parameter.array =", "w = weights", "w = w.reshape", "parameters(network)"),
+        "chunks": ("chunks =", "for first in chunks", "part ="),
+        "carried": ("reset_state", "unchain_backward"),
+        "backward": "part_loss.backward",
+        "free-run": ("values", "in range", "F.concat"),
+    },
+    "resnet": {
+        "conv": ("L.Convolution2D", "self.conv("),
+        "norm": ("L.BatchNormalization", "self.norm("),
+        "block": ("self.part1", "self.part2", "self.part3"),
+        "shortcut": ("self.shortcut", "F.relu(y +"),
+        "stages": ("for stage", "for block", "stride, width", "self.blocks", "x = block(x)"),
+        "mean": "F.mean",
+        "dense": ("L.Linear", "self.dense("),
+        "decay": ("WeightDecay", "for parameter", "if parameter.ndim", "add_hook"),
+        "weights-in": ("setattr", "array =", "getattr", "tensors(network)", "attribute.startswith"),
+    },
+    "pose": {
+        "lrn": "F.local_response_normalization",
+        "dropout": "dropout(x",
+        "joints": "F.reshape",
+    },
+}
+
 PHRASES = {
     "weights taken out": "cuda.to_cpu",
     "Adam": "optimizers.Adam",

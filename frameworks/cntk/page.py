@@ -21,6 +21,24 @@ ROWS = {
 }
 UNSAID = "weight-layout declared device-network gradient compiled reset no-gradient"
 
+ADAM = {"optimiser": ("C.adam", "C.Trainer")}
+NETWORKS = {
+    "mlp": {**ADAM, "flatten": "Dense(1000, activation=C.relu, name='dense1'"},
+    "lenet5": {**ADAM, "sigmoid": "C.sigmoid", "flatten": "Dense(84"},
+    "lstm": {
+        **ADAM,
+        "dense": ('"dense{}": Dense', '"dense{}"]('),
+        "lstm": ('"lstm": LSTM', 'blocks["lstm"]('),
+        "states": ("h = c =",),
+        "truncation": ("C.stop_gradient", "if (t + 1)"),
+        "steps": ("for t in range", "step =", "values", "C.splice"),
+        "loss-function": ("criterion =", "y ="),
+        "weights-in": ("parameter.value =", "parameters(blocks)"),
+        "batch": ("x_variable,", "{x_variable: x, y_variable: y}"),
+        "train-off": "values.eval",
+    },
+}
+
 PHRASES = {
     "initial weights put in": "block.b.value =",
     "weights taken out": "block.W.value",

@@ -23,6 +23,42 @@ ROWS = {
 }
 UNSAID = "not-in-force drop-seed declared device-network gradient batch reset no-gradient"
 
+ADAM = {"optimiser": "optimizers.Adam"}
+NETWORKS = {
+    "mlp mnist_cnn": ADAM,
+    "lenet5": {**ADAM, "sigmoid": ('layers.Activation("sigmoid")', 'activation="sigmoid"')},
+    "lstm": {
+        **ADAM,
+        "dense": ("dense{} = layers.Dense", "dense{}("),
+        "lstm": ("lstm = layers.LSTM", "lstm(dense1("),
+        "states": ("values, state =", "[keras.Input((5,)), keras.Input((5,))]"),
+        "truncation": "state = [ops.stop_gradient",
+        "steps": ("for first in range", "values.append", "ops.concatenate", "whole ="),
+        "weights-in": ("variable.assign", "variables(network)"),
+        "loss-function": "losses.MeanSquaredError",
+        "train-off": "predict_on_batch",
+        "free-run": ("value, *state", "values", "in range"),
+    },
+    "resnet": {
+        "conv": (
+            "layer = layers.Conv2D",
+            "filters, size, stride",
+            "layers.ZeroPadding2D",
+            "if size > 1",
+        ),
+        "norm": "layers.BatchNormalization",
+        "block": ("y = layers.ReLU", "y = convolution", "for block", 'name = "stage%d_block%d_"'),
+        "shortcut": ("x = convolution", "names = name", "layers.Add"),
+        "stages": ("for stage", "width =", "stride ="),
+        "mean": "layers.GlobalAveragePooling2D",
+        "dense": "layers.Dense",
+        "regulariser": "regularizers.L2",
+        "weights-in": ("variable.assign", "variables(network)", "w = weights"),
+        "loss-function": ("loss=keras.losses", "metrics="),
+        "loss-out": "cross_entropy",
+    },
+}
+
 PHRASES = {
     "initial weights put in": "layer.set_weights",
     "weights taken out": "get_weights",

@@ -28,6 +28,30 @@ ROWS = {
 }
 UNSAID = "weight-layout drop-seed declared input gradient reset no-gradient"
 
+ADAM = {"optimiser": ("gluon.Trainer", "adam = {")}
+NETWORKS = {
+    "mlp": {**ADAM, "flatten": ()},
+    "lenet5": {**ADAM, "sigmoid": ('"sigmoid"',)},
+    "lstm": {
+        **ADAM,
+        "dense": ("self.dense{} =", "self.dense{}("),
+        "lstm": ("self.lstm =", "self.lstm("),
+        "states": "return self.dense2",
+        "weights-in": (
+            "set_data",
+            "collect_params",
+            "parameters.items",
+            "if name",
+            "shared",
+            "grad_req",
+        ),
+        "chunks": ("chunks =", "for first in chunks", "part ="),
+        "carried": ("begin_state", "h, c = h.detach"),
+        "train-off": (),
+        "free-run": ("value, h, c", "values", "in range"),
+    },
+}
+
 PHRASES = {
     "weights taken out": "asnumpy",
     "Adam": '"adam"',

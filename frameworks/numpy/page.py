@@ -20,6 +20,48 @@ ROWS = {
 }
 UNSAID = "weight-layout autotune declared device-network gradient compiled reset no-gradient"
 
+ADAM = {"optimiser": "Adam"}
+NETWORKS = {
+    "mlp": {**ADAM, "flatten": "Flatten", "input": ()},
+    "lenet5": {
+        **ADAM,
+        "sigmoid": "Sigmoid",
+        "conv": "Convolution",
+        "pool": "MaxPool",
+        "flatten": "Flatten",
+    },
+    "mnist_cnn": {
+        **ADAM,
+        "relu": "ReLU",
+        "conv": "Convolution",
+        "pool": "MaxPool",
+        "flatten": "Flatten",
+    },
+    "lstm": {
+        **ADAM,
+        "lstm": "LSTM",
+        "loss-function": "squared_error",
+        "train-off": "training=False",
+        "free-run": ("values", "in range", "np.concatenate"),
+    },
+    "resnet": {
+        "conv": ("Convolution", "convolution("),
+        "norm": "BatchNorm",
+        "block": ("body", "Residual"),
+        "shortcut": ("shortcut", "names ="),
+        "stages": ("for stage", "for block", "stride ="),
+        "mean": "GlobalMean",
+    },
+    "pose": {
+        "conv": "Convolution",
+        "relu": "ReLU",
+        "lrn": "LocalResponseNorm",
+        "pool": "MaxPool",
+        "flatten": "Flatten",
+        "loss-function": "joint_error",
+    },
+}
+
 PHRASES = {
     "weight decay": (),
     "save weights": (),

@@ -23,6 +23,34 @@ ROWS = {
 }
 UNSAID = "weight-layout drop-seed declared input gradient compiled"
 
+ADAM = {"optimiser": "optim.Adam"}
+NETWORKS = {
+    "mlp mnist_cnn": ADAM,
+    "lenet5": {**ADAM, "sigmoid": "nn.Sigmoid"},
+    "lstm": {
+        **ADAM,
+        "dense": ("self.dense{} =", "self.dense{}("),
+        "lstm": ("self.lstm =", "self.lstm("),
+        "states": "return self.dense2(h), state",
+        "weights-in": ("network.load_state_dict", "tensors", "nn.init.zeros_"),
+        "chunks": ("chunks =", "in zip(*chunks)"),
+        "carried": ("state, step_loss =", "state = ["),
+        "free-run": ("value, state =", "values", "in range"),
+    },
+    "resnet": {
+        "conv": ("nn.Conv2d", "convolution("),
+        "norm": "nn.BatchNorm2d",
+        "block": ("y = torch.relu", "torch.relu(self.norm3"),
+        "shortcut": ("self.shortcut", "nn.Sequential(OrderedDict(layers, norm"),
+        "stages": ("for stage", "width, layers", "for block", "stride =", "Block(", '"stage%d"'),
+        "mean": "nn.AdaptiveAvgPool2d",
+        "dense": "nn.Linear",
+        "decay": ("weight_decay", "decaying =", "others ="),
+        "weights-in": ("load_state_dict", "tensors", "in names"),
+    },
+    "pose": {"lrn": "nn.LocalResponseNorm", "joints": "nn.Unflatten"},
+}
+
 PHRASES = {
     "weights taken out": "state_dict",
     "Adam": "optim.Adam",

@@ -27,6 +27,61 @@ ROWS = {
 }
 UNSAID = "input device-network batch reset no-gradient"
 
+ADAM = {"optimiser": "adam(variables, hp)", "update-rule": "def adam"}
+LAYERS = {"conv": ("self.conv{} =", "self.conv{})"), "dense": ("self.dense{} =", "= self.dense{}")}
+NETWORKS = {
+    "mlp": {
+        **ADAM,
+        "dense": "self.dense{}",
+        "dense3": "return tf.matmul",
+        "relu1": "tf.nn.relu",
+    },
+    "lenet5": {**ADAM, **LAYERS, "sigmoid": "tf.sigmoid", "dense2": "return tf.matmul"},
+    "lstm": {
+        "optimiser": "adam(variables, hp)",
+        "dense": ("self.dense{} =", "= self.dense{}"),
+        "dense1": "inner =",
+        "dense2": "return tf.matmul",
+        "lstm": (
+            "self.kernel =",
+            "self.recurrent =",
+            "self.bias =",
+            "gates =",
+            "tf.split",
+            "c = tf.sigmoid",
+            "h = tf.sigmoid",
+        ),
+        "states": ("h, c = state", "zeros =", "state, values ="),
+        "truncation": "tf.stop_gradient",
+        "steps": ("for t in range", "for first in range", "hs", "value, state", "values"),
+    },
+    "resnet": {
+        "conv": ("self.kernel =", "kernel =", "tf.nn.conv2d", "tf.pad", "around =", "if self.size"),
+        "norm": (
+            "self.scale =",
+            "self.shift =",
+            "self.mean =",
+            "self.variance =",
+            "mean, variance = self",
+            "if training",
+            "tf.nn.moments",
+            "n =",
+            "assign_add",
+            "terms =",
+            "channels =",
+            "mean, variance, shift, scale =",
+            "tf.nn.batch_normalization",
+        ),
+        "block": ("y = tf.nn.relu", "x = tf.nn.relu(conv3", "def block"),
+        "shortcut": "shortcut(x, training) if shortcut else x",
+        "stages": ("for stage", "width =", "stride =", "self.blocks"),
+        "flatten": (),
+        "mean": "tf.reduce_mean(x, self.spatial)",
+        "dense": ("self.weight =", "self.bias =", "tf.matmul"),
+        "decay": "hp.weight_decay",
+    },
+}
+
 PHRASES = {
     "padding": '"SAME"',
     "graph or JIT": "tf.function",

@@ -32,6 +32,26 @@ ROWS = {
 }
 UNSAID = "weight-layout device-network batch reset no-gradient"
 
+ADAM = {"optimiser": "adam(shared", "update-rule": "def adam"}
+NETWORKS = {
+    "mlp": ADAM,
+    "lenet5": {**ADAM, "sigmoid": "sigmoid", "conv": "conv(", "pool": "max_pool"},
+    "lstm": {
+        "optimiser": "adam(shared",
+        "input": "tensor3",
+        "dense1": "variables(dense1=",
+        "dense2": 'dense(h, shared, "dense2")',
+        "dense": (),
+        "lstm": "def cell",
+        "declared": ("shared =", "shared[", "shared.update"),
+        "states": "zeros =",
+        "truncation": "disconnected_grad",
+        "steps": ("theano.scan", "sequences ="),
+        "loss-function": ("cost =", "y ="),
+        "train-off": "model[1](x)",
+    },
+}
+
 PHRASES = {
     "seed": "seed =",
     "padding": "border_mode",
