@@ -27,6 +27,8 @@ EXCEPTIONS = {
     "tests/common/test_lessons.py": ("pytorch", "one of these initial weights"),
     "common/mistakes/adam.py": ("keras", "a comment on where a value is from"),
     "common/proof/reference.py": ("cupy", "a comment on what else runs NumPy's modules"),
+    "docs/examples/": ("pytorch tensorflow tensorflow1 torch", "a port from one to the other"),
+    "tests/examples/": ("pytorch tensorflow tensorflow1", "the tests of that port"),
     "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
     "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
     "frameworks/cntk/operations.py": ("keras", "Keras 2 on CNTK has CNTK's profiler"),
