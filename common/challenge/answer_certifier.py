@@ -1,4 +1,4 @@
-"""The rungs for an answer in files: only questions that can all be asked in advance."""
+"""Climb the rungs with an answer in files: every question is asked in advance."""
 
 from collections import OrderedDict
 
@@ -14,15 +14,15 @@ from common.system.errors import InputError
 
 
 class NotAnswered(Exception):
-    """An answer that a check needs is not there; the message is its name."""
+    """An answer that a check needs is missing; the message is its name."""
 
 
 class Answers(Subject):
     """A module that records questions, or replays answers.
 
-    It skips the questions of a certificate that depend on earlier answers: whether a long run
-    follows the optimiser's law, whether two models disturb each other, and whether a model goes on
-    from where it was.
+    It skips a certificate's questions that depend on earlier answers: whether a long run has the
+    right updates, whether two models disturb each other, and whether a model continues from where
+    it was.
     """
 
     follows = False
@@ -39,7 +39,7 @@ class Answers(Subject):
 
 
 class AnswerCertifier(Certifier):
-    """A certifier whose subject is ``Answers``."""
+    """A certifier for ``Answers``."""
 
     Subject = Answers
 
@@ -47,7 +47,7 @@ class AnswerCertifier(Certifier):
         if isinstance(error, Stale):
             raise error
         if isinstance(error, NotAnswered):
-            self.subject.module.missing.append(str(error))  # in each rung that stops at it
+            self.subject.module.missing.append(str(error))  # for every rung that stops at it
             return Check("not answered", 0, 0)
         return super().raised(error)
 
@@ -55,7 +55,7 @@ class AnswerCertifier(Certifier):
         return OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
 
     def choose(self, chosen):
-        """Use these images, {key: numbers}, as the ones that are near no kink."""
+        """Take these images, {key: numbers}, as the ones that are near no kink."""
         for key, numbers in chosen.items():
             if max(numbers) >= len(self.oracle.images):
                 raise InputError("chosen for %s: there is no image %d" % (key, max(numbers)))
@@ -70,10 +70,10 @@ class AnswerCertifier(Certifier):
             self.subject.scores(model, oracle.test_images[:LOCATED_IMAGES])
 
     def examine(self, module, report=lambda rung: None):
-        """Climb all rungs; a dict of JSON values.
+        """Climb all rungs; return a dict of JSON values.
 
-        A rung's "missing" lists the answers that are not there. Such a rung is not proven: its
-        "passed" is None even if the other answers are right.
+        A rung's "missing" lists its missing answers. With any, a rung is not proven: "passed" is
+        None even if the other answers are right.
         """
         self.take(module, "same")
         rungs = []
@@ -84,10 +84,10 @@ class AnswerCertifier(Certifier):
             if result["missing"] and result["passed"]:
                 result.update(passed=None, error=None)
             if result["missing"] and rung == "trajectory":
-                self.subject.losses["framework"] = None  # some are the reference's
+                self.subject.losses["framework"] = None  # some losses are the reference's
             rungs.append(result)
             report(result)
-        # Weights that come back unchanged prove nothing by themselves.
+        # Weights that come back unchanged are no proof on their own.
         verdicts = [rung["passed"] for rung in rungs if rung["rung"] != "weights"]
         verdicts += [False for rung in rungs if rung["passed"] is False]
         return OrderedDict(

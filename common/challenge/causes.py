@@ -1,7 +1,7 @@
-"""Mistakes that ports make, as changes to the NumPy module that reproduce them.
+"""Mistakes of ports, as changes to the NumPy module that reproduce them.
 
-Each cause takes a module with the contract's functions and returns one that makes the mistake, so
-that causes can be stacked.
+Each cause takes a module with the contract's functions and returns one with the mistake, so causes
+can be stacked.
 """
 
 import importlib
@@ -12,8 +12,8 @@ import numpy as np
 from common.system import modules
 from common.system.modules import replaced
 
-# The reference's own layers; by name, because nothing in common/ imports a framework. Loading a
-# module first settles which array library they are imported with.
+# The reference's layers; by name, because nothing in common/ imports a framework. Loading a module
+# first determines the array library of these imports.
 modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
 strips = importlib.import_module("frameworks.numpy.strips")
@@ -23,20 +23,20 @@ Cause.__new__.__defaults__ = (0.0, None, False)
 Cause.__doc__ = """A mistake that may explain an answer.
 
 says: the mistake in words, with the frameworks whose default it is.
-make: takes a right module, returns one with the mistake.
-leaves: the part of the error that may be left, where the mistake is not exactly that of the port.
-concept: the concept of the phrase book under which each framework's right line is found, or None.
-bounds_loss: whether the mistake bounds the loss, so that a bound shows no further mistake.
+make: takes a correct module, returns one with the mistake.
+leaves: the share of the error that may remain, if the port's mistake may differ slightly.
+concept: the phrase book's concept that shows each framework's correct line, or None.
+bounds_loss: whether the mistake bounds the loss; a bound is then no sign of another mistake.
 """
 
 
 def under(concept, causes):
-    """The causes, with a concept of the phrase book."""
+    """The causes with this concept of the phrase book."""
     return [cause._replace(concept=concept) for cause in causes]
 
 
 def plain(description, module):
-    """``module`` with a layer for each step of the network; the CNN's own fuses some for speed."""
+    """``module`` with a layer for each operation; the CNN's own layers are fused for speed."""
     if description.name != "cnn":
         return module
 
@@ -50,7 +50,7 @@ def plain(description, module):
 
 
 def with_images(change):
-    """A cause's ``make``: the images (n, channels, height, width) are changed."""
+    """A cause's ``make`` that changes the images (n, channels, height, width)."""
 
     def make(module):
         def load(images, labels, settings):
@@ -94,7 +94,7 @@ def images(description):
 
 
 def with_targets(change):
-    """A cause's ``make``: the targets are changed; used in training alone."""
+    """A cause's ``make`` that changes the targets, which only training uses."""
 
     def make(module):
         def load(observations, targets, settings):
@@ -110,7 +110,7 @@ def with_targets(change):
 
 
 def with_weights(put, take):
-    """A cause's ``make``: weights are changed on the way in, and back on the way out."""
+    """A cause's ``make`` that changes weights on the way in, and back on the way out."""
 
     def make(module):
         def loss(network, settings, hp, weights):
@@ -125,7 +125,7 @@ def with_weights(put, take):
 
 
 def only(chosen, change):
-    """``change`` for the tensors that are ``chosen``."""
+    """``change``, but only of tensors for which ``chosen(name, w)`` is true."""
 
     def changed(name, w):
         return np.array(change(w), order="C") if chosen(name, w) else w
@@ -134,7 +134,7 @@ def only(chosen, change):
 
 
 def both_ways(chosen, change):
-    """``with_weights`` of a change that undoes itself."""
+    """``with_weights`` with a change that is its own inverse."""
     return with_weights(only(chosen, change), only(chosen, change))
 
 
@@ -200,7 +200,7 @@ def weights(description, module):
             concept="initial weights put in",
         )
     )
-    if "batchnorm" not in description.traits:  # which has a hundred tensors of a few shapes
+    if "batchnorm" not in description.traits:  # a residual net has too many tensors of one shape
         causes += _exchanged(shapes)
     return causes + _flattened(description, module)
 
@@ -233,9 +233,9 @@ def _exchanged(shapes):
 
 
 def came_back(given, back):
-    """Causes seen in the weights that come back before any step; both are {tensor: array}.
+    """Causes that show in the weights that come back before any step; both are {tensor: array}.
 
-    None if all tensors that changed came back as zeros: a known cause is that they are left out.
+    [] if all changed tensors came back as zeros: another cause is that they are left out.
     """
     changed = OrderedDict()
     for name, w in given.items():
@@ -303,7 +303,7 @@ def _flattened(description, module):
 
 def _flatten(name, letters, shape, axes):
     features = np.arange(np.prod(shape)).reshape(shape).transpose(axes).ravel()
-    # The port's k-th feature, in its own order, meets the weight of the canonical k-th.
+    # The port's k-th feature, in its own order, is multiplied by the canonical k-th weight.
     back = np.argsort(features)
     return Cause(
         "the layer of %s sees its features in the order %s, not C, H, W (channels-last flatten)"
@@ -319,7 +319,7 @@ def _flatten(name, letters, shape, axes):
 
 
 def with_network(change):
-    """A cause's ``make``: ``change(settings, layers)`` gives the layers that are used instead."""
+    """A cause's ``make`` that replaces the layers by ``change(settings, layers)``."""
 
     def make(module):
         def symbol(settings, hp):

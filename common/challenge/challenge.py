@@ -1,4 +1,4 @@
-"""Write a challenge for a port, answer it, check an answer; compare two recordings."""
+"""Write a challenge for a port, answer it, check an answer, or compare two recordings."""
 
 import argparse
 import os
@@ -94,7 +94,7 @@ def write(options):
     certifier = AnswerCertifier(description, options.threads, cache)
     print("the reference answers first", flush=True)
     with progress.reporting(certifier.rungs) as report:
-        asked, arrays, judged = protocol.record(certifier, options.named, report)
+        script, arrays, judged = protocol.record(certifier, options.named, report)
     cache.save()
     if not judged["passed"]:
         raise InputError("the reference fails its own certificate on this machine (see above)")
@@ -103,56 +103,56 @@ def write(options):
     scores, _ = certifier.oracle.scores(
         "scores", certifier.oracle.biased, certifier.oracle.test_images
     )
-    expected = protocol.expected(asked, arrays, description)
+    expected = protocol.expected(script, arrays, description)
     size = 4 * sum(int(np.prod(shape)) for shape in expected.values())
-    page = readme.render(description, asked, options.folder, scores[0], judged, size)
+    page = readme.render(description, script, options.folder, scores[0], judged, size)
     with atomic_write(inside[PAGE]) as file:
         file.write(page.encode())
-    write_json(inside[SCRIPT], asked)  # last: a folder with it is whole
+    write_json(inside[SCRIPT], script)  # last: a folder that has it is complete
     print("begin with  %s" % os.path.relpath(inside[PAGE]))
     return 0
 
 
 def read(folder):
-    """(script, arrays, description) of a challenge's folder; InputError if it is spoilt."""
-    asked, description = protocol.read(os.path.join(folder, SCRIPT))
+    """(script, arrays, description) of a challenge's folder; InputError if it is damaged."""
+    script, description = protocol.read(os.path.join(folder, SCRIPT))
     path = os.path.join(folder, "challenge.npz")
-    arrays = array_files.read(path, asked["arrays"], ARRAY, ("float32", "int64"))
-    for name in asked["arrays"]:
+    arrays = array_files.read(path, script["arrays"], ARRAY, ("float32", "int64"))
+    for name in script["arrays"]:
         if name not in arrays:
             raise InputError("%s: %s is not there" % (path, name))
-    return asked, arrays, description
+    return script, arrays, description
 
 
 def answer(options):
-    """Carry out the script with one of the modules here."""
+    """Answer a challenge with a framework's module."""
     array_files.ending(options.out)
     check_writable(options.out)
-    asked, arrays, description = read(options.folder)
+    script, arrays, description = read(options.folder)
     modules.find(options.name, description.name)
     machine.limit_threads(options.threads)
     module = modules.load(options.name, description.name)
-    answers = protocol.carry_out(asked, arrays, description, module, options.lane, options.threads)
+    answers = protocol.carry_out(script, arrays, description, module, options.lane, options.threads)
     array_files.write(options.out, answers)
     print("answer file  %s" % os.path.relpath(options.out))
     return 0
 
 
 def check(options):
-    """Judge an answer: exit code 0 if no rung failed and one was proven, 3 if not."""
+    """Judge an answer: exit code 0 if no rung failed and at least one was proven, otherwise 3."""
     if options.json:
         check_writable(options.json)
-    asked, arrays, description = read(options.folder)
-    expected = protocol.expected(asked, arrays, description)
+    script, arrays, description = read(options.folder)
+    expected = protocol.expected(script, arrays, description)
     answers = array_files.read(options.answer, expected, "answer of this challenge")
     if not answers:
         raise InputError("%s holds no answer" % options.answer)
     machine.limit_threads(options.threads)
     cache = ReferenceCache(description, options.threads)
     certifier = AnswerCertifier(description, options.threads, cache)
-    certifier.choose(asked["chosen"])
+    certifier.choose(script["chosen"])
     with progress.reporting(certifier.rungs) as report:
-        replay = Replay(asked, arrays, answers, description, options.threads)
+        replay = Replay(script, arrays, answers, description, options.threads)
         judged = certifier.examine(replay, report)
     cache.save()
     missing = [rung["rung"] for rung in judged["rungs"] if rung["missing"]]
@@ -160,7 +160,7 @@ def check(options):
         print("not answered, or not whole: %s" % ", ".join(missing))
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
-        findings, lines = explained(asked, arrays, answers, description, judged, options.threads)
+        findings, lines = explained(script, arrays, answers, description, judged, options.threads)
         print("\n".join(lines))
     if options.json:
         judged["findings"] = [plain(finding) for finding in findings]
@@ -170,16 +170,16 @@ def check(options):
     return 0 if judged["passed"] else FAILED
 
 
-def explained(asked, arrays, answers, description, judged, threads):
-    """(findings, the same in lines of text) on an answer that failed a rung."""
-    diagnosis = Diagnosis(asked, arrays, answers, description, threads)
+def explained(script, arrays, answers, description, judged, threads):
+    """(findings, the same as lines of text) for an answer that failed a rung."""
+    diagnosis = Diagnosis(script, arrays, answers, description, threads)
     findings = diagnosis.findings()
-    findings += direct_evidence.findings(asked, arrays, answers, description, judged, findings)
+    findings += direct_evidence.findings(script, arrays, answers, description, judged, findings)
     return findings, lines_of(findings) or diagnosis.nothing()
 
 
 def plain(finding):
-    """A finding as JSON values; None for infinity and NaN."""
+    """A finding as JSON values, with None for infinity and NaN."""
     values = finding._asdict()
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value
@@ -188,7 +188,7 @@ def plain(finding):
 
 
 def command(arguments):
-    """Exit code 0, or 3 where an answer is wrong, or recordings differ."""
+    """Exit code 0; 3 if an answer is wrong or recordings differ."""
     options = parse(arguments)
     known = {"write": write, "answer": answer, "check": check, "compare": comparison.command}
     return known[options.command](options)

@@ -1,9 +1,9 @@
-"""Why an answer is wrong: a known mistake is named only if making it gives the answer's numbers.
+"""Find out why an answer is wrong: name a mistake only if making it gives the answer's numbers.
 
-An answer is compared in stages: the scores, the weights after a step, the weights after three. The
-first stage that is off is explained by one cause, or not. That cause is then made in the reference
-for later stages, so a diagnosis may find three. Everything else that the rungs show (the masks of
-dropout, the losses, the figure of evaluation) is read from the answer by ``direct_evidence.py``.
+The comparison has stages: scores, weights after one step, weights after three. One cause must
+explain the first stage that is off. The reference then makes that mistake in later stages, so a
+diagnosis may find up to three causes. ``direct_evidence.py`` reads everything else from the answer:
+dropout's masks, the losses, the figure of evaluation.
 """
 
 from collections import OrderedDict, namedtuple
@@ -15,12 +15,12 @@ from common.challenge import causes, hypotheses, protocol, updates
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
-ROWS = 5  # compared at the beginning, the middle and the end of a prediction
-FEW = 2  # rows that refute most hypotheses
-BRANCHES = 4  # causes with the same numbers that are followed into later stages
-SLACK = 4  # tolerances that a cause may leave: it rounds in another order than the port
-NEAR = 0.01  # part of a cause's effect that kinks may leave
-BRIGHT, SILENT = "bright/", "bright/after1/"  # images may be near kinks; nothing should move
+ROWS = 5  # so many rows are compared at the start, the middle and the end of a prediction
+FEW = 2  # so many rows refute most hypotheses
+BRANCHES = 4  # so many causes with the same numbers are followed into later stages
+SLACK = 4  # tolerances that a cause may leave, because it rounds in another order than the port
+NEAR = 0.01  # share of a cause's effect that kinks may leave
+BRIGHT, ZERO = "bright/", "bright/after1/"  # images may be near kinks; the gradient is 0
 
 CAUSE, UNKNOWN, KINKS = "cause", "unknown", "kinks"
 
@@ -31,25 +31,25 @@ Finding.__new__.__defaults__ = (None, False)
 Finding.__doc__ = """The explanation of a stage.
 
 kind: ``CAUSE``; ``UNKNOWN`` if no known cause fits; ``KINKS`` for an error so small that ReLUs and
-    pools may make it, which a cause of wrong scores has moved across a kink.
+    pools may explain it, if a cause of wrong scores has moved them across a kink.
 stage: the stage that is off.
-says: the cause in words; for an unknown one, anything else that is seen, or "".
+says: the cause in words; for an unknown one, any other observation, or "".
 others: further causes that give the same numbers.
-before, after: how far off the answer is, in tolerances, from the reference without and with it.
-concept, bounds_loss: the same as the cause's.
+before, after: the distance of the answer, in tolerances, from the reference without and with it.
+concept, bounds_loss: the cause's.
 """
 
 Fit = namedtuple("Fit", "cause after left")
 Fit.__doc__ = """A cause that explains a stage.
 
-after: how far off the answer is with it, in tolerances; left: the same with what kinks may leave.
+after: the distance of the answer with it, in tolerances; left: the same, including kinks.
 """
 
 Branch = namedtuple("Branch", "cause left module effects complete")
 Branch.__doc__ = """The diagnosis with one more cause.
 
-cause: its finding; left: [the finding of what kinks leave], or []. module: makes the cause;
-effects: {stage: how far off it may stay}; complete: whether it explains all later stages.
+cause: its finding. left: [the finding about kinks], or []. module: has the mistake. effects:
+{stage: how far off it may remain}. complete: whether it explains all later stages.
 """
 
 
@@ -57,7 +57,7 @@ class Chain(namedtuple("Chain", "cause rest")):
     """A finding and the findings of later stages that follow if it is the cause."""
 
     def causes(self):
-        """The findings after the first, without what kinks leave."""
+        """The findings after the first, without those about kinks."""
         return [finding for finding in self.rest if finding.kind != KINKS]
 
     def rank(self):
@@ -66,7 +66,7 @@ class Chain(namedtuple("Chain", "cause rest")):
         return any(finding.kind == UNKNOWN for finding in causes), len(causes)
 
     def continues_like(self, other):
-        """Whether the later findings of both chains say the same."""
+        """Whether the later findings of both chains are the same."""
         ours, theirs = (
             [(finding.kind, finding.stage, finding.says) for finding in chain.causes()]
             for chain in (self, other)
@@ -74,7 +74,7 @@ class Chain(namedtuple("Chain", "cause rest")):
         return ours == theirs
 
 
-# {stage: the models that are compared}
+# {stage: the models to compare}
 STAGES = OrderedDict(
     [
         ("scores", ("gradient",)),
@@ -85,13 +85,13 @@ STAGES = OrderedDict(
 
 
 class Diagnosis:
-    """Looks for the causes of the errors in an answer."""
+    """Finds the causes of the errors in an answer."""
 
-    def __init__(self, asked, arrays, answers, description, threads):
-        self.asked, self.arrays, self.answers = asked, arrays, answers
+    def __init__(self, script, arrays, answers, description, threads):
+        self.script, self.arrays, self.answers = script, arrays, answers
         self.description, self.threads = description, threads
-        self.module = causes.plain(description, protocol.reference(asked, description))
-        self.models = {entry["name"]: entry for entry in asked["models"]}
+        self.module = causes.plain(description, protocol.reference(script, description))
+        self.models = {entry["name"]: entry for entry in script["models"]}
         self.state = description.state
         self.units, self.sizes, self.every_row = {}, {}, None
         self.predictions = {
@@ -100,17 +100,17 @@ class Diagnosis:
             if "predict" in action and "answer" in action
         }
 
-    def given(self, module, stage, precision="float64"):
-        """Yield {name: array}, model by model: ``module``'s answers; only some rows of scores."""
+    def simulated(self, module, stage, precision="float64"):
+        """Yield ``module``'s answers, {name: array}, for each model; only some rows of scores."""
         wrapped = self._configured(module, precision)
         for name in [name for name in STAGES[stage] if name in self.models]:
             entry = self.models[name]
             if stage == "scores":
                 yield self._scores(wrapped, some)
             else:
-                # Predictions without an answer stay: they may change a state.
+                # Keep predictions without an answer, because they may change state.
                 do = [step for step in entry["do"] if "predict" not in step or "answer" not in step]
-                part = dict(self.asked, models=[dict(entry, do=do)])
+                part = dict(self.script, models=[dict(entry, do=do)])
                 yield protocol.carry_out(
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
@@ -124,7 +124,7 @@ class Diagnosis:
         return replaced(module, configure=configure)
 
     def _scores(self, module, rows):
-        """{name: array}: the rows ``rows(n)`` of each prediction."""
+        """{name: array} with the rows ``rows(n)`` of each prediction."""
         model, settings = protocol.build(
             self.models["gradient"], self.arrays, self.description, module, "same", self.threads
         )
@@ -138,8 +138,8 @@ class Diagnosis:
     def answered(self, stage):
         """{name: array} of the answers at a stage."""
         if stage == "scores":
-            given = [name for name in self.predictions if name in self.answers]
-            return {name: self.answers[name][some(len(self.answers[name]))] for name in given}
+            names = [name for name in self.predictions if name in self.answers]
+            return {name: self.answers[name][some(len(self.answers[name]))] for name in names}
         starts = tuple(name + "/after" for name in STAGES[stage])
         return {
             name: array
@@ -148,38 +148,38 @@ class Diagnosis:
         }
 
     def off(self, module, stage):
-        """The distance of the answer from ``module``'s, in tolerances; of the worst array."""
+        """The distance of the worst array of the answer from ``module``'s, in tolerances."""
         return max(self._errors(module, stage).values(), default=0.0)
 
     def _errors(self, module, stage, enough=np.inf, precision="float64", spare=None):
         """{name: distance of the answer from ``module``'s, in tolerances}.
 
-        Stops as soon as one is beyond ``enough``. spare: {name: a distance that does not count}.
+        Stops at the first one beyond ``enough``. spare: {name: a distance that does not count}.
         """
         answered, errors = self.answered(stage), {}
-        for given in self.given(module, stage, precision):
+        for simulated in self.simulated(module, stage, precision):
             for name in answered:
-                if name in given:
-                    errors[name] = self._error(name, answered[name], given[name])
+                if name in simulated:
+                    errors[name] = self._error(name, answered[name], simulated[name])
             if _worst(errors, spare or {}) > enough:
                 break
         return errors
 
     def _apart(self, module, other, stage):
-        """The distance of two modules at a stage, in tolerances; of the worst array."""
+        """The distance of the worst array of two modules at a stage, in tolerances."""
         answered = self.answered(stage)
-        both = zip(self.given(module, stage), self.given(other, stage))
+        pairs = zip(self.simulated(module, stage), self.simulated(other, stage))
         errors = [
             self._error(name, theirs[name], ours[name])
-            for ours, theirs in both
+            for ours, theirs in pairs
             for name in ours
             if name in answered
         ]
         return max(errors, default=0.0)
 
     def _error(self, name, ours, exact):
-        # Where nothing should move, half a unit is already a movement.
-        still = name.startswith(SILENT) and name[len(SILENT) :] not in self.state
+        # If the gradient is 0, half a unit already counts as a movement.
+        still = name.startswith(ZERO) and name[len(ZERO) :] not in self.state
         multiple = 0.5 if still else MULTIPLE
         allowed = multiple * self.units[name] * max(1, _size(exact) / self.sizes[name])
         difference = float(np.sqrt(np.mean((np.float64(ours) - exact) ** 2)))
@@ -187,8 +187,10 @@ class Diagnosis:
 
     def _learn_units(self, stage):
         answered = self.answered(stage)
-        both = zip(self.given(self.module, stage), self.given(self.module, stage, "float32"))
-        for exact, rounded in both:
+        pairs = zip(
+            self.simulated(self.module, stage), self.simulated(self.module, stage, "float32")
+        )
+        for exact, rounded in pairs:
             for name in answered:
                 if name in exact:
                     self.units[name] = unit(exact[name], rounded[name])
@@ -201,25 +203,25 @@ class Diagnosis:
         if not all("gradient/after1/" + name in self.answers for name in shapes):
             return None
         right = {}
-        for given in self.given(module, "one step"):
+        for given in self.simulated(module, "one step"):
             right.update(given)
         start = {name: np.float64(self.arrays[entry["weights"][name]]) for name in shapes}
-        moved, silent, begun, loud, loud_right = (OrderedDict() for _ in range(5))
+        moved, zero, begun, large, large_right = (OrderedDict() for _ in range(5))
         for name in shapes:
             moved[name] = self.answers["gradient/after1/" + name] - start[name]
-            certain, after = "bright/after1/" + name, "bright/after2/" + name
-            if certain in self.answers:
+            after_zero, after_large = "bright/after1/" + name, "bright/after2/" + name
+            if after_zero in self.answers:
                 begun[name] = self.arrays[self.models["bright"]["weights"][name]]
-                silent[name] = np.float64(self.answers[certain]) - begun[name]
-                if after in self.answers:
-                    loud[name] = np.float64(self.answers[after]) - self.answers[certain]
-                    loud_right[name] = right[after] - right[certain]
+                zero[name] = np.float64(self.answers[after_zero]) - begun[name]
+                if after_large in self.answers:
+                    large[name] = np.float64(self.answers[after_large]) - self.answers[after_zero]
+                    large_right[name] = right[after_large] - right[after_zero]
         step = {name: right["gradient/after1/" + name] - start[name] for name in shapes}
-        silent, loud = (step if len(step) == len(moved) else {} for step in (silent, loud))
-        return updates.Evidence(start, moved, step, silent, begun, loud, loud_right)
+        zero, large = (step if len(step) == len(moved) else {} for step in (zero, large))
+        return updates.Evidence(start, moved, step, zero, begun, large, large_right)
 
     def _second(self, module):
-        """``updates.Second`` of the momentum model; None if it is missing, or has no momentum."""
+        """``updates.Second`` of the momentum model; None if it is missing or has no momentum."""
         entry = self.models["momentum"]
         hp, answers = entry["hyperparameters"], self.answers
         names = [name for name in self.description.shapes if name not in self.state]
@@ -228,7 +230,7 @@ class Diagnosis:
             prefix + name in answers for prefix in after for name in names
         ):
             return None
-        right = next(self.given(module, "three steps"))
+        right = next(self.simulated(module, "three steps"))
         first, moved, second = {}, {}, {}
         for name in names:
             start = np.float64(self.arrays[entry["weights"][name]])
@@ -243,28 +245,28 @@ class Diagnosis:
         evidence = self._evidence(module) if stage == "one step" else None
         hp = self.models["gradient"]["hyperparameters"]
         rule = getattr(module, "rule", None)
-        if rule is None and self.asked["named"]["adam_epsilon"] == "uncorrected":
+        if rule is None and self.script["named"]["adam_epsilon"] == "uncorrected":
             rule = updates.epsilon_uncorrected
         second = self._second(module) if stage == "three steps" else None
         return hypotheses.steps(self.description, evidence, hp, rule, second)
 
     def _came_back(self):
-        """Causes seen in the weights that were read back before any step."""
-        asked = self.models["gradient"]["weights"]
-        given = {tensor: self.arrays[name] for tensor, name in asked.items()}
+        """Causes that show in the weights that came back before any step."""
+        names = self.models["gradient"]["weights"]
+        given = {tensor: self.arrays[name] for tensor, name in names.items()}
         start = "gradient/after0/"
         back = {n[len(start) :]: w for n, w in self.answers.items() if n.startswith(start)}
         return causes.came_back(given, back)
 
     def findings(self):
-        """The ``Finding`` of each stage that is off, up to the first that is not explained."""
+        """The ``Finding`` of each stage that is off, up to the first without an explanation."""
         stages = [stage for stage in STAGES if self.answered(stage)]
         for stage in stages:
             self._learn_units(stage)
         return self._explain(self.module, stages, {})
 
     def nothing(self):
-        """Lines of text for no findings: how far off each stage is."""
+        """Lines of text if there are no findings: how far off each stage is."""
         off = [
             "%s %.3g" % (stage, self.off(self.module, stage))
             for stage in STAGES
@@ -273,10 +275,10 @@ class Diagnosis:
         return ["no cause found" + ("; off, in tolerances: " + ", ".join(off) if off else "")]
 
     def _explain(self, module, stages, effects):
-        """Findings of these stages; ``module`` makes the mistakes found so far.
+        """Findings for these stages; ``module`` has the mistakes found so far.
 
-        effects: {stage: how far off it may stay}: with wrong scores, a ReLU or a pool may be at a
-        kink where the right one is not.
+        effects: {stage: how far off it may remain}. With wrong scores, a ReLU or a pool may be at a
+        kink that the correct network is far from.
         """
         if not stages:
             return []
@@ -297,7 +299,7 @@ class Diagnosis:
             self._branch(module, stage, later, effects, before, fit)
             for fit in sorted(fits, key=lambda fit: fit.after)[:BRANCHES]
         ]
-        # If one cause explains all later stages, causes that do not are dropped.
+        # If one cause explains all later stages, drop those that do not.
         complete = [branch for branch in branches if branch.complete]
         return _likeliest(
             [
@@ -309,13 +311,13 @@ class Diagnosis:
         )
 
     def _small(self, stage, before):
-        """Findings at a stage that is off by no more than it may be."""
+        """Findings for a stage whose error is allowed."""
         kinks = [Finding(KINKS, stage, "", [], before, before)] if before > SLACK else []
         rows = self._row_mistake(stage, before)
         return kinks + ([rows] if rows else [])
 
     def _row_mistake(self, stage, before):
-        """The ``Finding`` of a mistake in some rows of a prediction; None if there is none."""
+        """The ``Finding`` of a mistake in a prediction's rows; None if there is none."""
         mistake = self._rows() if stage == "scores" else None
         if not mistake:
             return None
@@ -323,7 +325,7 @@ class Diagnosis:
         return Finding(CAUSE, stage, says, [], before, before, concept)
 
     def _branch(self, module, stage, later, effects, before, fit):
-        """The ``Branch`` that makes one of the causes that fit a stage."""
+        """The ``Branch`` for one of the causes that fit a stage."""
         made = fit.cause
         wrong = made.make(module)
         if stage == "scores":
@@ -341,7 +343,7 @@ class Diagnosis:
         return Branch(cause, left, wrong, effects, self._right(wrong, later, effects))
 
     def _right(self, module, stages, effects):
-        """Whether ``module`` explains the answers of all these stages."""
+        """Whether ``module`` explains the answers at all these stages."""
         return all(self.off(module, stage) <= self._enough(stage, effects) for stage in stages)
 
     def _first_not_finite(self, stage):
@@ -350,20 +352,20 @@ class Diagnosis:
 
     @staticmethod
     def _enough(stage, effects):
-        """How far off an answer may be to count as explained."""
+        """How far off an explained answer may be."""
         return max(SLACK, effects.get(stage, 0))
 
     def _fits(self, module, stage, errors, enough):
         """[``Fit``] of the causes that explain a stage.
 
-        errors: {name: how far off the answer is without a further cause}.
+        errors: {name: how far off the answer is without another cause}.
         """
         fits = []
         known = self._hypotheses(module, stage)
         before = max(errors.values())
-        # Images of the silent step may be near kinks: if weights do move there, the exact values
-        # are not known.
-        moves = any(e > SLACK for name, e in errors.items() if name.startswith(SILENT))
+        # Images of the step without gradient may be near kinks: if weights move in it, their exact
+        # values are not known.
+        moves = any(e > SLACK for name, e in errors.items() if name.startswith(ZERO))
         spare = {n: NEAR * e for n, e in errors.items() if moves and n.startswith(BRIGHT)}
         first_step = self._first_step(module, stage) if stage != "scores" else None
         for cause in tqdm(known, desc="causes, " + stage, unit="cause", leave=False):
@@ -374,7 +376,7 @@ class Diagnosis:
                     continue
                 if stage == "scores" and not self._first_rows_fit(wrong, allowed):
                     continue
-                # Float32 is half the work, and refutes most of them.
+                # Float32 is half the work, and refutes most causes.
                 for precision, times in (("float32", 2), ("float64", 1)):
                     left = self._errors(wrong, stage, times * allowed, precision, spare)
                     after = _worst(left, spare)
@@ -385,7 +387,7 @@ class Diagnosis:
         return fits
 
     def _first_rows_fit(self, module, allowed):
-        """Whether the first rows of all predictions are nearly ``module``'s in float32."""
+        """Whether the first rows of all predictions are close to ``module``'s in float32."""
         given = self._scores(self._configured(module, "float32"), lambda n: np.arange(FEW))
         answered = self.answered("scores")
         return all(
@@ -393,7 +395,7 @@ class Diagnosis:
         )
 
     def _first_step(self, module, stage):
-        """(model's name, module, model, weights) of a stage's first model, with its gradients."""
+        """(name, module, model, weights) of a stage's first model; its optimiser has gradients."""
         entry = self.models[STAGES[stage][0]]
         wrapped = self._configured(updates.with_rule(updates.keep_gradients)(module), "float64")
         model, settings = protocol.build(
@@ -422,7 +424,7 @@ class Diagnosis:
         return True
 
     def _rows(self):
-        """(mistake, concept) seen in a prediction's rows if the network is right, or None."""
+        """(mistake, concept) in a prediction's rows, if the network is right, or None."""
         name = next(iter(self.predictions))
         ours = self.answers.get(name)
         if ours is None or not np.isfinite(ours).all():
@@ -452,7 +454,7 @@ class Diagnosis:
 
 
 def _likeliest(chains):
-    """The findings of the likeliest chain; its first one names the causes that fit as well."""
+    """The findings of the likeliest chain; the first one lists other causes that fit as well."""
     likeliest = min(chains, key=Chain.rank)
     others = [
         chain.cause.says

@@ -1,6 +1,6 @@
-"""Causes seen directly in an answer: in the masks of dropout, the losses, the final figure.
+"""Causes that show directly in an answer: in dropout's masks, the losses, the final figure.
 
-A cause is named if it gives the answer's own numbers; hardly anything has to be trained for that.
+A cause is named if it gives the answer's own numbers, which needs almost no training.
 """
 
 import numpy as np
@@ -18,15 +18,15 @@ from common.proof.rungs.subject import COUNTS
 
 LOSS = "loss and its reduction"  # a concept of the phrase book
 EXACT = 1e-6  # tolerance of a figure, and of a loss relative to it
-SCALE = 2e-3  # relative tolerance of the factor of a mask
-SAME = 1e-5  # relative tolerance of scores: float32's rounding, and more
+SCALE = 2e-3  # relative tolerance of a mask's factor
+SAME = 1e-5  # relative tolerance of scores: more than float32's rounding
 
 
-def findings(asked, arrays, answers, description, judged, before):
+def findings(script, arrays, answers, description, judged, before):
     """The ``Finding`` of each failed rung that can be read directly.
 
-    judged: the certifier's verdict. before: findings by simulation. They affect masks and losses,
-    which are then not read; so are all losses by wrong scores.
+    judged: the certifier's verdict. before: findings by simulation. These affect masks and losses,
+    which are then not read; wrong scores affect all losses.
     """
     evidence, readers = [], {"data": _order, "accuracy": _figure}
     if not any(finding.stage == "scores" or finding.bounds_loss for finding in before):
@@ -35,7 +35,7 @@ def findings(asked, arrays, answers, description, judged, before):
         readers.update(dropout=_dropout, trajectory=_losses)
     for rung in judged["rungs"]:
         if rung["passed"] is False and rung["rung"] in readers:
-            causes = readers[rung["rung"]](asked, arrays, answers, description, judged)
+            causes = readers[rung["rung"]](script, arrays, answers, description, judged)
             known = rung["error"] and rung["tolerance"]
             off = rung["error"] / rung["tolerance"] if known else np.inf
             evidence += [
@@ -53,8 +53,8 @@ def _counted(answers):
     return losses, counts
 
 
-def _order(asked, arrays, answers, description, judged):
-    """The order of the batches in training: each batch of the probe model has its own loss."""
+def _order(script, arrays, answers, description, judged):
+    """The order of the batches in training; each batch of the probe model has its own loss."""
     losses, counts = _counted(answers)
     if losses is None:
         return []
@@ -66,13 +66,13 @@ def _order(asked, arrays, answers, description, judged):
     return [("the batches of a pass are trained on in another order: %s" % numbers, None)]
 
 
-def _clipped(asked, arrays, answers, description, judged):
-    """The largest loss, if the losses of all but impossible labels are too small."""
+def _clipped(script, arrays, answers, description, judged):
+    """A bound of the loss, if the losses of nearly impossible labels are too small."""
     losses, counts = _counted(answers)
     if losses is None or description.task is not CLASSES:
         return []
-    certain = tasks.of(description).FIXED_OUTPUT
-    right = certain * counts / PROBE_BATCH
+    fixed_output = tasks.of(description).FIXED_OUTPUT
+    right = fixed_output * counts / PROBE_BATCH
     part = losses / right
     if part.max() > 0.9 or np.ptp(part) > 0.1 * part.mean():
         largest = losses.max()
@@ -80,18 +80,18 @@ def _clipped(asked, arrays, answers, description, judged):
         if largest > 0.9 * right.max() or (abs(losses / ceiling - 1) > 0.1).any():
             return []
         return [("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
-    largest = float(part.mean() * certain)
+    largest = float(part.mean() * fixed_output)
     says = "no image's loss is above %.4g: a probability below %.2g is taken for that"
     return [(says % (largest, np.exp(-largest)), LOSS)]
 
 
-def _dropout(asked, arrays, answers, description, judged):
-    """The fraction that each layer keeps and its factor; else the rung's own message."""
-    entry = next(entry for entry in asked["models"] if entry["name"] == "probe")
+def _dropout(script, arrays, answers, description, judged):
+    """The fraction that each layer keeps, and its factor; otherwise the rung's own message."""
+    entry = next(entry for entry in script["models"] if entry["name"] == "probe")
     before = {tensor: arrays[name] for tensor, name in entry["weights"].items()}
     try:
         after = {tensor: answers["probe/after1/" + tensor] for tensor in before}
-        seen = masks.observe(before, after, TIED[asked["named"]["ties"]])
+        seen = masks.observe(before, after, TIED[script["named"]["ties"]])
     except (KeyError, ValueError):
         return []
     wrong, several = [], []
@@ -109,22 +109,22 @@ def _dropout(asked, arrays, answers, description, judged):
         wrong += [says] if says else []
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
     first, concept = rung["detail"], "dropout"
-    if rung["kind"] == PREDICTION and _stale(asked, arrays, answers, description):
+    if rung["kind"] == PREDICTION and _stale(script, arrays, answers, description):
         first, concept = "prediction has the weights from before training", "prediction"
-    # If many values share a mask, too few are drawn to measure a fraction.
+    # If many values share a mask, too few random numbers are drawn to measure a fraction.
     if several or wrong:
         return [(says, "dropout") for says in several or wrong]
     return [(first, concept)] if first else []
 
 
-def _stale(asked, arrays, answers, description):
+def _stale(script, arrays, answers, description):
     """Whether the last prediction after training still uses the initial weights."""
-    entry = next(entry for entry in asked["models"] if entry["name"] == "probe")
+    entry = next(entry for entry in script["models"] if entry["name"] == "probe")
     action = next(a for a in entry["do"][::-1] if "predict" in a and "answer" in a)
     ours, observations = answers.get(action["answer"]), arrays[action["predict"]]
     if ours is None:
         return False
-    module = protocol.reference(asked, description)
+    module = protocol.reference(script, description)
     model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     x, _ = module.load(observations, np.zeros(len(observations), np.int64), settings)
     begun = masks.telling(module.predict(model, x))
@@ -132,8 +132,8 @@ def _stale(asked, arrays, answers, description):
 
 
 def _own_scales(seen):
-    """{number: mask} with measured scales; ``seen`` assumes that dropout 2's is right."""
-    second = seen.layers[2][:, 50:]  # for the others ``masks`` gives only kept or not
+    """{number: mask} with measured scales; ``seen`` assumes that dropout 2's scale is right."""
+    second = seen.layers[2][:, 50:]  # for the other channels ``masks`` only gives kept or not
     kept = second[np.abs(second) > 1e-2]
     if not kept.size:
         return dict(seen.layers)
@@ -145,7 +145,7 @@ def _own_scales(seen):
 
 
 def _fraction(number, rates, share, scale, n):
-    """The mistake of a layer with this share kept and this scale, in words; "" if it is right."""
+    """A layer's mistake in words, from the share that it keeps and its scale; "" if it is right."""
     rate = rates[number]
 
     def fits(keep, times):
@@ -170,15 +170,15 @@ def _fraction(number, rates, share, scale, n):
     return says % (layer, 1 - share, rate, scale, 1 / (1 - rate))
 
 
-def _losses(asked, arrays, answers, description, judged):
-    """The relation of the losses to the right ones."""
+def _losses(script, arrays, answers, description, judged):
+    """The mistake in the losses, from their relation to the right ones."""
     exact = np.array(judged["losses"].get("reference", ()))
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "trajectory")
     if rung["kind"] == TOO_EXACT:
         return [("the losses are those of float64: what was computed was not float32", "precision")]
     names = [
         action["answer"]
-        for entry in asked["models"]
+        for entry in script["models"]
         if entry["name"] == "recipe"
         for action in entry["do"]
         if "answer" in action and "train" in action
@@ -213,15 +213,15 @@ def _losses(asked, arrays, answers, description, judged):
             return [("the losses have the digits of bfloat16 only", "precision")]
         if np.array_equal(ours, np.float16(ours)):
             return [("the losses have the digits of float16 only", "precision")]
-    if fit(_after_update(asked, arrays, description)):  # last: the reference trains for it
+    if fit(_after_update(script, arrays, description)):  # last, because it trains the reference
         return [("the loss of a step is read after its update", LOSS)]
     return []
 
 
-def _after_update(asked, arrays, description):
+def _after_update(script, arrays, description):
     """The losses of the recipe model's batches, each with the weights after its step."""
-    entry = next(entry for entry in asked["models"] if entry["name"] == "recipe")
-    module = protocol.reference(asked, description)
+    entry = next(entry for entry in script["models"] if entry["name"] == "recipe")
+    module = protocol.reference(script, description)
     model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     network, criterion, _ = model
     losses = []
@@ -236,13 +236,13 @@ def _after_update(asked, arrays, description):
     return np.array(losses)
 
 
-def _figure(asked, arrays, answers, description, judged):
+def _figure(script, arrays, answers, description, judged):
     """The mistake in evaluation that gives this figure."""
-    figure = answers.get(asked["evaluate"]["answer"])
+    figure = answers.get(script["evaluate"]["answer"])
     if figure is None:
         return []
-    outputs = arrays[asked["evaluate"]["scores"]]
-    targets = arrays[asked["evaluate"]["targets"]]
+    outputs = arrays[script["evaluate"]["scores"]]
+    targets = arrays[script["evaluate"]["targets"]]
     known = _of_classes if description.task is CLASSES else _of_values
     right, *wrong = known(np.float64(outputs), targets)
     for says, value in wrong:

@@ -1,7 +1,7 @@
-"""All causes that are tried, stage by stage.
+"""All causes to try, stage by stage.
 
-A network with its own ``causes.py`` has ``network()``, causes in the scores, and
-``training(rule)``, causes in a step.
+A network's own ``causes.py`` has ``network()``, causes of wrong scores, and ``training(rule)``,
+causes of a wrong step.
 """
 
 from common import networks

@@ -10,11 +10,11 @@ from common.networks.model import CLASSES
 from common.system.modules import replaced
 
 LOSS, TARGETS = "loss and its reduction", "label type"  # concepts of the phrase book
-SMALL_SCORES = 1e-3  # part of an error that may be left after a division by small scores
+SMALL_SCORES = 1e-3  # share of an error that may remain after a division by small scores
 
 
 def with_criterion(change):
-    """A cause's ``make``: ``change(criterion)`` is the loss."""
+    """A cause's ``make`` that replaces the loss by ``change(criterion)``."""
 
     def make(module):
         def loss(network, settings, hp, weights):
@@ -27,7 +27,7 @@ def with_criterion(change):
 
 
 def smoothed(share):
-    """Labels that spread ``share`` of their weight evenly over all classes."""
+    """Label smoothing: labels spread ``share`` of their weight evenly over all classes."""
 
     def change(criterion):
         def loss(scores, labels):
@@ -42,7 +42,7 @@ def smoothed(share):
 
 
 def weighed(weight):
-    """A gradient that is multiplied by ``weight`` of the batch's size."""
+    """The gradient is multiplied by ``weight(n)`` for a batch of n."""
 
     def change(criterion):
         def loss(scores, labels):
@@ -77,7 +77,7 @@ def last_step(criterion):
 
 
 def of_probabilities(criterion):
-    """The loss takes scores, and is given their softmax."""
+    """The loss expects scores, but gets their softmax."""
 
     def loss(scores, labels):
         p = softmax(scores, 1)
@@ -88,7 +88,7 @@ def of_probabilities(criterion):
 
 
 def clipped(limit):
-    """A probability below ``limit`` is taken for that, which has no gradient."""
+    """A probability below ``limit`` is replaced by it, and has no gradient."""
 
     def change(criterion):
         def loss(scores, labels):
@@ -102,7 +102,7 @@ def clipped(limit):
 
 
 def of_scores_as_probabilities(criterion):
-    """The loss takes probabilities, but is given scores, which it clips at 1e-7."""
+    """The loss expects probabilities, but gets scores, which it clips at 1e-7."""
 
     def loss(scores, labels):
         kept = np.clip(scores, 1e-7, 1 - 1e-7)
@@ -113,7 +113,7 @@ def of_scores_as_probabilities(criterion):
 
 
 def of_shares(criterion):
-    """The loss takes probabilities: scores are divided by their sum, and clipped at 1e-7."""
+    """The loss expects probabilities: it divides scores by their sum and clips them at 1e-7."""
 
     def loss(scores, labels):
         total = scores.sum(1, keepdims=True)
@@ -128,7 +128,7 @@ def of_shares(criterion):
 
 
 def without_softmax(criterion):
-    """Scores are taken for logarithms of probabilities."""
+    """The loss treats scores as logarithms of probabilities."""
 
     def loss(scores, labels):
         one_hot = np.eye(scores.shape[1], dtype=scores.dtype)[labels]
@@ -138,7 +138,7 @@ def without_softmax(criterion):
 
 
 def ignoring(label, divisor):
-    """Rows of one class have no loss; the others' sum is divided by ``divisor(n, others)``."""
+    """Rows with one label have no loss; the others' sum is divided by ``divisor(n, others)``."""
 
     def change(criterion):
         def loss(scores, labels):
@@ -154,7 +154,7 @@ def ignoring(label, divisor):
 
 
 def causes(description, evidence=None):
-    """Causes of wrong gradients in the targets and the loss.
+    """Causes of wrong gradients, in the targets and the loss.
 
     evidence: ``updates.Evidence`` of a step, or None.
     """
@@ -183,9 +183,9 @@ def causes(description, evidence=None):
 
 def _of_classes(evidence):
     shares = [0.05, 0.1, 0.2]
-    if evidence and evidence.silent:
-        # Where nothing should move, the biases of the other classes move by the smoothed share.
-        moved = list(evidence.silent.values())[-1]
+    if evidence and evidence.zero:
+        # In the step without gradient, the other classes' biases move by the smoothed share.
+        moved = list(evidence.zero.values())[-1]
         shares = [min(rounded(float(moved[1:].mean() * len(moved))), 1)]
     criteria = [
         ("softmax is applied twice: the loss is given probabilities", of_probabilities),
@@ -213,7 +213,7 @@ def _of_classes(evidence):
     labels = Cause(
         "the labels are off by one", with_targets(lambda y: (y + 1) % 10), concept=TARGETS
     )
-    # Both divide by scores; small ones have few correct digits.
+    # Both divide by scores; small scores have few correct digits.
     says = "scores are taken for probabilities, %s (Keras without from_logits=True)"
     scores = [
         Cause(says % how, with_criterion(change), SMALL_SCORES, LOSS, bounds_loss=True)

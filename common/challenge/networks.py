@@ -7,11 +7,12 @@ from common.compare.functions import bfloat16, float16, softmax, tf32
 from common.networks.model import CLASSES
 from common.system.modules import replaced
 
-LOSS, RUNNING = "loss and its reduction", "running mean and variance"  # of the phrase book
+# Concepts of the phrase book.
+LOSS, RUNNING = "loss and its reduction", "running mean and variance"
 
 
 class Pointwise(layers.Layer):
-    """An activation that the reference does not have."""
+    """An activation by its function and slope."""
 
     def __init__(self, settings, function, slope):
         super().__init__(settings)
@@ -26,12 +27,12 @@ class Pointwise(layers.Layer):
 
 
 def back_through_softmax(p, g):
-    """The gradient of the scores, given the gradient ``g`` of their probabilities ``p``."""
+    """The gradient of the scores, from the gradient ``g`` of their probabilities ``p``."""
     return p * (g - (g * p).sum(1, keepdims=True))
 
 
 class Softmax(layers.Layer):
-    """Of scores."""
+    """The softmax of scores."""
 
     def forward(self, x, training):
         self.out = softmax(x, 1)
@@ -70,7 +71,7 @@ class OverlappingPool(layers.MaxPool):
 
 
 class OneSided(layers.Convolution):
-    """All of the padding at the end, or in front."""
+    """A convolution with all of its padding at the end, or at the start."""
 
     def __init__(self, right, settings, end):
         super().__init__(
@@ -113,7 +114,7 @@ ACTIVATIONS = {
 
 
 class DividedByLess(layers.BatchNorm):
-    """The batch's variance is divided by n - 1 where it normalises, too."""
+    """The variance that normalises a batch is divided by n - 1, not by n."""
 
     def forward(self, x, training):
         if not training:
@@ -138,7 +139,7 @@ class DividedByLess(layers.BatchNorm):
 
 
 class NotFollowed(layers.BatchNorm):
-    """The running mean and variance stay as they were put in."""
+    """The running mean and variance never change."""
 
     def forward(self, x, training):
         before = [w.copy() for w in self.running]
@@ -149,7 +150,7 @@ class NotFollowed(layers.BatchNorm):
 
 
 def _normalising(**values):
-    """``with_network`` of batch normalisation with other constants."""
+    """``with_network`` that gives batch normalisation other constants."""
 
     def changed(layer, settings):
         for key, value in values.items():
@@ -160,7 +161,7 @@ def _normalising(**values):
 
 
 def _made(kind):
-    """``with_network`` of batch normalisation of another kind, with the constants that it has."""
+    """``with_network`` that replaces batch normalisation by another kind."""
 
     def changed(layer, settings):
         layer.__class__ = kind
@@ -170,7 +171,7 @@ def _made(kind):
 
 
 def batchnorm(description):
-    """Causes of other scores in batch normalisation."""
+    """Causes of wrong scores in batch normalisation."""
     causes = [
         Cause(
             "batch normalisation's epsilon is %g (%s)" % (epsilon, whose),
@@ -202,7 +203,7 @@ def batchnorm(description):
 
 
 def following():
-    """Causes of other running means and variances after a step."""
+    """Causes of wrong batch normalisation in a training step."""
     causes = [
         Cause(
             "of the running mean and variance %g is kept in a step, not 0.9 (%s)" % (kept, whose),
@@ -226,9 +227,9 @@ def following():
 
 
 def _rounding(layer, rounded, outputs, prediction):
-    """``layer`` rounds the numbers that it multiplies; if ``outputs``, also its results.
+    """Make ``layer`` round the numbers that it multiplies and, if ``outputs``, its results.
 
-    prediction: whether it does so in prediction as well as in training.
+    prediction: whether it does so in prediction too.
     """
     forward, backward = layer.forward, layer.backward
 
@@ -259,10 +260,10 @@ def _rounding(layer, rounded, outputs, prediction):
 
 
 def precision(prediction=True):
-    """Causes that compute in fewer digits than float32; without ``prediction`` in training only.
+    """Causes that compute in lower precision; without ``prediction``, only in training.
 
-    A number near the middle of two may be rounded the other way, so a fiftieth of the error may be
-    left; a tenth, if later results are rounded again.
+    A value halfway between two numbers may be rounded either way, so a fiftieth of the error may
+    remain; a tenth, if later results are rounded again.
     """
     where = "" if prediction else "in training alone, "
     kinds = (layers.Dense, layers.Convolution)
@@ -282,9 +283,9 @@ def precision(prediction=True):
 
 
 def _one_in_precision(name):
-    """Causes in which one layer computes in fewer digits.
+    """Causes in which one layer computes in lower precision.
 
-    A bias that is added after another rounding leaves a tenth of the error.
+    If the bias is added after a further rounding, a part of the error remains.
     """
     for what, rounded in (("bfloat16", bfloat16), ("float16", float16)):
 
@@ -301,7 +302,7 @@ def _one_in_precision(name):
 
 
 def each(kind, new):
-    """``with_network`` of ``new(layer, settings)`` in place of every layer of a kind."""
+    """``with_network`` that replaces every layer of a kind by ``new(layer, settings)``."""
 
     def changed(settings, network):
         return [inner for layer in network for inner in _inside(layer, settings, kind, new)]
@@ -321,7 +322,7 @@ def _inside(layer, settings, kind, new):
 
 
 def _at(number, kind, new):
-    """``with_network`` of ``new(layer, settings)`` in place of the ``number``-th of a kind."""
+    """``with_network`` that replaces layer ``number`` of a kind by ``new(layer, settings)``."""
 
     def make(module):
         def symbol(settings, hp):
@@ -338,7 +339,7 @@ def _at(number, kind, new):
 
 
 def network(description, module):
-    """Causes in the layers."""
+    """Causes of wrong scores in the layers."""
     built = module.symbol(module.configure("same", 1, 0), description.hp)
     activation = layers.Sigmoid if "sigmoid" in description.traits else layers.ReLU
     own = activation.__name__.lower()
@@ -351,7 +352,7 @@ def network(description, module):
         for name, (function, slope) in ACTIVATIONS.items()
         if name.lower() != own
     }
-    one_by_one = "batchnorm" not in description.traits  # which has thirty of them
+    one_by_one = "batchnorm" not in description.traits  # a residual network has too many layers
     pools = sum(isinstance(layer, layers.MaxPool) for layer in layers.every(built))
     causes, previous, number, pool = [], "", 0, 0
     for layer in _in_order(built):
@@ -428,12 +429,12 @@ def network(description, module):
 
 
 def _probabilities(module):
-    """A cause's ``make``: ``predict`` gives the softmax of the scores."""
+    """A cause's ``make``: ``predict`` returns the softmax of the scores."""
     return replaced(module, predict=lambda model, x: softmax(module.predict(model, x), 1))
 
 
 def _in_order(network):
-    """All layers, in the order in which they compute; a ``Residual`` after its inner layers."""
+    """All layers in the order of computation; a ``Residual`` comes after its inner layers."""
     for layer in network:
         for inner in _in_order(layer.inner):
             yield inner
@@ -441,7 +442,7 @@ def _in_order(network):
 
 
 def strided_first():
-    """``with_network`` of bottlenecks whose stride is in the 1x1 convolution at their start."""
+    """``with_network`` that moves a bottleneck's stride to its first, 1x1 convolution."""
 
     def moved(layer, settings):
         first, _, _, second = layer.body[:4]

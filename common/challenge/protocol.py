@@ -4,8 +4,8 @@ A script is JSON of the form in ``challenge.schema.json``. ``models`` are built 
 Each has a name, the seed of its dropout, its hyperparameters, the names of its weights' arrays,
 and ``do``, a list of actions:
 
-    {"predict": observations, "answer": name}          answer with the scores; without "answer"
-                                                       predict for the state that it leaves
+    {"predict": observations, "answer": name}          answer with the scores; without "answer",
+                                                       predict because it may change state
     {"weights": name}                                  answer with the weights
     {"train": [[observations, targets], ...],          train on these batches; answer with the loss
      "answer": name, "weights": {step: name}}          of each step if there is an "answer", and
@@ -13,7 +13,7 @@ and ``do``, a list of actions:
 
 Names are names of arrays in the challenge or in the answer; the name of weights is a prefix,
 ``NAME/TENSOR``. ``chosen`` has the images that are near no kink on the machine that wrote the
-challenge; on another one, rounding might choose others.
+challenge, because rounding on another machine might choose others.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ from common.system.modules import replaced
 SCHEMA_VERSION = 2
 SCHEMA = os.path.join(os.path.dirname(__file__), "challenge.schema.json")
 COMPARED = ("probe", "recipe")  # models whose losses are compared
-DIAGNOSED = ("gradient", "bright", "momentum")  # models that the diagnosis looks at
+DIAGNOSED = ("gradient", "bright", "momentum")  # models that the diagnosis needs
 STALE = "the challenge was written by another version of this project"
 
 
 class Stale(InputError):
-    """A challenge that does not ask what the rungs ask."""
+    """The challenge's questions are not those of the rungs."""
 
     def __init__(self):
         super().__init__(STALE)
@@ -53,7 +53,7 @@ class Arrays(OrderedDict):
         self.names = {}
 
     def put(self, name, array):
-        """Store an array; return its name, which is an equal array's if there is one."""
+        """Store an array, and return its name, or that of an equal array."""
         array = np.ascontiguousarray(array)
         key = (array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).hexdigest())
         if key not in self.names:
@@ -63,7 +63,7 @@ class Arrays(OrderedDict):
 
 
 class Recorded:
-    """A model of the NumPy module, and the actions asked of it."""
+    """A model of the NumPy module, and its recorded actions."""
 
     def __init__(self, name, settings, model):
         self.name, self.settings, self.model = name, settings, model
@@ -76,7 +76,7 @@ class Recorded:
 
 
 class Recorder:
-    """The NumPy module, with the contract's functions, recording all calls as a script."""
+    """The NumPy module, which records all calls of the contract's functions as a script."""
 
     def __init__(self, description, conventions, names):
         self.description, self.conventions, self.names = description, conventions, iter(names)
@@ -170,13 +170,13 @@ def names(description):
     """The models' names, in the order in which the rungs build them."""
     again = ["probe_again", "probe_other_seed"] if "dropout" in description.traits else []
     layers = ["layer_none"] + ["layer_" + layer for layer in probes.layers(description)]
-    uneven = ["uneven"] if "batchnorm" in description.traits else []
-    first = ["probe", "gradient", "bright"] + uneven + ["momentum", "recipe"]
+    split_relus = ["uneven"] if "batchnorm" in description.traits else []
+    first = ["probe", "gradient", "bright"] + split_relus + ["momentum", "recipe"]
     return first + again + layers
 
 
 def record(certifier, conventions, report):
-    """(script, arrays, verdict on the NumPy module) of a certifier's questions.
+    """(script, arrays, verdict on the NumPy module) from a certifier's questions.
 
     report: called with the result of each rung.
     """
@@ -200,7 +200,7 @@ def record(certifier, conventions, report):
 
 
 def read(path):
-    """(script, description) of a file; InputError unless it can be carried out."""
+    """(script, description) from a file; InputError unless it can be carried out."""
     try:
         with open(path) as file:
             script = json.load(file, object_pairs_hook=OrderedDict)
@@ -224,7 +224,7 @@ def read(path):
 
 
 def schema_of(description):
-    """The schema's part that depends on the network, and the known conventions."""
+    """The part of the schema that depends on the network or on the known conventions."""
 
     def exactly(properties):
         return {
@@ -253,7 +253,7 @@ def schema_of(description):
 
 
 def problems(script, description):
-    """Yield what no schema can check: names that must exist, and shapes of arrays."""
+    """Yield problems that no schema can find: missing names, and wrong shapes."""
     names = [entry["name"] for entry in script["models"]]
     if len(set(names)) < len(names):
         yield "two models have one name"
@@ -293,7 +293,7 @@ def reference(script, description):
 
 
 def expected(script, arrays, description):
-    """{name: shape} of every answer that the script asks for."""
+    """{name: shape} of every requested answer."""
     outputs = tuple(tasks.of(description).outputs)
     shapes = OrderedDict()
     for entry in script["models"]:
@@ -313,7 +313,7 @@ def expected(script, arrays, description):
 
 
 def build(entry, arrays, description, module, lane, threads):
-    """(model, settings) of one of the script's models, built by ``module``."""
+    """(model, settings) for one of the script's models, built by ``module``."""
     settings = module.configure(lane, threads, entry["seed"])
     hp = type(description.hp)(**entry["hyperparameters"])
     hp = hp._replace(dropout=tuple(hp.dropout))
@@ -322,10 +322,7 @@ def build(entry, arrays, description, module, lane, threads):
 
 
 def carry_out(script, arrays, description, module, lane, threads):
-    """{name: array} of the answers that a module with the contract's functions gives.
-
-    InputError if the module has other conventions than the script.
-    """
+    """{name: array} of a module's answers; InputError if it has other conventions."""
     answers = OrderedDict()
 
     def take(name, weights):
@@ -361,7 +358,7 @@ def carry_out(script, arrays, description, module, lane, threads):
                     answers[action["answer"]] = np.array(losses, np.float32)
             else:
                 take(action["weights"], module.weights(model))
-    asked = script["evaluate"]
-    figure = module.evaluate(arrays[asked["scores"]], arrays[asked["targets"]])
-    answers[asked["answer"]] = np.array(figure, np.float32)
+    question = script["evaluate"]
+    figure = module.evaluate(arrays[question["scores"]], arrays[question["targets"]])
+    answers[question["answer"]] = np.array(figure, np.float32)
     return answers

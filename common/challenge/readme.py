@@ -1,4 +1,4 @@
-"""The README of a challenge, for people who have only its folder."""
+"""A challenge's README, for people who only have its folder."""
 
 import shlex
 
@@ -139,7 +139,7 @@ MODELS = {
 def render(description, script, folder, scores, judged, size):
     """The text of a challenge's README.
 
-    scores: of the first image; judged: the verdict on the reference; size: of an answer, in bytes.
+    scores: the first image's. judged: the verdict on the reference. size: of an answer in bytes.
     """
     present = [entry["name"] for entry in script["models"]]
     lines = [

@@ -1,7 +1,7 @@
-"""Answers in place of a module: the certifier's questions are looked up.
+"""Replay answers in place of a module: look up the answers to the certifier's questions.
 
-The NumPy module's own answer replaces a missing one, so that the others are still judged; but not
-in a rung that compares answers with each other.
+The NumPy module's own answer replaces a missing one, so that the others are still judged, except in
+a rung that compares answers with each other.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from common.challenge import protocol
 from common.challenge.answer_certifier import NotAnswered
 from common.challenge.protocol import Stale
 
-# Prefixes of answers that are judged without others.
+# Prefixes of answers that are judged independently of others.
 JUDGED_ALONE = ("gradient/", "bright/", "uneven/", "momentum/", "recipe/losses", "evaluate")
 
 
 class Weights(Mapping):
-    """{tensor: array}, looked up when it is read: a rung may not need all."""
+    """{tensor: array}, looked up only when it is read, because a rung may not need all."""
 
     def __init__(self, names, answer):
         self.names, self.answer = names, answer
@@ -33,14 +33,14 @@ class Weights(Mapping):
 
 
 class Model:
-    """A model of the script, and the number of actions and steps done."""
+    """A model of the script, with the number of actions and steps done."""
 
     def __init__(self, entry):
         self.entry = entry
         self.action, self.steps = 0, 0
 
     def next(self, kind):
-        """The next action of this kind; skips actions after a missing answer."""
+        """The next action of this kind; others in between are skipped."""
         for number, action in enumerate(self.entry["do"][self.action :], self.action + 1):
             if kind in action:
                 self.action = number
@@ -49,7 +49,7 @@ class Model:
 
 
 class Replay:
-    """A module, with the contract's functions, that replays the answers."""
+    """A module whose functions, the contract's, replay the answers."""
 
     def __init__(self, script, arrays, answers, description, threads):
         self.script, self.arrays, self.answers = script, arrays, answers
@@ -90,12 +90,12 @@ class Replay:
         return settings, hp
 
     def loss(self, network, settings, hp, weights):
-        asked = dict(hp._asdict(), dropout=list(hp.dropout))
+        hyperparameters = dict(hp._asdict(), dropout=list(hp.dropout))
         for entry in self.script["models"]:
             if (
                 entry["name"] not in self.built
                 and entry["seed"] == settings["seed"]
-                and entry["hyperparameters"] == asked
+                and entry["hyperparameters"] == hyperparameters
                 and all(
                     np.array_equal(self.arrays.get(name), weights[tensor])
                     for tensor, name in entry["weights"].items()
@@ -129,7 +129,7 @@ class Replay:
         self._check(model.next("predict")["predict"], x)
 
     def evaluate(self, scores, targets):
-        asked = self.script["evaluate"]
-        self._check(asked["scores"], scores)
-        self._check(asked["targets"], targets)
-        return float(self._answer(asked["answer"]))
+        question = self.script["evaluate"]
+        self._check(question["scores"], scores)
+        self._check(question["targets"], targets)
+        return float(self._answer(question["answer"]))

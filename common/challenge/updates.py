@@ -1,7 +1,7 @@
 """Mistakes between the gradient and the weights after a step: optimisers.
 
-An optimiser is a rule, ``rule(hp, step, weights, gradients, state)``, which gives the update of
-each tensor; weights and gradients are dicts by tensor, ``state`` is the rule's own.
+An optimiser is a rule, ``rule(hp, step, weights, gradients, state)``, which returns {tensor:
+update}. Weights and gradients are {tensor: array}; ``state`` is the rule's own dict.
 """
 
 from collections import namedtuple
@@ -11,20 +11,22 @@ import numpy as np
 from common.challenge.causes import Cause, layers
 from common.system.modules import replaced
 
-Evidence = namedtuple("Evidence", "start moved right silent silent_start loud loud_right")
-Evidence.__doc__ = """One step of an answer, from which constants are read.
+Evidence = namedtuple("Evidence", "start moved right zero zero_start large large_right")
+Evidence.__doc__ = """Steps of an answer from which constants are read.
 
-start: the weights before it; moved, right: {tensor: update} of the answer and of the reference.
-silent: {tensor: update} of a step that should move none, from the weights ``silent_start``;
-    empty where it was not answered. loud, loud_right: {tensor: update} of the step after
-    it, whose gradient is large, of the answer and of the reference; empty likewise.
+start: the weights before the step. moved, right: {tensor: update} of the answer, and of the
+    reference.
+zero, zero_start: {tensor: update} of a step whose gradient is 0, and the weights before it; empty
+    without an answer.
+large, large_right: {tensor: update} of the step after that, whose gradient is large, of the answer
+    and of the reference; empty without an answer.
 """
 
 Second = namedtuple("Second", "hp first moved right")
-Second.__doc__ = """The second step with momentum of an answer.
+Second.__doc__ = """The second step of an answer with momentum.
 
-hp: the hyperparameters. first: {tensor: update} of the step before it, which was right. moved,
-right: {tensor: update} of the answer and of the reference.
+hp: the hyperparameters. first: {tensor: update} of the first step, which was right. moved, right:
+{tensor: update} of the answer, and of the reference.
 """
 
 
@@ -48,7 +50,7 @@ class Ruled:
 
 
 def with_rule(rule):
-    """A cause's ``make``: another optimiser; ``rule`` stays with the module, for further causes."""
+    """A cause's ``make`` with another optimiser; the module keeps ``rule`` for further causes."""
 
     def make(module):
         def loss(network, settings, hp, weights):
@@ -62,7 +64,7 @@ def with_rule(rule):
 
 
 def forgetful(rule):
-    """A cause's ``make``: the optimiser's state is reset at every pass."""
+    """A cause's ``make``: every pass resets the optimiser's state."""
 
     def make(module):
         def train(model, batches):
@@ -82,7 +84,7 @@ def keep_gradients(hp, step, weights, gradients, state):
     return {}
 
 
-# Rules. The first two are right.
+# Rules. ``momentum`` and ``adam`` are right.
 
 
 def momentum(hp, step, weights, gradients, state):
@@ -107,13 +109,13 @@ def velocity(hp, gradients, state):
 
 
 def adam(hp, step, weights, gradients, state):
-    """Both moments are corrected; epsilon is added to the root."""
+    """Both moments are corrected for their bias; epsilon is added to the root."""
     new = moments(hp, gradients, state)
     return {name: corrected(hp, step, m, v) for name, (m, v) in new.items()}
 
 
 def corrected(hp, step, m, v):
-    """Adam's update of moments that are corrected as those of this step."""
+    """Adam's update, from moments corrected for this step."""
     m, v = m / (1 - hp.beta1**step), v / (1 - hp.beta2**step)
     return -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon)
 
@@ -127,16 +129,16 @@ def moments(hp, gradients, state):
 
 
 def nesterov(hp, step, weights, gradients, state):
-    """w moves by m v - lr g, v being the new velocity."""
+    """w moves by m v - lr g, where v is the new velocity."""
     gradients = with_decay(hp, weights, gradients)
     velocities = velocity(hp, gradients, state)
     return {n: hp.momentum * v - hp.learning_rate * gradients[n] for n, v in velocities.items()}
 
 
 def dampened(part):
-    """A rule that scales the gradient by 1 - part from the second step on (dampening).
+    """Dampening: the gradient is scaled by 1 - part from the second step on.
 
-    part: None for the momentum.
+    part: None means the momentum.
     """
 
     def rule(hp, step, weights, gradients, state):
@@ -169,25 +171,25 @@ def epsilon_inside(hp, step, weights, gradients, state):
 
 
 def epsilon_uncorrected(hp, step, weights, gradients, state):
-    """Epsilon is added to the root before that is corrected."""
+    """Epsilon is added to the root before its correction."""
     rate = hp.learning_rate * np.sqrt(1 - hp.beta2**step) / (1 - hp.beta1**step)
     both = moments(hp, gradients, state).items()
     return {n: -rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in both}
 
 
 def not_corrected(hp, step, weights, gradients, state):
-    """The moments as they are."""
+    """The moments are not corrected."""
     both = moments(hp, gradients, state).items()
     return {n: -hp.learning_rate * m / (np.sqrt(v) + hp.epsilon) for n, (m, v) in both}
 
 
 def one_step_late(hp, step, weights, gradients, state):
-    """The step is counted after the update, not before."""
+    """The step counter is incremented after the update, not before."""
     return adam(hp, max(step - 1, 1), weights, gradients, state)
 
 
 def largest(hp, step, weights, gradients, state):
-    """AMSGrad: the largest mean square so far instead of the latest."""
+    """AMSGrad: the largest mean square so far, not the current one."""
     both = moments(hp, gradients, state.setdefault("moments", {}))
     most = state.setdefault("largest", {})
     for name, (_, v) in both.items():
@@ -195,12 +197,12 @@ def largest(hp, step, weights, gradients, state):
     return {name: corrected(hp, step, m, most[name]) for name, (m, _) in both.items()}
 
 
-# Rules above another rule. When causes are stacked, the rule at the bottom may be replaced later;
-# ``rebased`` puts the same above the new one.
+# Rules on top of another rule. When causes are stacked, the rule at the bottom may be replaced
+# later; ``rebased`` puts the upper rules on top of the new one.
 
 
 def above(make):
-    """Decorate a maker of rules, ``make(rule, ...)``, so that they can be rebased."""
+    """Decorate ``make(rule, ...)``, which makes rules, so that these can be rebased."""
 
     def made(rule, *arguments, **values):
         other = make(rule, *arguments, **values)
@@ -211,7 +213,7 @@ def above(make):
 
 
 def rebased(rule, new):
-    """``rule`` above the rule ``new``."""
+    """``rule`` with ``new`` as the rule at the bottom."""
     return rule.rebase(new) if hasattr(rule, "rebase") else new
 
 
@@ -260,7 +262,7 @@ def falling(rule, part):
 
 @above
 def changed(rule, change):
-    """``rule``, given the gradients that ``change(hp, weights, gradients, state)`` returns."""
+    """``rule`` with the gradients that ``change(hp, weights, gradients, state)`` returns."""
 
     def other(hp, step, weights, gradients, state):
         own = state.setdefault("of the change", {})
@@ -273,7 +275,7 @@ def changed(rule, change):
 
 @above
 def gathered(rule, steps, share):
-    """``rule`` once in ``steps`` steps, with ``share`` of the sum of their gradients."""
+    """``rule`` once every ``steps`` steps, with ``share`` of the sum of their gradients."""
 
     def other(hp, step, weights, gradients, state):
         sums = state.setdefault("sums", {})
@@ -293,7 +295,7 @@ def scaled(factor):
 
 
 def decayed(strength, chosen):
-    """Weight decay added to the gradient; ``strength`` is the hyperparameter's if None."""
+    """Weight decay, added to the gradient. strength: None means the hyperparameter."""
 
     def change(hp, weights, gradients, own):
         decay = hp.weight_decay if strength is None else strength
@@ -306,7 +308,7 @@ def decayed(strength, chosen):
 
 @above
 def decoupled(rule, strength, chosen):
-    """Weight decay that shrinks the weights beside the rule, as in AdamW and SGDW."""
+    """Weight decay that shrinks the weights separately from the rule, as in AdamW and SGDW."""
 
     def other(hp, step, weights, gradients, state):
         decay = hp.weight_decay if strength is None else strength
@@ -352,14 +354,14 @@ def frozen(chosen):
 
 
 def accumulated(hp, weights, gradients, own):
-    """Gradients are never reset: each step adds its own to them."""
+    """Gradients are never reset: each step adds to them."""
     for name, g in gradients.items():
         own[name] = own.get(name, 0) + g
     return dict(own)
 
 
 def stale(hp, weights, gradients, own):
-    """Each step uses the gradient of the one before."""
+    """Each step uses the previous step's gradient."""
     last = {name: own.get(name, 0 * g) for name, g in gradients.items()}
     own.update(gradients)
     return last
@@ -374,8 +376,8 @@ def dot(a, b):
 
 
 def _decays(rule, evidence):
-    """Weight decay of the measured strength, wherever it may act."""
-    moved, begun = evidence.silent, evidence.silent_start
+    """Weight decay of the measured strength, on each plausible set of tensors."""
+    moved, begun = evidence.zero, evidence.zero_start
     if not moved:
         moved = {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
         begun = evidence.start
@@ -385,9 +387,9 @@ def _decays(rule, evidence):
         ("of the biases alone", lambda n, w: w.ndim == 1),
         ("of the kernels alone", lambda n, w: w.ndim == 4),
     ]
-    # The last bias is so large in the silent step that float32 leaves little of its decay.
+    # In the step without gradient, the last bias is so large that float32 hides most of its decay.
     *most, _ = moved
-    if evidence.silent:
+    if evidence.zero:
         still = [name for name in most if not moved[name].any()]
         kinds += [("of " + n, lambda n, w, only=n: n == only) for n in most if len(still) > 1]
     for where, chosen in kinds:
@@ -425,7 +427,7 @@ def _scales(rule, evidence):
 
 
 def _rates(rule, evidence, hp, has_momentum):
-    """Another learning rate: times a factor, or hard-coded."""
+    """A wrong learning rate: times a factor, or hard-coded."""
     factor = _factor(evidence.moved, evidence.right)
     rate = factor * hp["learning_rate"]
     yield Cause(
@@ -448,7 +450,7 @@ def _falls(rule, evidence):
         part = rounded(first)
         says = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
         yield Cause(says, with_rule(falling(rule, lambda step: part**step)), concept="optimiser")
-    second = _factor(evidence.loud, evidence.loud_right) / first
+    second = _factor(evidence.large, evidence.large_right) / first
     if 0.1 < second < 1 - 1e-6:
         decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
         says = "the learning rate is multiplied by %.6g from step to step" % part
@@ -461,11 +463,11 @@ def _falls(rule, evidence):
 
 
 def _clips(evidence):
-    """(in words, change) of clipped gradients; the limit is read from a step of rate 1."""
+    """(words, change) for clipped gradients; the limit is read from a step of learning rate 1."""
     limits = [[limit] * 3 for limit in (0.1, 0.5, 1, 5, 10)]
     if evidence:
         limits = []
-        for moved in filter(None, (evidence.moved, evidence.loud)):
+        for moved in filter(None, (evidence.moved, evidence.large)):
             each = [float(np.sqrt(np.square(u).sum())) for u in moved.values()]
             highest = max(float(abs(u).max()) for u in moved.values())
             limits.append([float(np.sqrt(np.square(each).sum())), max(each), highest])
@@ -480,7 +482,7 @@ def _clips(evidence):
 
 
 def rounded(measured):
-    """The number of three digits that someone wrote, if ``measured`` nearly equals it."""
+    """``measured``, rounded to three digits if it is that close to such a number."""
     written = float("%.3g" % measured)
     return written if abs(written - measured) <= 2e-5 * abs(measured) else measured
 
@@ -507,10 +509,10 @@ def _constants(rule, has_momentum):
 
 
 def _of_second_step(rule, second):
-    """Constants that the second step with momentum shows."""
+    """Constants that show in the second step with momentum."""
     more = {n: second.moved[n] - second.right[n] for n in second.right}
     was, rate = second.hp["momentum"], second.hp["learning_rate"]
-    asked = rounded(was + dot(more, second.first) / max(dot(second.first, second.first), 1e-300))
+    momentum = rounded(was + dot(more, second.first) / max(dot(second.first, second.first), 1e-300))
     gradients = {n: (was * second.first[n] - u) / rate for n, u in second.right.items()}
     part = dot(more, gradients) / max(rate * dot(gradients, gradients), 1e-300)
     if abs(part) > 1e-3:
@@ -519,12 +521,12 @@ def _of_second_step(rule, second):
 
     def other(hp, step, weights, gradients, state):
         return rule(
-            hp._replace(momentum=asked / was * hp.momentum), step, weights, gradients, state
+            hp._replace(momentum=momentum / was * hp.momentum), step, weights, gradients, state
         )
 
-    if abs(asked) > 1e-3 and abs(asked - was) > 1e-3:
+    if abs(momentum) > 1e-3 and abs(momentum - was) > 1e-3:
         yield Cause(
-            "the momentum is %.4g, not %.4g" % (asked, was), with_rule(other), concept="momentum"
+            "the momentum is %.4g, not %.4g" % (momentum, was), with_rule(other), concept="momentum"
         )
 
 
@@ -562,7 +564,7 @@ def causes(description, evidence, hp, rule=None, second=None):
     layers_of = [name.rsplit(".", 1)[0] for name in names]
     layer_names = [layer for layer in dict.fromkeys(layers_of) if layers_of.count(layer) > 1]
     every = []
-    if evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6:  # else nothing is trained
+    if evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6:  # something is trained
         every += list(_scales(rule, evidence)) if has_momentum else []
         every += list(_rates(rule, evidence, hp, has_momentum))
         every += list(_falls(rule, evidence))
