@@ -1,4 +1,4 @@
-"""Effects that show a setting where a framework cannot be asked; Linux only."""
+"""Detect settings by their effects, for frameworks that cannot report them; Linux only."""
 
 import ctypes
 import os
@@ -7,9 +7,10 @@ import time
 
 
 def busy_threads(step, seconds=1.0):
-    """How many threads share the work of ``step``: those with a fifth of the busiest one's time.
+    """The number of threads that share the work of ``step``.
 
-    The least seen in three goes: another process may disturb one of them.
+    A thread counts if it works at least a fifth of the busiest thread's time. The smallest of three
+    measurements, because another process may disturb one of them.
     """
     return min(_busy_threads(step, seconds / 3) for _ in range(3))
 
@@ -25,26 +26,26 @@ def _busy_threads(step, seconds):
 
 def _ticks():
     """{thread: CPU time in clock ticks} of this process."""
-    found = {}
+    ticks = {}
     for thread in os.listdir("/proc/self/task"):
         with open("/proc/self/task/%s/stat" % thread) as file:
             fields = file.read().rpartition(")")[2].split()
-        found[thread] = int(fields[11]) + int(fields[12])  # user and system time
-    return found
+        ticks[thread] = int(fields[11]) + int(fields[12])  # user and system time
+    return ticks
 
 
 def mkl_cpu_type():
-    """The processor whose code MKL takes, as MKL_DEBUG_CPU_TYPE counts them; None if none tells."""
+    """The processor whose code MKL uses, by MKL_DEBUG_CPU_TYPE's numbers; None if unknown."""
     with open("/proc/self/maps") as file:
-        found = {line.split()[-1] for line in file if re.search("libmklml|libtorch_cpu", line)}
-    for library in map(ctypes.CDLL, sorted(found)):
+        paths = {line.split()[-1] for line in file if re.search("libmklml|libtorch_cpu", line)}
+    for library in map(ctypes.CDLL, sorted(paths)):
         if hasattr(library, "mkl_serv_cpu_detect"):
             return str(library.mkl_serv_cpu_detect())
     return None
 
 
 def threads_called(name):
-    """How many of this process's threads have this name."""
+    """The number of this process's threads with this name."""
     names = []
     for thread in os.listdir("/proc/self/task"):
         with open("/proc/self/task/%s/comm" % thread) as file:

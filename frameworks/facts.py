@@ -1,6 +1,6 @@
-"""The form of a folder's ``facts.py``, and the values that several folders share.
+"""The types of a folder's ``facts.py``, and values that several folders share.
 
-Nothing here names a framework, and nothing imports one.
+This file neither names a framework nor imports one.
 """
 
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
@@ -9,64 +9,64 @@ from frameworks import open_mpi
 
 
 class Environment(NamedTuple):
-    """What ``tox run -e NAME`` needs to know before the framework is imported."""
+    """The facts that ``tox run -e NAME`` needs before the framework is imported."""
 
-    name: str  # on the command line and of the tox environment
-    title: str  # the name its makers use
+    name: str  # on the command line, and of the tox environment
+    title: str  # the name that its makers use
     package: str  # the library's import name; its ``__version__`` is reported
     python: str = "3.11"
     requirements: str = "requirements.txt"  # the pins, in the framework's folder
-    variant: str = ""  # follows MODEL in the module's file name, for a second idiom in one folder
+    variant: str = ""  # follows MODEL in file names, for a second idiom in one folder
     system: Dict[str, str] = {}  # Debian packages, each with its program or library
-    set_env: Dict[str, str] = {}  # what tox sets, in tox's syntax: {env_dir}, {env:NAME:default}
+    set_env: Dict[str, str] = {}  # variables in tox's syntax: {env_dir}, {env:NAME:default}
     prepare: Optional[Callable[[Any], None]] = None  # called with env_dir before each command
     environ: Dict[str, str] = {}  # must be set before the library is imported
-    best_environ: Dict[str, str] = {}  # lane best starts its process with these, too,
-    amd_environ: Dict[str, str] = {}  # and with these on an AMD processor
+    best_environ: Dict[str, str] = {}  # also set for a process in lane best
+    amd_environ: Dict[str, str] = {}  # also set for lane best on an AMD processor
     onnx: bool = False  # export.py writes this environment's networks as ONNX
     mixed_on_gpu: bool = False  # a GPU computes bf16.py's products
     mixed_anywhere: bool = False  # bf16.py rounds by itself and needs no special processor
-    gpu_of: str = ""  # the environment whose modules this one runs on a GPU; asked for by name
-    profiler: str = ""  # the folder whose operations.py knows its profiler, if it is another
+    gpu_of: str = ""  # the environment whose modules this one runs on a GPU
+    profiler: str = ""  # the folder whose operations.py fits its profiler, if not its own
     workers_of: str = ""  # the environment that this one runs as workers; it may be this one
-    folder: str = ""  # set by discovery, as is the next
+    folder: str = ""  # set by discovery, like the next
     endings: Tuple[str, ...] = ()
 
     @property
     def gpu(self):
-        """Whether it needs a GPU: such an environment is used only when it is asked for."""
+        """Whether it needs a GPU; such an environment is used only if it is named."""
         return bool(self.gpu_of)
 
 
 class Framework(NamedTuple):
-    """A folder: its environments, the usual one first, and what holds for all of them."""
+    """A folder: its environments, the usual one first, and facts that all of them share."""
 
     environments: Sequence[Environment]
-    endings: Tuple[str, ...] = ()  # of its own files of weights, which native.py reads
-    downloads: Tuple[str, ...] = ()  # where it leaves CIFAR-10 in the home folder
-    reference: bool = False  # the one that all others are compared with
-    maintained: bool = True  # False once there will be no further release
+    endings: Tuple[str, ...] = ()  # of its own weight files, which native.py reads
+    downloads: Tuple[str, ...] = ()  # where it puts CIFAR-10 in the home folder
+    reference: bool = False  # whether all others are compared with it
+    maintained: bool = True  # False if there will be no further release
 
 
 OPEN_MPI = {"libopenmpi3": "libmpi.so.40"}
 MPI_COMPILER = {"libopenmpi-dev": "mpicc"}
 COMPILER = {"g++": "g++"}
 
-# For a library linked with Open MPI 1.10: today's under the old names.
+# For a library linked with Open MPI 1.10: the current one under the old names.
 OLD_OPEN_MPI_PATH = {"LD_LIBRARY_PATH": "{env_dir}/mpi"}
 link_old_open_mpi = open_mpi.prepare
 
 # Where pip puts OpenMP's and MKL's libraries.
 LIBRARIES_OF_PIP = {"LD_LIBRARY_PATH": "{env_dir}/lib"}
-# For a library that compiles with GNU's compiler as it runs, and links MKL.
+# For a library that compiles code with GNU's compiler at run time, and links MKL.
 LINKED_WITH_MKL = dict(LIBRARIES_OF_PIP, LIBRARY_PATH="{env_dir}/lib", MKL_THREADING_LAYER="GNU")
 
-# OpenBLAS's threads spin for 2^26 clock cycles while they wait for the next product, and so take
-# time from other threads; here they spin for 2^4.
+# While OpenBLAS's threads wait for the next product, they spin for 2^26 clock cycles, which takes
+# time from other threads. Here they spin for 2^4.
 IDLE_BLAS_SLEEPS = {"OPENBLAS_THREAD_TIMEOUT": "4"}
 # An old NumPy's OpenBLAS mistakes a newer CPU for a Pentium 4.
 OLD_OPENBLAS = {"OPENBLAS_CORETYPE": "{env:OPENBLAS_CORETYPE:Haswell}"}
-# MKL up to 2020 checks the processor's maker before its instructions. This says: one with AVX2.
+# MKL up to 2020 checks the processor's vendor, not only its instructions. This makes it use AVX2.
 INTEL_MKL = {"MKL_DEBUG_CPU_TYPE": "5"}
 # Replaces GNU's OpenMP; from pip's intel-openmp.
 INTEL_OPENMP = {"LD_PRELOAD": "libiomp5.so"}

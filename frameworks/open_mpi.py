@@ -1,8 +1,8 @@
-"""Give Debian's Open MPI 4 the names under which a library linked with Open MPI 1.10 looks for it.
+"""Link Debian's Open MPI 4 under the names that a library linked with Open MPI 1.10 looks for.
 
-Both have the same calls; only the files are named differently. tox makes the links before it runs a
-command; elsewhere ``python -m frameworks.open_mpi FOLDER`` does. FOLDER must be in LD_LIBRARY_PATH
-when Python starts.
+Both have the same calls; only the files' names differ. tox makes the links before it runs a
+command; without tox, use ``python -m frameworks.open_mpi FOLDER``. FOLDER must be in
+LD_LIBRARY_PATH when Python starts.
 """
 
 import ctypes
@@ -21,9 +21,9 @@ def path_of(library):
 
 
 def link(folder):
-    """Make the links in ``folder``; OSError where a library is missing.
+    """Make the links in ``folder``; OSError if a library is missing.
 
-    A correct link is left alone: another process may be loading through it.
+    A correct link is not replaced, because another process may be using it.
     """
     os.makedirs(folder, exist_ok=True)
     for name, library in NAMES.items():
@@ -36,12 +36,12 @@ def link(folder):
 
 
 def prepare(env_dir):
-    """Make the links where ``facts.OLD_OPEN_MPI_PATH`` looks for them."""
+    """Make the links in the folder of ``facts.OLD_OPEN_MPI_PATH``."""
     link(os.path.join(str(env_dir), "mpi"))
 
 
 def main(folder):
-    """Make the links in ``folder``; returns what to install if a library is missing."""
+    """Make the links in ``folder``; return an instruction if a library is missing."""
     try:
         link(folder)
     except OSError as error:

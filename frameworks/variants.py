@@ -1,14 +1,14 @@
-"""The form of a folder's ``variants.py`` and ``traps.py``, and levers that several folders share.
+"""The types of a folder's ``variants.py`` and ``traps.py``, and levers that several folders share.
 
 ``variants.py`` has ``LEVERS``, a list, and ``LESSONS``, {lesson's mistake: patches}; ``traps.py``
-has ``TRAPS``, a list. Both files are optional. A second idiom in a folder has its own, such as
-``traps_module.py`` beside ``cnn_module.py``.
+has ``TRAPS``, a list. Both files are optional. A second idiom in a folder has files of its own,
+such as ``traps_module.py`` beside ``cnn_module.py``.
 
-A patch is old code, which is in one place of the module, and new code. A third element, such as
-"backends", names another file of the folder, from which the module imports names. Comments,
+A patch is a pair of old code, which occurs once in the module, and new code. A third element, such
+as "backends", names another file of the folder, from which the module imports names. Comments,
 docstrings and layout do not matter; see ``common/system/patches.py``.
 
-Nothing here names a framework, and nothing imports one.
+This file neither names a framework nor imports one.
 """
 
 from typing import Dict, NamedTuple, Optional, Tuple
@@ -17,51 +17,51 @@ Patches = Tuple[Tuple[str, ...], ...]
 
 
 class Lever(NamedTuple):
-    """A change to lane best, which ``tox run -e bench -- NAME --levers`` tries alone."""
+    """One change to lane best, which ``tox run -e bench -- NAME --levers`` times on its own."""
 
     name: str
     says: str  # what lane best has, or what is tried
     patches: Patches  # of the module
     environ: Dict[str, str]  # of the process
-    kept: bool  # lane best has it, and the lever takes it away
+    kept: bool  # whether lane best has it, so that the lever removes it
     model: str = "cnn"
-    amd: Optional[bool] = None  # for AMD's processors alone, or for none of them
-    only: Tuple[str, ...] = ()  # the environments; without any, all that need no GPU
+    amd: Optional[bool] = None  # True: only for AMD's processors; False: only for others
+    only: Tuple[str, ...] = ()  # environments; if empty, all that need no GPU
 
 
 class Trap(NamedTuple):
-    """A mistake that is planted in this framework alone."""
+    """A mistake to plant only in this framework."""
 
-    name: str  # in words, joined by underscores
-    rung: str  # must catch it
+    name: str  # words, joined by underscores
+    rung: str  # the rung that must catch it
     patches: Patches  # of the module
-    only: Tuple[str, ...] = ()  # the environments; without any, all
+    only: Tuple[str, ...] = ()  # environments; if empty, all
     model: str = "cnn"
-    raises: bool = False  # the framework refuses it with an error
+    raises: bool = False  # whether the framework rejects it with an error
 
 
 def kept(name, says, *patches, amd=None, only=(), **environ):
-    """A lever that takes away what lane best has."""
+    """A lever that removes a setting of lane best."""
     return Lever(name, says, patches, environ, True, amd=amd, only=only)
 
 
 def tried(name, says, *patches, model="cnn", amd=None, only=(), **environ):
-    """A lever that gained nothing, so lane best does without."""
+    """A lever for a setting that gained nothing, so lane best does not have it."""
     return Lever(name, says, patches, environ, False, model, amd, only)
 
 
 def trap(name, rung, *patches, only=(), model="cnn", raises=False):
-    """A trap; its patches are arguments."""
+    """A trap with these patches."""
     return Trap(name, rung, patches, only, model, raises)
 
 
 def pool_first(*patches, only=()):
-    """A lever that several folders try."""
+    """A lever: pool before the ReLU."""
     return tried("pool_first", "pool before the ReLU", *patches, only=only)
 
 
 def input_gradient(*patches):
-    """A lever: the gradient of the images is computed, too."""
+    """A lever: compute the gradient of the images too."""
     return kept("input_gradient", "no gradient of the images", *patches)
 
 
@@ -75,7 +75,7 @@ FREED = kept(
 
 
 def mkl_paths(only=()):
-    """What MKL up to 2020 uses: 0 for any processor, as on an AMD; 5 for AVX2; 7 for AVX-512."""
+    """Levers for the code that MKL up to 2020 uses: 0 any processor's, 5 AVX2, 7 AVX-512."""
     says = "MKL told that an AMD is an Intel"
     return [
         kept("any_cpu", says, amd=True, only=only, MKL_DEBUG_CPU_TYPE="0"),

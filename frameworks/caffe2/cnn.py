@@ -98,7 +98,7 @@ def reset(name):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     train_model, predict_model = network
     device = train_model.net.Proto().op[-1].device_option
     with core.DeviceScope(device):
@@ -139,7 +139,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     train_net, predict_net, device = model  # predict_net has no dropout
     workspace.SwitchWorkspace(train_net.Name())
     scores = []

@@ -1,8 +1,8 @@
 """Caffe2's network as ONNX.
 
 Idiom: the frontend takes a net, the net that fills its weights in, and its inputs' shapes.
-Surprise: it runs the net to learn the shapes in between, and knows neither copies between devices
-    nor arguments for training. So both are left out.
+Surprise: it runs the net to infer shapes, and supports neither copies between devices nor arguments
+    for training. So both are removed.
 """
 
 from caffe2.proto import caffe2_pb2

@@ -1,4 +1,4 @@
-"""Files of Caffe2's own made by someone who means harm; see ``tests/native/hostile.py``."""
+"""Malicious files in Caffe2's own format; see ``tests/native/hostile.py``."""
 
 from caffe2.proto import caffe2_pb2
 

@@ -25,7 +25,7 @@ def copy_back(op, gradients):
 
 
 def on_ideep(net, types):
-    """Move a net's operators of these types to IDEEP, with copies where the others meet them.
+    """Move a net's operators of these types to IDEEP, and add copies where other operators follow.
 
     Weights stay on the CPU: IDEEP keeps them in an order of its own, which its update mixes up.
     """

@@ -1,4 +1,4 @@
-"""What the operations in Caffe2's profiles are for: see common/profiles/categories.py."""
+"""Categories of the operations in Caffe2's profiles: see common/profiles/categories.py."""
 
 CATEGORIES = {
     "convolution forward": r"^Conv$",
@@ -11,7 +11,7 @@ CATEGORIES = {
     "update": r"Update$|^(Adam|LearningRate|AtomicIter)$",
     "layout and copies": r"^Copy\w+To\w+$",
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r"^(Conv|FC|MaxPool|Relu|Dropout|SoftmaxWithLoss)$",
     "backward": r"Grad(ient)?$",

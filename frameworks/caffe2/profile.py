@@ -1,6 +1,6 @@
-"""Profiling Caffe2: what each operator takes.
+"""Profile Caffe2: the time of each operator.
 
-Idiom: ``workspace.BenchmarkNet`` runs a net again and again, and times each operator on its own.
+Idiom: ``workspace.BenchmarkNet`` runs a net repeatedly, and times each operator on its own.
 Surprise: it runs the training net, so it trains, always on the last batch that was fed. The first
     number is for the whole net.
 """
@@ -11,7 +11,7 @@ from caffe2.python import workspace
 
 
 def profile(build, train, batches):
-    """{operator: seconds} of a step, times the batches, the slowest first; the update too."""
+    """{operator: seconds} of a step, times the batches, the slowest first, including the update."""
     model = build()
     list(train(model, batches[:1]))  # feeds the batch
     net = model[0]

@@ -1,4 +1,4 @@
-"""Caffe2: operators and blobs are asked what they are, OpenMP for its threads."""
+"""Caffe2: operators and blobs show their settings, OpenMP its threads."""
 
 import threadpoolctl
 from caffe2.proto import caffe2_pb2
@@ -31,7 +31,7 @@ def in_force(module, settings, model):
 
 
 def _on_ideep(operators):
-    """The types whose operators all ran on IDEEP: what they wrote is that device's own."""
+    """The types whose operators all ran on IDEEP: their results are IDEEP tensors."""
     written = workspace.C.Workspace.current.blobs
     there, elsewhere = set(), set()
     for operator in operators:
@@ -43,6 +43,6 @@ def _on_ideep(operators):
 
 
 def _exhaustive_search(convolutions):
-    """Whether every convolution was told to let cuDNN try its algorithms."""
+    """Whether every convolution lets cuDNN try its algorithms."""
     arguments = [utils.ArgsToDict(operator.arg) for operator in convolutions]
     return all(one.get("exhaustive_search") for one in arguments)

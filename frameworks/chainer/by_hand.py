@@ -15,7 +15,7 @@ class JointError(chainer.FunctionNode):
         """A number; ``visible`` is 0 or 1, so that it need not be squared."""
         joints, targets = inputs
         points, visible = targets[..., :2], targets[..., 2:]
-        # As Chainer's variables divide by a number; other rounding soon separates the losses.
+        # Divided like Chainer's variables; with other rounding, the losses soon differ.
         self.share = joints.dtype.type(1 / visible.sum())
         self.apart = (joints - points) * visible
         return (chainer.utils.force_array((self.apart**2).sum() * self.share),)

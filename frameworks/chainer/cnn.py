@@ -59,7 +59,7 @@ def load(images, labels, settings):
 
 
 def dropout(x, rate):
-    """``F.dropout``, given a mask if it would draw iDeep's, which no seed controls."""
+    """``F.dropout``, with a given mask if it would draw iDeep's, which no seed controls."""
     mask = None
     if chainer.config.train and chainer.config.use_ideep == "auto":
         kept = np.random.random_sample(x.shape) >= rate
@@ -109,7 +109,7 @@ def put(network, weights):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     # Chainer's default initialiser is LeCun's normal, not Xavier's uniform.
     put(network, weights)
     criterion = F.softmax_cross_entropy  # softmax and the mean over the batch included
@@ -134,7 +134,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     network = model[0]
     scores = []
     with chainer.using_config("train", False), chainer.no_backprop_mode():  # dropout off

@@ -21,12 +21,12 @@ from frameworks.chainer.cnn import wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back through
+CHUNK = 10  # steps through which the gradient flows back
 GATES = [2, 0, 1, 3]  # Chainer's order of input, forget, cell, output
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -70,7 +70,7 @@ def parameters(network):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     for name, parameter in parameters(network).items():
         w = weights[name]
         if name.startswith("lstm."):  # from gates of units to units of gates
@@ -103,7 +103,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     network = model[0]
     network.lstm.reset_state()
     with chainer.using_config("train", False), chainer.no_backprop_mode():

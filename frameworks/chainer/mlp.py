@@ -20,7 +20,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; switches of convolutions are not in force."""
+    """As for the CNN, except for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     convolutions = {"autotune", "cudnn_workspace", "tensor_core"}
     return dict(settings, not_in_force=sorted(convolutions | set(settings["not_in_force"])))
@@ -54,7 +54,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     criterion = F.softmax_cross_entropy  # softmax and the mean over the batch included
     optimizer = chainer.optimizers.Adam(

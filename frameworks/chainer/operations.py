@@ -1,4 +1,4 @@
-"""What the operations in Chainer's profiles are for: see common/profiles/categories.py.
+"""Categories of the operations in Chainer's profiles: see common/profiles/categories.py.
 
 A name is FUNCTION, DIRECTION.
 """
@@ -12,7 +12,7 @@ CATEGORIES = {
     "dropout": r"^Dropout, ",
     "loss": r"^SoftmaxCrossEntropy, ",
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r", forward$",
     "backward": r", backward$",

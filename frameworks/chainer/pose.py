@@ -53,7 +53,7 @@ class AlexNet(chainer.Chain):
             self.dense3 = L.Linear(units, 28)
 
     def forward(self, x):
-        """Joints of a batch of images; sizes are those for a divisor of 4."""
+        """Joints of a batch of images; shapes are for a divisor of 4."""
         drop1, drop2 = self.dropout  # the fraction dropped, not the fraction kept
         x = F.relu(self.conv1(x))  # (N, 24, 53, 53)
         x = F.local_response_normalization(x)
@@ -84,7 +84,7 @@ def joint_error(joints, targets):
 
 
 def loss(network, settings, hp, weights):
-    """As for the CNN, but for the loss."""
+    """As for the CNN, except for the loss."""
     network, _, optimizer = cnn.loss(network, settings, hp, weights)
     return network, joint_error, optimizer
 

@@ -1,8 +1,8 @@
-"""Profiling Chainer: what each function takes.
+"""Profile Chainer: the time of each function.
 
 Idiom: the function hook ``TimerHook`` around the steps.
-Surprise: it keeps forward and backward under one name, and a function called in another's backward
-    pass twice, so this hook separates them. It sees functions only, not the optimiser.
+Surprise: it counts forward and backward under one name, and a function in another's backward pass
+    twice, so this hook separates them. It sees only functions, not the optimiser.
 """
 
 from collections import OrderedDict

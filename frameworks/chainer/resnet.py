@@ -26,7 +26,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, and which running variance is kept."""
+    """As for the CNN, with the convention of the running variance."""
     return dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
 
 
@@ -116,7 +116,7 @@ def tensors(network):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     for name, (link, attribute) in tensors(network).items():
         array = network.device.send(weights[name].copy())
         if attribute.startswith("avg_"):

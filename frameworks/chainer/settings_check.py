@@ -1,4 +1,4 @@
-"""Chainer: ``chainer.config`` tells its switches, arrays their precision, the BLAS its threads."""
+"""Chainer: ``chainer.config`` has its switches, arrays their precision, the BLAS its threads."""
 
 import chainer
 import numpy as np
@@ -32,7 +32,7 @@ def _ideep(device):
 
 
 def _types_are_checked():
-    """The check's effect: ReLU refuses whole numbers, which it could well compute."""
+    """The check's effect: ReLU refuses integers, although it could compute with them."""
     try:
         chainer.functions.relu(np.arange(3))
     except chainer.utils.type_check.InvalidType:

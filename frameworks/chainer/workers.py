@@ -31,7 +31,7 @@ def rank():
 def parallel(module, workers, rank):
     """The functions of ``module`` that differ with several workers: {name: function}.
 
-    Each worker gets all batches, whose size the workers divide, and predicts alone.
+    Each worker gets all batches, takes its share of each, and predicts on its own.
     """
     communicator = None
 

@@ -72,7 +72,7 @@ def put(network, weights):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     blocks = put(network, weights)
     y = C.input_variable(10, name="y")
     criterion = C.cross_entropy_with_softmax(network, y)  # takes scores, not probabilities
@@ -96,7 +96,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     network = model[0]
     x_variable = network.arguments[0]
     parts = [x[first : first + 64] for first in range(0, len(x), 64)]

@@ -1,4 +1,4 @@
-"""Files of CNTK's own made by someone who means harm; see ``tests/native/hostile.py``."""
+"""Malicious files in CNTK's own format; see ``tests/native/hostile.py``."""
 
 import cntk as C
 import numpy as np
@@ -6,7 +6,7 @@ from cntk.ops.functions import UserFunction
 
 
 def user_function(path, marker):
-    """A model with a function whose module's name the file gives; importing it runs something."""
+    """A model with a function whose module the file names; importing that runs code."""
 
     def forward(self, argument, device=None, outputs_to_retain=None):
         return None, argument

@@ -19,13 +19,13 @@ from frameworks.cntk.cnn import wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-STEPS = 40  # of a sequence
-CHUNK = 10  # steps that the gradient goes back through
+STEPS = 40  # in a sequence
+CHUNK = 10  # steps through which the gradient flows back
 GATES = [0, 2, 1, 3]  # CNTK's order of input, forget, cell, output; its own inverse
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -74,7 +74,7 @@ def reordered(name, w):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     ahead, _, blocks = network
     for name, parameter in parameters(blocks).items():
         parameter.value = np.ascontiguousarray(reordered(name, weights[name]).T)
@@ -102,7 +102,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     _, values, _ = model[0]
     return values.eval({values.arguments[0]: x})
 

@@ -19,7 +19,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; switches of convolutions are not in force."""
+    """As for the CNN, except for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     return dict(settings, not_in_force=["autotune"])
 
@@ -42,7 +42,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     blocks = put(network, weights)
     y = C.input_variable(10, name="y")
     criterion = C.cross_entropy_with_softmax(network, y)  # takes scores, not probabilities

@@ -1,4 +1,4 @@
-"""What the operations in CNTK's profiles are for: see common/profiles/categories.py.
+"""Categories of the operations in CNTK's profiles: see common/profiles/categories.py.
 
 A name is NODE, DIRECTION.
 """
@@ -14,11 +14,11 @@ CATEGORIES = {
     "layout and copies": r"^(TransposeAxes|Reshape), ",
     "not told apart": r"^Plus, ",  # biases of convolutions and of dense layers
 }
-# In the CNN alone; other networks may use these operations otherwise.
+# Only for the CNN; other networks may use these operations for something else.
 IN_THE_CNN = {
     "dropout": r"^Select, ",  # Keras 2: between training and prediction
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r", forward$",
     "backward": r", backward$",

@@ -1,4 +1,4 @@
-"""Profiling CNTK: what each operation takes.
+"""Profile CNTK: the time of each operation.
 
 Idiom: ``set_node_timing``, and ``print_node_timing`` of the trainer, for the nodes of the graph;
     ``cntk.debugging.start_profiler`` around the steps for the parts of a step.
@@ -52,7 +52,7 @@ def part_times(folder):
 
 
 def profile(build, train, batches, trainer=lambda model: model[-1]):
-    """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+    """{operation: seconds} of a pass over the batches, the slowest first, including the update."""
     model = build()
     list(train(model, batches[:1]))  # the first step allocates
     debug.set_node_timing(True)

@@ -117,7 +117,7 @@ TRAPS += [
         ("C.reduce_mean(C.square(ahead - y))", "C.reduce_mean(C.square(ahead - y)) / 2"),
         model="lstm",
     ),
-    # Each batch goes on with the sequences of the one before.
+    # Each batch continues the previous batch's sequences.
     trap(
         "state_kept_between_sequences",
         "gradient",

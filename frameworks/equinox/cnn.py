@@ -116,7 +116,7 @@ def mean_loss(network, x, y, key):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, optimiser and its state, with the initial weights put in place."""
+    """The model: network, optimiser and its state, with the initial weights."""
     network = put(network, weights)
     optimizer = optax.sgd(hp.learning_rate, hp.momentum)  # nesterov=False
 
@@ -149,7 +149,7 @@ def forward(network, x):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     network = eqx.nn.inference_mode(model["network"])  # dropout off
     scores = [forward(network, x[first : first + 256]) for first in range(0, len(x), 256)]
     return np.concatenate(scores)

@@ -84,7 +84,7 @@ def put(network, weights):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     # Keras's own initialiser is Glorot uniform as well, but with its backend's random numbers.
     put(network, weights)
     network.compile(
@@ -102,7 +102,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     return model.predict(x, batch_size=256, verbose=0)  # it turns dropout off
 
 

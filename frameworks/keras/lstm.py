@@ -1,7 +1,7 @@
 """The LSTM in Keras 3, on whichever backend KERAS_BACKEND names: tensorflow, jax or torch.
 
 Idiom: the functional interface: the same layers make two models, one that is trained on whole
-    sequences and one that goes on from a state.
+    sequences and one that continues from a state.
 Layout: sequences (N, T, 1).
 Gates: input, forget, cell, output, side by side; one bias.
 State: zeros at the start of every sequence, passed with ``initial_state``; ``stop_gradient``
@@ -19,21 +19,21 @@ from frameworks.keras.cnn import load
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-STEPS = 40  # of a sequence in training
-CHUNK = 10  # steps that the gradient goes back through
+STEPS = 40  # in a sequence in training
+CHUNK = 10  # steps through which the gradient flows back
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout, and for XLA, which cannot compile cuDNN's LSTM."""
+    """As for the MLP, except for the layout, and for XLA, which cannot compile cuDNN's LSTM."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
     settings["jit"] = keras.Sequential([layers.LSTM(5)]).jit_compile
-    if settings.pop("memory_format", None):  # of images, and of PyTorch's alone
+    if settings.pop("memory_format", None):  # only PyTorch has it, and only for images
         settings["not_in_force"].remove("memory_format")
     return settings
 
 
 def symbol(settings, hp):
-    """The network, without an activation on its last layer: to train, and to go on from a state."""
+    """The network, without an activation on its last layer: to train, and to continue a state."""
     dense1 = layers.Dense(5, name="dense1")
     lstm = layers.LSTM(5, return_sequences=True, return_state=True, name="lstm")
     dense2 = layers.Dense(1, name="dense2")
@@ -64,7 +64,7 @@ def variables(network):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     # Keras itself would set the forget gate's bias to 1 and draw an orthogonal recurrent kernel.
     for name, variable in variables(network).items():
         variable.assign(weights[name].T)
@@ -85,7 +85,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     zeros = np.zeros((len(x), 5), np.float32)
     value, *state = model[1].predict_on_batch([x, zeros, zeros])  # (N, T, 1)
     values = [value]

@@ -18,7 +18,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; switches of convolutions are not in force."""
+    """As for the CNN, except for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     convolutions = settings.keys() & {"autotune", "ynn_convolution", "memory_format"}
     return dict(settings, not_in_force=sorted(convolutions | set(settings["not_in_force"])))
@@ -26,7 +26,7 @@ def configure(lane, threads, seed):
 
 def with_adam(settings):
     """The CNN's settings, and how Keras's Adam differs by convention."""
-    settings.pop("pool", None)  # a choice of the CNN's alone
+    settings.pop("pool", None)  # only the CNN has it
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 corrections")
 
 
@@ -44,7 +44,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     network.compile(
         optimizer=keras.optimizers.Adam(

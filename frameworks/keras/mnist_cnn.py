@@ -19,7 +19,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam."""
+    """As for the CNN, except for Adam."""
     return with_adam(cnn.configure(lane, threads, seed))
 
 

@@ -1,4 +1,4 @@
-"""Profiling Keras: what each operation of its backend takes.
+"""Profile Keras: the time of each operation of its backend.
 
 Idiom: Keras has no profiler of its own; the backend's goes around ``train_on_batch``, or around the
     steps of ``fit`` that ``keras.callbacks.TensorBoard(profile_batch=...)`` names.
@@ -24,7 +24,7 @@ else:
     OPERATION = re.compile(r"[\w.-]+$")
 
     def profile(build, train, batches):
-        """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+        """{operation: seconds} of a pass, including the update, the slowest first."""
         model = build()
         list(train(model, batches[:1]))  # the first step compiles
         with tempfile.TemporaryDirectory() as folder:

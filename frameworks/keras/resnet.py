@@ -27,9 +27,9 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; which running variance is kept, and what the variance is computed from."""
+    """As for the CNN, with the conventions of batch normalisation."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
-    settings.pop("pool", None)  # a choice of the CNN's alone
+    settings.pop("pool", None)  # only the CNN has it
     settings["variance"] = "squares" if settings["backend"] == "torch" else "differences"
     return settings
 
@@ -85,7 +85,7 @@ def variables(network):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     for name, variable in variables(network).items():
         w = weights[name]
         variable.assign(w.transpose(AXES[w.ndim]))

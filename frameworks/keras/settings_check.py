@@ -54,7 +54,7 @@ def jax(model, images):
 
 
 def _ynn_convolution(images):
-    """Whether XLA has put a convolution into a fusion of that kind."""
+    """Whether XLA fused a convolution in that way."""
     import jax
 
     forward = jax.jit(keras.layers.Conv2D(50, 3))
@@ -62,7 +62,7 @@ def _ynn_convolution(images):
 
 
 def _pool(model):
-    """What the model's first pool is computed by."""
+    """How the model's first pool is computed."""
     import jax
 
     pool = next(one for one in model.layers if isinstance(one, keras.layers.MaxPooling2D))
@@ -85,7 +85,7 @@ def torch(model, images):
 
 
 def _memory_format(x):
-    """In which order a tensor's numbers lie in memory."""
+    """The order of a tensor's values in memory."""
     import torch
 
     return "channels_last" if x.is_contiguous(memory_format=torch.channels_last) else "contiguous"

@@ -1,4 +1,4 @@
-"""Keras 3's levers, of which each backend has its own, and the mistake of a lesson."""
+"""Keras 3's levers, different for each backend, and the mistake of a lesson."""
 
 from frameworks.variants import kept, pool_first
 

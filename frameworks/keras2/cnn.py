@@ -79,7 +79,7 @@ def to_keras(w):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     network.set_weights([to_keras(weights[name]) for name in NAMES])
     optimizer = SGD(lr=hp.learning_rate, momentum=hp.momentum, nesterov=False)
     network.compile(loss=crossentropy, optimizer=optimizer, **compile_options(settings))
@@ -93,7 +93,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     return model.predict(x, batch_size=64)  # dropout off
 
 

@@ -13,7 +13,7 @@ if K.backend() == "cntk":
     from frameworks.cntk import profile as cntk_profile
 
     def profile(build, train, batches):
-        """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+        """{operation: seconds} of a pass, including the update, the slowest first."""
         # Keras makes the trainer when the first batch comes.
         return cntk_profile.profile(
             build, train, batches, lambda model: model.train_function.trainer
@@ -23,7 +23,7 @@ else:
     import theano
 
     def profile(build, train, batches):
-        """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+        """{operation: seconds} of a pass, including the update, the slowest first."""
         model = build()
         theano.config.profile, theano.config.profiling__ignore_first_call = True, True
         try:

@@ -21,7 +21,7 @@ def functions(module):
         return dict(settings, products="bfloat16")
 
     def predict(model, x):
-        """Scores (n, 10) of every row, the last partial batch too."""
+        """Scores (n, 10) of every row, including the last partial batch."""
         network = model[0]
         device = network[-1].weight.list_ctx()[0]
         parts = [nd.array(x[first : first + 256], device) for first in range(0, len(x), 256)]

@@ -80,7 +80,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     # Gluon's default initialiser is uniform in +-0.07, whatever the layer's size.
     parameters = network.collect_params()
     for name, parameter in parameters.items():  # "conv1_weight"
@@ -109,7 +109,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     network = model[0]
     device = network[-1].weight.list_ctx()[0]
     # Dropout is off outside autograd.record().

@@ -79,7 +79,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     device = mx.Context(settings["device"])
     images = [("data", (hp.batch_size, 3, 32, 32))]
     label = sym.Variable("softmax_label")
@@ -116,7 +116,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     predictor = model[1]
     size = predictor.data_shapes[0].shape[0]
     scores = []

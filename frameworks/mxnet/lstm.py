@@ -20,7 +20,7 @@ from frameworks.mxnet.cnn import wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back through
+CHUNK = 10  # steps through which the gradient flows back
 NAMES = {  # of the parameters: MXNet's and the shared ones
     "lstm_l0_i2h_weight": "lstm.input.weight",
     "lstm_l0_h2h_weight": "lstm.recurrent.weight",
@@ -29,7 +29,7 @@ NAMES = {  # of the parameters: MXNet's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -62,7 +62,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     parameters = network.collect_params()
     for name, parameter in parameters.items():  # "dense1_weight"
         if name != "lstm_l0_h2h_bias":  # it is 0 already
@@ -98,7 +98,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     network = model[0]
     device = network.dense1.weight.list_ctx()[0]
     h, c = network.lstm.begin_state(len(x), ctx=device)

@@ -20,7 +20,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, but for Adam; switches of convolutions are not in force."""
+    """As for the CNN, except for Adam; switches of convolutions are not in force."""
     settings = with_adam(cnn.configure(lane, threads, seed))
     return dict(settings, not_in_force=sorted({"autotune"} | set(settings["not_in_force"])))
 
@@ -45,7 +45,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     parameters = network.collect_params()
     for name, parameter in parameters.items():  # "dense1_weight"
         parameter.set_data(nd.array(weights[name.replace("_", ".")]))

@@ -1,4 +1,4 @@
-"""What the operations in MXNet's profiles are for: see common/profiles/categories.py."""
+"""Categories of the operations in MXNet's profiles: see common/profiles/categories.py."""
 
 CATEGORIES = {
     "convolution forward": r"^Convolution$",
@@ -11,12 +11,12 @@ CATEGORIES = {
     "layout and copies": r"^(CopyCPU2CPU|(_backward_)?(copy|transpose|Reshape))$",
     "not told apart": r",",  # operators in bulk
 }
-# In the CNN alone; other networks may use these operations otherwise.
+# Only for the CNN; other networks may use these operations for something else.
 IN_THE_CNN = {
     "ReLU": r"^(_backward_)?Activation$",
     "loss": r"^(_backward_)?mean$",
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r"^[A-Z]\w+$|^(log_softmax|pick|mean)$",
     "backward": r"^_backward_",

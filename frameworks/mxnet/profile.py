@@ -1,4 +1,4 @@
-"""Profiling MXNet: what each operator takes.
+"""Profile MXNet: the time of each operator.
 
 Idiom: ``mx.profiler.set_state`` around the steps; ``dumps`` sums what was recorded.
 Surprise: operators run in bulks of up to 15, which the profiler takes for one operator; here bulks
@@ -15,7 +15,7 @@ from mxnet import profiler
 
 
 def profile(build, train, batches):
-    """{operator: seconds} of a pass over the batches, the slowest first; the update too."""
+    """{operator: seconds} of a pass over the batches, the slowest first, including the update."""
     os.environ["MXNET_EXEC_BULK_EXEC_TRAIN"] = "0"  # read when a network is compiled
     try:
         model = build()

@@ -1,4 +1,4 @@
-"""Profiling MXNet's Module: what each operator takes.
+"""Profile MXNet's Module: the time of each operator.
 
 Idiom: Module is profiled as Gluon is, by ``mx.profiler`` around the steps.
 """

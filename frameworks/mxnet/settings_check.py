@@ -1,4 +1,4 @@
-"""MXNet, Gluon and Module: the optimiser, the graph and the running threads are asked."""
+"""MXNet, Gluon and Module: ask the optimiser, the graph and the running threads."""
 
 import json
 
@@ -12,7 +12,7 @@ def in_force(module, settings, model):
         optimizer, updater = trainer.optimizer, trainer._updaters[0]
         arrays = [parameter.data() for parameter in network.collect_params().values()]
         graph = dict(network._flags, hybridize=network._active)
-        # Read anew for each convolution that is made for a GPU.
+        # MXNet reads this again for each convolution that it makes for a GPU.
         autotune = mx.util.getenv("MXNET_CUDNN_AUTOTUNE_DEFAULT")
     else:
         trainer, predictor = model
@@ -40,20 +40,20 @@ def in_force(module, settings, model):
 
 
 def _subgraph_backend(predictor):
-    """NONE where the bound graph has none of oneDNN's fused operators."""
+    """NONE if the bound graph has none of oneDNN's fused operators."""
     executor = predictor._exec_group.execs[0]
     nodes = json.loads(executor.get_optimized_symbol().tojson())["nodes"]
     return "MKLDNN" if any(node["op"].startswith("_sg_mkldnn") for node in nodes) else "NONE"
 
 
 def _openmp():
-    """Intel's is in the process only if it was preloaded, and then before all others."""
+    """The OpenMP in use: Intel's is loaded only if it was preloaded, and then before all others."""
     found = {one["prefix"] for one in threadpoolctl.threadpool_info()}
     return "Intel" if "libiomp" in found else "GNU"
 
 
 def _onednn():
-    """Its effect: its log-softmax differs from MXNet's own, which a temperature asks for."""
+    """oneDNN's effect: its log-softmax differs from MXNet's own, which a temperature selects."""
     scores = mx.nd.random.uniform(-3, 3, (64, 10))
     own = mx.nd.log_softmax(scores, temperature=1)
     return bool((mx.nd.log_softmax(scores) != own).asnumpy().any())

@@ -81,7 +81,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     # PyTorch itself would draw Kaiming uniform weights, and biases that are not zero.
     network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over the batch
@@ -110,7 +110,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     network = model[0]
     device = next(network.parameters()).device
     network.eval()  # dropout off

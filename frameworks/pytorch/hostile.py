@@ -1,10 +1,10 @@
-"""Files of PyTorch's own made by someone who means harm; see ``tests/native/hostile.py``."""
+"""Malicious files in PyTorch's own format; see ``tests/native/hostile.py``."""
 
 import torch
 
 
 class Marks:
-    """When unpickled, it makes a file."""
+    """An object that makes a file when it is unpickled."""
 
     def __init__(self, marker):
         self.marker = marker
@@ -14,7 +14,7 @@ class Marks:
 
 
 def pickle_in_state(path, marker):
-    """A state_dict with an entry that runs something."""
+    """A state_dict with an entry that runs code."""
     torch.save({"conv1.weight": Marks(marker)}, path)
     return "not weights of this network"
 

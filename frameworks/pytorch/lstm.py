@@ -17,7 +17,7 @@ from frameworks.pytorch.cnn import load, place, wait
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back through
+CHUNK = 10  # steps through which the gradient flows back
 NAMES = {  # of the parameters: PyTorch's and the shared ones
     "lstm.weight_ih_l0": "lstm.input.weight",
     "lstm.weight_hh_l0": "lstm.recurrent.weight",
@@ -26,7 +26,7 @@ NAMES = {  # of the parameters: PyTorch's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout; cuDNN's LSTM has a precision of its own."""
+    """As for the MLP, except for the layout; cuDNN's LSTM has a precision of its own."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
     tf32 = torch.backends.cudnn.rnn.fp32_precision == "tf32"
     return dict(settings, tf32=settings["tf32"] or tf32)
@@ -53,7 +53,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     tensors = network.state_dict()
     for name in tensors:
         if name != "lstm.bias_hh_l0":
@@ -90,7 +90,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     network = model[0]
     network.eval()
     with torch.inference_mode():

@@ -39,7 +39,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over the batch
     optimizer = torch.optim.Adam(

@@ -1,6 +1,6 @@
-"""What the operations in PyTorch's profiles are for: see common/profiles/categories.py.
+"""Categories of the operations in PyTorch's profiles: see common/profiles/categories.py.
 
-A name is CALL > OPERATION; a call that ends in Backward0 is of the backward pass.
+A name is CALL > OPERATION; calls of the backward pass end in Backward0.
 """
 
 CATEGORIES = {
@@ -14,11 +14,11 @@ CATEGORIES = {
     "dropout": r"^aten::dropout\b",
     "loss": r"^aten::cross_entropy_loss\b|\b(LogSoftmax|NllLoss)Backward0\b",
 }
-# In the CNN alone; other networks may use these operations otherwise.
+# Only for the CNN; other networks may use these operations for something else.
 IN_THE_CNN = {
     "dropout": r"\bMulBackward0\b",
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r"^aten::",
     "backward": r"Backward0\b|^torch::autograd::AccumulateGrad",

@@ -22,7 +22,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def symbol(settings, hp):
-    """The network, without an activation on its last layer; sizes are those for a divisor of 4."""
+    """The network, without an activation on its last layer; shapes are for a divisor of 4."""
     drop1, drop2 = hp.dropout  # the fraction dropped
     small, middle, large, units = (size // hp.divisor for size in (96, 256, 384, 4096))
     layers = OrderedDict(
@@ -61,7 +61,7 @@ def joint_error(joints, targets):
 
 
 def loss(network, settings, hp, weights):
-    """As for the CNN, but for the loss."""
+    """As for the CNN, except for the loss."""
     network, _, optimizer = cnn.loss(network, settings, hp, weights)
     return network, joint_error, optimizer
 

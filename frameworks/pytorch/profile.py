@@ -1,4 +1,4 @@
-"""Profiling PyTorch: what each operation takes.
+"""Profile PyTorch: the time of each operation.
 
 Idiom: ``torch.profiler.profile`` around the steps; ``export_chrome_trace`` for a browser.
 Surprise: an operation's total includes the operations that it calls; only the ``self_`` times add
@@ -27,7 +27,7 @@ def profile(build, train, batches):
 
 
 def name(event):
-    """The operation, after the outermost call that it is part of."""
+    """The outermost call that the operation is part of, and the operation."""
     call = event
     while call.cpu_parent is not None:
         call = call.cpu_parent

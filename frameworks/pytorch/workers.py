@@ -38,7 +38,7 @@ class Parallel(nn.parallel.DistributedDataParallel):
 def parallel(module, workers, rank):
     """The functions of ``module`` that differ with several workers: {name: function}.
 
-    Each worker gets all batches, whose size the workers divide, and predicts alone.
+    Each worker gets all batches, takes its share of each, and predicts on its own.
     """
 
     def configure(lane, threads, seed):

@@ -11,7 +11,7 @@ import os
 
 import tensorflow as tf
 
-# Of CPUs. TensorFlow documents "auto_mixed_precision" alone, which is float16 on a GPU.
+# For CPUs. TensorFlow only documents "auto_mixed_precision", which is float16 on a GPU.
 REWRITE = "auto_mixed_precision_onednn_bfloat16"
 NOT_REWRITTEN = "TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_INFERLIST_REMOVE"
 

@@ -2,7 +2,7 @@
 
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
     Python runs once, to record a graph.
-Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
+Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, the only one with NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: ``tf.nn.dropout`` forgets ``tf.random.set_seed`` where XLA compiles it. A
     ``tf.random.Generator`` has its state in a variable, so it keeps its seed there.
@@ -131,7 +131,7 @@ def graphs(network, step, settings):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     variables = network.trainable_variables
     put(variables, weights)
     velocities = [tf.Variable(tf.zeros_like(variable)) for variable in variables]
@@ -158,7 +158,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     forward = model[2]
     scores = [forward(x[first : first + 256]).numpy() for first in range(0, len(x), 256)]
     return np.concatenate(scores)

@@ -18,11 +18,11 @@ from frameworks.tensorflow.mlp import adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-CHUNK = 10  # steps that the gradient goes back through
+CHUNK = 10  # steps through which the gradient flows back
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -72,7 +72,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     variables = network.trainable_variables
     put(variables, weights)
     update = adam(variables, hp)

@@ -78,7 +78,7 @@ def adam(variables, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     variables = network.trainable_variables
     put(variables, weights)
     update = adam(variables, hp)

@@ -1,4 +1,4 @@
-"""What the operations in TensorFlow's profiles are for: see common/profiles/categories.py.
+"""Categories of the operations in TensorFlow's profiles: see common/profiles/categories.py.
 
 A name is SCOPE > OPERATION.
 """
@@ -14,12 +14,12 @@ CATEGORIES = {
     "loss": r"SoftmaxCrossEntropy|\bcompile_loss\b",
     "layout and copies": r"Transpose$|_MklToTf$|_MklInputConversion$|Reshape$",
 }
-# In the CNN alone; other networks may use these operations otherwise.
+# Only for the CNN; other networks may use these operations for something else.
 IN_THE_CNN = {
     "update": r"^(Mul|AddV2)$",
     "convolution backward": r"\bBiasAdd_grad > BiasAddGrad$",
 }
-# Of operations that are not the update's.
+# For operations outside the update.
 DIRECTIONS = {
     "forward": r"^(?!gradient)",
     "backward": r"^gradient(s|_tape)\b",

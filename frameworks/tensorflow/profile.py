@@ -1,4 +1,4 @@
-"""Profiling TensorFlow: what each operation takes.
+"""Profile TensorFlow: the time of each operation.
 
 Idiom: ``tf.profiler.experimental.Profile`` around the steps writes into a folder what TensorBoard
     shows; the file in it is a protocol buffer, ``XSpace``.

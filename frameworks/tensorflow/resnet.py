@@ -2,7 +2,7 @@
 
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
     Python runs once, to record a graph.
-Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, which alone has NCHW there.
+Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, the only one with NCHW there.
 Momentum: ``v = momentum * v + g + decay * w; w = w - lr * v``, the learning rate outside the
     velocity.
 Batch normalisation: written out from ``tf.nn.moments``, whose variance is divided by n; the running
@@ -25,7 +25,7 @@ KEPT, EPSILON = 0.9, 1e-5  # of the running mean and variance, and added to the 
 
 
 def configure(lane, threads, seed):
-    """As for the CNN, and which running variance is kept."""
+    """As for the CNN, with the convention of the running variance."""
     return dict(cnn.configure(lane, threads, seed), running_variance="unbiased")
 
 
@@ -110,7 +110,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     cnn.put(network.variables, weights)
     variables = network.trainable_variables
     velocities = [tf.Variable(tf.zeros_like(variable)) for variable in variables]

@@ -29,7 +29,7 @@ def in_force(module, settings, model):
 def kernels(function, *arguments):
     """The operations that a ``tf.function`` runs, after all rewriting of its graph."""
     context.context().enable_run_metadata()
-    tf.function(function.python_function)(*arguments)  # anew: the first one was not recorded
+    tf.function(function.python_function)(*arguments)  # again: the first one was not recorded
     ran = context.context().export_run_metadata()
     context.context().disable_run_metadata()
     graphs = [graph for one in ran.function_graphs for graph in one.partition_graphs]

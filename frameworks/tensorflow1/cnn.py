@@ -2,7 +2,7 @@
 
 Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; a whole graph is built first,
     with placeholders for its inputs, and then run by a ``Session``.
-Layout: NCHW; NHWC on a CPU in the best lane, and without MKL-DNN, which alone has NCHW there.
+Layout: NCHW; NHWC on a CPU in the best lane, and without MKL-DNN, the only one with NCHW there.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 that
     position is the fraction to drop. ``rate=`` is the fraction to drop in both.
@@ -97,7 +97,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     image = {"NCHW": (3, 32, 32), "NHWC": (32, 32, 3)}[settings["layout"]]
     config = tf.ConfigProto(
         intra_op_parallelism_threads=settings["threads"],
@@ -134,7 +134,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     session, _, (rows, forward) = model
     parts = [x[first : first + 256] for first in range(0, len(x), 256)]
     return np.concatenate([session.run(forward, {rows: part}) for part in parts])

@@ -1,4 +1,4 @@
-"""Profiling TensorFlow 1: what each operation takes.
+"""Profile TensorFlow 1: the time of each operation.
 
 Idiom: ``session.run`` with ``FULL_TRACE`` fills a ``RunMetadata``; its ``step_stats`` have the time
     of each node on each device.

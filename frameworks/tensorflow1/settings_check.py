@@ -28,10 +28,10 @@ def in_force(module, settings, model):
 
 
 def operations(session, fetches, batch):
-    """The types of the operations that a run of a session consists of, after all rewriting."""
-    options, told = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
-    session.run(fetches, batch, options, told)
-    return {node.op for graph in told.partition_graphs for node in graph.node}
+    """The types of the operations in a session's run, after all rewriting."""
+    options, metadata = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()
+    session.run(fetches, batch, options, metadata)
+    return {node.op for graph in metadata.partition_graphs for node in graph.node}
 
 
 def independent_operations():

@@ -133,12 +133,12 @@ def compiled(network, y, cost, updates, settings):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     _, (train_scores, _), shared = network
     y = T.lvector("y")
     # Theano merges the softmax and the cross-entropy into one operation that does not overflow.
     cost = categorical_crossentropy(softmax(train_scores), y).mean()
-    gradients = T.grad(cost, list(shared.values()))  # none is asked for x
+    gradients = T.grad(cost, list(shared.values()))  # not for x
     updates = []
     for (name, w), g in zip(shared.items(), gradients):
         w.set_value(weights[name])
@@ -156,7 +156,7 @@ def train(model, batches):
 
 
 def predict(model, x):
-    """Scores (n, 10) of every row, the last partial batch too."""
+    """Scores (n, 10) of every row, including the last partial batch."""
     predict_step = model[1]  # compiled without dropout
     return np.concatenate([predict_step(x[i : i + 64]) for i in range(0, len(x), 64)])
 

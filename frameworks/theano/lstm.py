@@ -22,12 +22,12 @@ from frameworks.theano.mlp import adam
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 
-STEPS = 40  # of a sequence
-CHUNK = 10  # steps that the gradient goes back through
+STEPS = 40  # in a sequence
+CHUNK = 10  # steps through which the gradient flows back
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout; no array here is large enough for OpenMP."""
+    """As for the MLP, except for the layout; no array here is large enough for OpenMP."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
     return dict(settings, not_in_force=settings["not_in_force"] + ["openmp"])
 
@@ -69,18 +69,18 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     _, (values, _), shared = network
     for name, w in shared.items():
         w.set_value(weights[name])
     y = T.tensor3("y")
     cost = ((values - y) ** 2).mean()  # over the batch and its steps
-    gradients = T.grad(cost, list(shared.values()))  # none is asked for x
+    gradients = T.grad(cost, list(shared.values()))  # not for x
     return compiled(network, y, cost, adam(shared.values(), gradients, hp), settings)
 
 
 def predict(model, x):
-    """Values (n, 2 T, 1): one step ahead of each input, then free-running, fed with its own."""
+    """Values (n, 2 T, 1): one step ahead of each input, then free-running on its own output."""
     return model[1](x)
 
 

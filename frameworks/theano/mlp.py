@@ -68,12 +68,12 @@ def adam(shared, gradients, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     _, (scores, _), shared = network
     for name, w in shared.items():
         w.set_value(weights[name])
     y = T.lvector("y")
     # Theano merges the softmax and the cross-entropy into one operation that does not overflow.
     cost = categorical_crossentropy(softmax(scores), y).mean()
-    gradients = T.grad(cost, list(shared.values()))  # none is asked for x
+    gradients = T.grad(cost, list(shared.values()))  # not for x
     return compiled(network, y, cost, adam(shared.values(), gradients, hp), settings)

@@ -1,4 +1,4 @@
-"""What the operations in Theano's profiles are for: see common/profiles/categories.py."""
+"""Categories of the operations in Theano's profiles: see common/profiles/categories.py."""
 
 CATEGORIES = {
     "convolution forward": r"^CorrMM\{",
@@ -9,7 +9,7 @@ CATEGORIES = {
     "layout and copies": r"^(Inplace)?DimShuffle\{|^Reshape\{",
     "not told apart": r"^Elemwise\{",
 }
-# In the CNN alone; other networks may use these operations otherwise.
+# Only for the CNN; other networks may use these operations for something else.
 IN_THE_CNN = {
     "pool": r"^(Inc)?Subtensor\{",
     "convolution backward": r"^Sum\{axis=\[0, 2, 3\]",

@@ -1,4 +1,4 @@
-"""Profiling Theano: what each operation takes.
+"""Profile Theano: the time of each operation.
 
 Idiom: functions that are compiled with ``profile=True``, or while ``theano.config.profile`` is set,
     keep the time of each of their nodes; ``function.profile.summary()`` prints them.
@@ -11,7 +11,7 @@ import theano
 
 
 def profile(build, train, batches):
-    """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+    """{operation: seconds} of a pass over the batches, the slowest first, including the update."""
     theano.config.profile = True
     try:
         model = build()
