@@ -1,4 +1,4 @@
-"""What tox.ini cannot say: environments made from others, hidden interpreters, missing packages."""
+"""What tox.ini cannot express: derived environments, hidden interpreters, missing packages."""
 
 import glob
 import os
@@ -16,7 +16,7 @@ import frameworks
 from common.system import debian
 from frameworks.facts import Environment
 
-# Sections of tox.ini that add an environment to each framework's: test-NAME, mistakes-NAME.
+# Sections of tox.ini from which each framework gets further environments: test-NAME, mistakes-NAME.
 KINDS = ("test", "mistakes")
 MADE = {
     "%s-%s" % (kind, name): (kind, environment)
@@ -24,7 +24,7 @@ MADE = {
     for name, environment in frameworks.ENVIRONMENTS.items()
 }
 FACTS = {**frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS}
-# Later releases bring a pip that does not start on 3.7.
+# Later releases of virtualenv bring a pip that does not start on 3.7.
 VIRTUALENVS = {"3.7": {"virtualenv_spec": "virtualenv<20.27"}}
 
 
@@ -34,9 +34,9 @@ def folder_of(env_name):
 
 
 class SharedInfo(Info):
-    """What tox notes in an environment's folder, under one name for all that share the folder.
+    """tox's notes in an environment's folder, with the same name for all that share the folder.
 
-    tox notes the environment's name, and builds the folder anew when it finds another there.
+    tox writes the environment's name there, and rebuilds the folder if it finds another one.
     """
 
     def compare(self, value, section, sub_section=None):
@@ -46,7 +46,7 @@ class SharedInfo(Info):
 
 
 class Runner(VirtualEnvRunner):
-    """tox's own runner; it also shares environments and says how to get a missing interpreter."""
+    """tox's runner, which also shares environments and says how to get a missing interpreter."""
 
     @staticmethod
     def id():
@@ -64,7 +64,7 @@ class Runner(VirtualEnvRunner):
             raise Skip(f"{skip}. {advice(self.conf['base_python'][0])}") from skip
 
     def virtualenv_env_vars(self):
-        """An older virtualenv is told the interpreter's path, and takes the first offer instead."""
+        """Drop the first offer, which an older virtualenv takes instead of the named interpreter."""
         variables = super().virtualenv_env_vars()
         if self.conf["virtualenv_spec"]:
             variables.pop("VIRTUALENV_TRY_FIRST_WITH", None)
@@ -75,7 +75,7 @@ def advice(python):
     """How to get the interpreter ``python``, such as ``python3.6``."""
     version = python.replace("python", "")
     ways = [f"'pyenv install {version}'"]
-    if int(version.split(".")[1]) >= 8:  # uv has no CPython older than that
+    if int(version.split(".")[1]) >= 8:  # uv has no older CPython
         ways.insert(0, f"'uv python install {version}'")
     return f"Get it with {' or '.join(ways)}, or put {python} on PATH"
 
@@ -93,10 +93,10 @@ def tox_extend_envs():
 
 @impl
 def tox_add_core_config(core_conf, state):
-    """Make test-NAME and mistakes-NAME of sections; have pyenv's interpreters found, too.
+    """Make test-NAME and mistakes-NAME from sections, and let tox find pyenv's interpreters.
 
-    pyenv's shims answer only for the version that is chosen. Interpreters on PATH and uv's are
-    found anyway. One older than 3.6 would end tox's search.
+    pyenv's shims only run the selected version. tox finds interpreters on PATH and uv's anyway. One
+    older than 3.6 would end its search.
     """
     seeds, usual = state.conf.memory_seed_loaders, state.conf.core["env_list"].envs
     for env_name, environment in FACTS.items():
@@ -104,7 +104,7 @@ def tox_add_core_config(core_conf, state):
         settings = VIRTUALENVS.get(environment.python, {})
         seeds[env_name].append(MemoryLoader(base=[*base, "testenv"], **settings))
     for env_name, (kind, environment) in MADE.items():
-        # Environments that share a folder run one after the other, in "tox run-parallel" too.
+        # Environments that share a folder must not run at the same time in "tox run-parallel".
         before = "test-" + environment.name if kind == "mistakes" else environment.name
         settings = VIRTUALENVS.get(environment.python, {})
         labels = [] if environment.gpu else [kind, "all"]
@@ -114,13 +114,13 @@ def tox_add_core_config(core_conf, state):
         seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     for versions in ("3.[6-9].*", "3.[1-9][0-9].*"):
-        found = glob.glob(os.path.join(root, "versions", versions, "bin", "python"))
-        state.conf.options.discover += sorted(found)
+        paths = glob.glob(os.path.join(root, "versions", versions, "bin", "python"))
+        state.conf.options.discover += sorted(paths)
 
 
 @impl
 def tox_add_env_config(env_conf, state):
-    """Set what tox.ini's [testenv] has in braces, from the facts."""
+    """Set the values that tox.ini's [testenv] has in braces, from the facts."""
     name = folder_of(env_conf.name)
     facts = FACTS.get(name, Environment(name, name, name))
     pins = "frameworks/%s/%s" % (facts.folder, facts.requirements)
@@ -136,9 +136,9 @@ def tox_add_env_config(env_conf, state):
 
 @impl
 def tox_before_run_commands(tox_env):
-    """Stop before commands fail in their own words for want of a system package.
+    """Stop with a clear message if a system package is missing, and prepare the environment.
 
-    An environment is prepared here and not in commands_pre, which ``tox exec`` leaves out.
+    It is prepared here and not in commands_pre, which ``tox exec`` skips.
     """
     name = folder_of(tox_env.name)
     packages = " ".join(debian.missing(debian.needs(name)))

@@ -209,9 +209,9 @@ def winners(pixels, largest, ties):
     """For each pixel of a window, its share of the gradient of the maximum.
 
     With ``ties`` "one", the first of equal pixels gets all of it. With "all", each of them does, as
-    in Theano and Caffe2 on a CPU. With "shared", each gets an equal part, as in JAX or MLX if the
-    maximum is a reduction. In the latter two, equal means equal up to rounding, because BLAS may
-    sum two equal windows in different orders.
+    in Theano and Caffe2 on a CPU. With "shared", each gets an equal part, as in frameworks whose
+    pool is a maximum along axes. For "all" and "shared", equal means equal up to rounding, because
+    BLAS may sum two equal windows in different orders.
     """
     if ties != "one":
         largest = largest - 4 * np.finfo(largest.dtype).eps * xp.abs(largest)
