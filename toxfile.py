@@ -64,7 +64,7 @@ class Runner(VirtualEnvRunner):
             raise Skip(f"{skip}. {advice(self.conf['base_python'][0])}") from skip
 
     def virtualenv_env_vars(self):
-        """Drop the first offer, which an older virtualenv takes instead of the named interpreter."""
+        """Drop the first offer: an older virtualenv takes it instead of the named interpreter."""
         variables = super().virtualenv_env_vars()
         if self.conf["virtualenv_spec"]:
             variables.pop("VIRTUALENV_TRY_FIRST_WITH", None)
