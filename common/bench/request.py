@@ -80,25 +80,56 @@ def parse(arguments):
 def _parser():
     parser = commands.OneLineParser(
         prog="python -m common.bench",
-        description="Time frameworks against each other, in turn, each in a process of its own.",
+        description="Prove frameworks, then time them in turn, each in its own process.",
     )
     add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
-    add("contenders", nargs="*", metavar=contenders.FORM, help="without a lane: both lanes")
-    add("--baseline", metavar="CONTENDER", help="default: the first one")
-    sizes = "time each contender with each batch size, and separate the costs of steps and images"
+    add(
+        "contenders",
+        nargs="*",
+        metavar=contenders.FORM,
+        help="environments to time; without a lane: same and best",
+    )
+    add(
+        "--baseline", metavar="CONTENDER", help="what ratios refer to; default: the first contender"
+    )
+    sizes = "time these batch sizes, and separate the cost of a step from the cost of an image"
     add("--batch-sizes", type=number, nargs="+", metavar="N", help=sizes)
-    levers = "time each framework's best lane with each lever that is known for it"
+    levers = "time each framework's best lane against itself with one thing changed, for each lever"
     add("--levers", action="store_true", help=levers)
-    add("--model", choices=list(networks.ALL), default="cnn", help="the network")
-    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
-    add("--runs", type=number, default=3, metavar="N", help="restart every process this many times")
-    add("--minutes", type=number, default=10, metavar="N", help="time limit for all rounds")
-    precise = "end a run when each interval is within this share on either side"
+    add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
+    add(
+        "--threads",
+        type=commands.thread_count,
+        default=cores,
+        metavar="N",
+        help=commands.THREADS_HELP,
+    )
+    add(
+        "--runs",
+        type=number,
+        default=3,
+        metavar="N",
+        help="restart every process this many times (%(default)s)",
+    )
+    add(
+        "--minutes",
+        type=number,
+        default=10,
+        metavar="N",
+        help="time limit for all runs together (%(default)s)",
+    )
+    precise = "end a run when all intervals are within this share of their ratios (%(default)s)"
     add("--precision", type=share, default=0.01, metavar="SHARE", help=precise)
-    add("--seconds", type=positive, default=2, metavar="N", help="length of a block")
-    against = "compare with an earlier bench; its contenders, if none are named"
+    add(
+        "--seconds",
+        type=positive,
+        default=2,
+        metavar="N",
+        help="train each contender this long at a time (%(default)s)",
+    )
+    against = "compare with an earlier bench; without contenders, time its contenders again"
     add("--against", metavar="RESULT.json", help=against)
-    add("--out", metavar="RESULT.json", help="the result file")
+    add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser
 
 

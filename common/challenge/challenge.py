@@ -31,27 +31,36 @@ def parse(arguments):
     parts = parser.add_subparsers(dest="command", metavar="write|answer|check|compare")
     every = argparse.ArgumentParser(add_help=False)
     cores = machine.usable_cores()
-    every.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    threads = commands.THREADS_HELP
+    every.add_argument(
+        "--threads", type=commands.thread_count, default=cores, metavar="N", help=threads
+    )
     about = "write a folder with everything that a port needs"
     write = parts.add_parser("write", parents=[every], help=about)
-    write.add_argument("folder")
+    write.add_argument("folder", help="the folder to make")
     described = [name for name, model in networks.MODELS.items() if model.challenge]
-    write.add_argument("--model", choices=described, default="cnn")
+    write.add_argument("--model", choices=described, default="cnn", help=commands.MODEL_HELP)
     write.add_argument(
         "--named",
         nargs="+",
         default=[],
         metavar="NAME=CHOICE",
-        help="the port's conventions, such as ties=all",
+        help="conventions of your framework, such as ties=all",
     )
-    about = "write the answer of one of the frameworks here"
+    about = "answer a challenge with one of the frameworks here"
     answer = parts.add_parser("answer", parents=[every], help=about)
-    answer.add_argument("folder")
-    answer.add_argument("name", help="the framework")
+    answer.add_argument("folder", help="the challenge")
+    answer.add_argument("name", help="the environment")
     answer.add_argument("out", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
-    answer.add_argument("--lane", choices=contract.LANES, default="same")
-    check = parts.add_parser("check", parents=[every], help="judge an answer")
-    check.add_argument("folder")
+    answer.add_argument(
+        "--lane", choices=contract.LANES, default="same", help="the settings (%(default)s)"
+    )
+    check = parts.add_parser(
+        "check",
+        parents=[every],
+        help="check a port's answer, and look for the cause of a difference",
+    )
+    check.add_argument("folder", help="the challenge")
     check.add_argument("answer", metavar="ANSWER", help=" or ".join(array_files.ENDINGS))
     check.add_argument("--json", metavar="OUT.json", help="write the verdict as JSON")
     about = "find the first difference between two recordings of any network"

@@ -41,14 +41,20 @@ def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
     parser = commands.OneLineParser(
         prog="python -m common.exchange",
-        description="Move weights from every framework to every other, in their own files, and "
-        "compare the scores.",
+        description="Carry weights from each framework to each other in the frameworks' own "
+        "files, and compare scores.",
     )
     add, cores = parser.add_argument, machine.usable_cores()
-    add("names", nargs="*", metavar="NAME", help="frameworks; default: all that need no GPU")
-    add("--model", choices=list(networks.MODELS), default="cnn", help="the network")
-    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
-    add("--out", metavar="RESULT.json", help="the result file")
+    add("names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU")
+    add("--model", choices=list(networks.MODELS), default="cnn", help=commands.MODEL_HELP)
+    add(
+        "--threads",
+        type=commands.thread_count,
+        default=cores,
+        metavar="N",
+        help=commands.THREADS_HELP,
+    )
+    add("--out", metavar="RESULT.json", help="write the result to this file")
     options = parser.parse_args(arguments)
     if options.out:
         check_writable(options.out)

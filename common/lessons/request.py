@@ -36,22 +36,46 @@ def parse(arguments):
 def _parser():
     parser = commands.OneLineParser(
         prog="python -m common.lessons",
-        description="Train the CNN as it is and with each switch thrown, from the same seeds, and "
-        "compare the accuracies. A stopped study goes on where it was.",
+        description="Train the CNN as it is and with each switch on, from the same seeds, and "
+        "compare accuracies. A study that was stopped continues where it ended.",
     )
     add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
     (images, epochs), lessons, default = CNN.quick, switches.LESSONS, _default()
-    keys = "some of %s; default: all" % ", ".join(lessons)
-    add("framework", nargs="?", default=default, metavar="NAME", help="default: " + default)
+    keys = "switches to test: %s; default: all" % ", ".join(lessons)
+    add(
+        "framework",
+        nargs="?",
+        default=default,
+        metavar="NAME",
+        help="the environment; default: " + default,
+    )
     add("--lessons", choices=lessons, nargs="+", default=lessons, metavar="KEY", help=keys)
-    add("--seeds", type=seed_count, default=3, metavar="N", help="seeds of each training")
-    add("--train-images", type=number, default=images, metavar="N", help="train on the first N")
-    add("--epochs", type=number, default=epochs, metavar="N", help="passes over the images")
-    add("--test-images", type=number, metavar="N", help="test on the first N")
-    add("--data", default="auto", metavar="auto|synthetic|PATH", help="the data set")
-    add("--lane", choices=contract.ALL_LANES, default="best", help="the settings")
-    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
-    add("--out", metavar="RESULT.json", help="the result file")
+    add("--seeds", type=seed_count, default=3, metavar="N", help="seeds per switch (%(default)s)")
+    add(
+        "--train-images",
+        type=number,
+        default=images,
+        metavar="N",
+        help="train on the first N images (%(default)s)",
+    )
+    add(
+        "--epochs",
+        type=number,
+        default=epochs,
+        metavar="N",
+        help="passes over the images (%(default)s)",
+    )
+    add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
+    add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
+    add("--lane", choices=contract.ALL_LANES, default="best", help=commands.LANE_HELP)
+    add(
+        "--threads",
+        type=commands.thread_count,
+        default=cores,
+        metavar="N",
+        help=commands.THREADS_HELP,
+    )
+    add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser
 
 

@@ -15,14 +15,25 @@ from common.system.files import write_json
 
 def command(arguments):
     """Exit code 1 if a rung misses its mistake, or if an untouched module fails a rung."""
-    parser = commands.OneLineParser(prog="python -m common.mistakes")
-    parser.add_argument("name", help="the framework")
-    parser.add_argument(
-        "--model", choices=list(networks.MODELS), nargs="+", help="the networks; by default all"
+    parser = commands.OneLineParser(
+        prog="python -m common.mistakes",
+        description="Plant known mistakes in a framework; the right rung must catch each.",
     )
-    parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
-    parser.add_argument("--own", action="store_true", help="only the framework's own traps")
-    parser.add_argument("--out", metavar="FILE.json", help="what caught each, of one network")
+    parser.add_argument("name", help="the environment")
+    parser.add_argument(
+        "--model", choices=list(networks.MODELS), nargs="+", help="networks; default: all"
+    )
+    parser.add_argument(
+        "--threads",
+        type=commands.thread_count,
+        default=machine.usable_cores(),
+        metavar="N",
+        help=commands.THREADS_HELP,
+    )
+    parser.add_argument("--own", action="store_true", help="plant only the framework's own traps")
+    parser.add_argument(
+        "--out", metavar="FILE.json", help="write which rung caught each; needs one --model"
+    )
     options = parser.parse_args(arguments)
     if options.out and (options.own or len(options.model or ()) != 1):
         raise InputError("--out: of all mistakes in one network; name it with --model")

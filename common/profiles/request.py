@@ -49,11 +49,32 @@ def _parser():
         description="Show where a training step's time goes, from each framework's own profiler.",
     )
     add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
-    add("profiled", nargs="+", metavar="NAME[:LANE]", help="a framework; without a lane: best")
-    add("--model", choices=list(networks.ALL), default="cnn", help="the network")
-    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
-    add("--steps", type=number, default=20, metavar="N", help="profile this many steps")
-    add("--out", metavar="RESULT.json", help="the result file; for one framework only")
+    add(
+        "profiled",
+        nargs="+",
+        metavar="NAME[:LANE]",
+        help="environments to profile; without a lane: best",
+    )
+    add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
+    add(
+        "--threads",
+        type=commands.thread_count,
+        default=cores,
+        metavar="N",
+        help=commands.THREADS_HELP,
+    )
+    add(
+        "--steps",
+        type=number,
+        default=20,
+        metavar="N",
+        help="profile this many steps (%(default)s)",
+    )
+    add(
+        "--out",
+        metavar="RESULT.json",
+        help="write the result to this file; for one environment only",
+    )
     return parser
 
 

@@ -107,20 +107,21 @@ def proven(name, model, lane, threads, lever="", team=1):
 
 def command(arguments):
     """Certify one framework in one lane; exit code 3 if a rung failed."""
-    parser = commands.OneLineParser(prog="python -m common.proof")
-    parser.add_argument("name", help="the framework")
-    parser.add_argument("--model", choices=list(networks.ALL), default="cnn")
-    parser.add_argument("--lane", choices=contract.ALL_LANES, default="same")
-    parser.add_argument("--threads", type=commands.thread_count, default=machine.usable_cores())
-    parser.add_argument("--lever", default="", help="a lever of the framework's variants.py")
-    parser.add_argument(
-        "--workers",
-        type=commands.whole_number,
-        default=1,
-        metavar="N",
-        help="processes that share each batch, each with so many threads",
+    parser = commands.OneLineParser(
+        prog="python -m common.proof",
+        description="Make the certificate of one environment in one lane, without training.",
+        epilog="Exit code 0: all rungs passed; 3: a rung failed; 2: bad input.",
     )
-    parser.add_argument("--out", metavar="FILE.json", help="write the certificate there")
+    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add("name", help="the environment")
+    add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
+    add("--lane", choices=contract.ALL_LANES, default="same", help=commands.LANE_HELP)
+    threads = commands.THREADS_HELP
+    add("--threads", type=commands.thread_count, default=cores, metavar="N", help=threads)
+    add("--lever", default="", metavar="NAME", help="prove with this lever of variants.py")
+    workers_help = "share each batch among N processes, each with --threads threads"
+    add("--workers", type=number, default=1, metavar="N", help=workers_help)
+    add("--out", metavar="FILE.json", help="write the certificate to this file")
     options = parser.parse_args(arguments)
     model = networks.find(options.model)
     modules.find(options.name, model.name)

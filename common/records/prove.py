@@ -34,20 +34,31 @@ def parse(arguments):
     parser = commands.OneLineParser(
         prog="python -m common.records", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="environments; default: all")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU"
+    )
     models = list(networks.MODELS)
-    parser.add_argument("--model", nargs="+", choices=models, default=[], help="default: all")
-    parser.add_argument("--certificates", action="store_true", help="plant no mistakes")
-    parser.add_argument("--check", action="store_true", help="only list what is not on record")
+    parser.add_argument(
+        "--model", nargs="+", choices=models, default=[], help="networks; default: all"
+    )
+    parser.add_argument(
+        "--certificates", action="store_true", help="make certificates only; plant no mistakes"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only list what is not on record; prove nothing"
+    )
     parser.add_argument(
         "--ci",
         action="store_true",
-        help="prove what has no record, the CNN in every environment and a tenth of the rest",
+        help="prove what has no record, the CNN in every environment, and a tenth of the rest",
     )
-    parser.add_argument("--all", action="store_true", help="prove everything again")
+    parser.add_argument(
+        "--all", action="store_true", help="prove everything, even if it is on record"
+    )
     parser.add_argument(
         "--minutes",
         type=commands.whole_number,
+        metavar="N",
         help="after this time, prove only what has no record or a stale one",
     )
     options = parser.parse_args(arguments)

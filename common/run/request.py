@@ -113,26 +113,33 @@ def parse(arguments):
 def _parser():
     parser = commands.OneLineParser(
         prog="python -m common.run",
-        description="Run one framework: load, symbol, loss, train, predict, evaluate; then write a "
-        "result file.",
+        description="Prove that a framework's network equals the reference, train it, test it, and "
+        "write a result file.",
         epilog="@FILE reads options from a file, one per line.",
         fromfile_prefix_chars="@",
     )
     add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
-    add("name", help="the framework: " + ", ".join(frameworks.ENVIRONMENTS))
-    add("--model", choices=list(networks.ALL), default="cnn", help="the network")
-    add("--data", default="auto", metavar="auto|synthetic|PATH", help="the data set")
-    add("--epochs", type=commands.count, metavar="N", help="passes over the data; 0: no training")
-    add("--lane", choices=contract.ALL_LANES, default="same", help="the settings")
-    add("--seed", type=int, default=0, help="of weights, batches and dropout")
+    add("name", help="the environment: " + ", ".join(frameworks.ENVIRONMENTS))
+    add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
+    add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
+    epochs = "passes over the data; 0: no training; default: few on a CPU"
+    add("--epochs", type=commands.count, metavar="N", help=epochs)
+    add("--lane", choices=contract.ALL_LANES, default="same", help=commands.LANE_HELP)
+    add("--seed", type=int, default=0, metavar="N", help="seed of weights, batches and dropout")
     add("--train-images", type=number, metavar="N", help="train on the first N images or sequences")
-    add("--test-images", type=number, metavar="N", help="test on the first N")
-    add("--dropout", choices=("on", "off"), default="on", help="default: on")
-    add("--threads", type=commands.thread_count, default=cores, metavar="N", help="CPU threads")
+    add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
+    add("--dropout", choices=("on", "off"), default="on", help="turn dropout off; default: on")
+    add(
+        "--threads",
+        type=commands.thread_count,
+        default=cores,
+        metavar="N",
+        help=commands.THREADS_HELP,
+    )
     own = ": .npz, .safetensors or the framework's own format"
-    add("--weights", metavar="IN", help="initial weights instead of Xavier's" + own)
+    add("--weights", metavar="IN", help="start from these weights" + own)
     add("--save-weights", metavar="OUT", help="save the trained weights" + own)
-    add("--save-onnx", metavar="OUT.onnx", help="save the trained network")
-    add("--save-scores", metavar="OUT.npz", help="save the test scores, as one array")
-    add("--out", metavar="RESULT.json", help="the result file")
+    add("--save-onnx", metavar="OUT.onnx", help="save the trained network as ONNX")
+    add("--save-scores", metavar="OUT.npz", help="save the scores of the test images as one array")
+    add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser

@@ -15,6 +15,12 @@ SPEAKER = "ROSETTA_SPEAKER"
 
 _interrupts = []  # raised while a command ran
 
+# Help for the options that several commands have.
+DATA_HELP = "find or download the data set (default), make images up, or read your own copy"
+LANE_HELP = "same: plain, alike everywhere; best: an expert's; bf16: best in bfloat16 (%(default)s)"
+MODEL_HELP = "the network (%(default)s)"
+THREADS_HELP = "CPU threads; default: one per core"
+
 NOT_TEXT = "a file of options (@FILE) is not text"
 
 

@@ -38,9 +38,9 @@ EXCEPTIONS = {
     "frameworks/tensorflow/": ("keras", "TensorFlow is written here without the Keras in it"),
     "reports/lessons.toml": ("caffe2 cntk mxnet tensorflow", "what others published"),
     "reports/studies.toml": ("chainer pytorch", "what others published, and what was found here"),
-    "tests/reports/test_readme.py": (
+    "tests/reports/test_docs.py": (
         "caffe2 chainer cntk keras mxnet pytorch tensorflow tensorflow1 torch",
-        "compares README's sentences with the results",
+        "compares the manual's sentences with the results",
     ),
     "tests/common/test_locality.py": (
         "caffe2 chainer cntk cupy keras mxnet pytorch tensorflow tensorflow1 theano torch",

@@ -66,15 +66,17 @@ def test_a_gpu_variant_runs_the_same_module_with_pins_of_its_own(name):
     assert requirements(plain) != requirements(variant)
 
 
-def readme_rows():
-    """The rows of README.md's tables that begin with names in backticks: [cells]."""
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+def rows(document):
+    """The rows of a document's tables that begin with names in backticks: [cells]."""
+    with open(os.path.join(ROOT, document), encoding="utf-8") as file:
         return [line.split("|")[1:-1] for line in file if line.startswith("| `")]
 
 
 def test_readme_s_rows_of_environments_agree_with_the_facts():
     """A row names environments, their interpreters and their module."""
-    for names, _, python, path, *_ in (r for r in readme_rows() if "](frameworks/" in "".join(r)):
+    table = [row for row in rows("README.md") if "](frameworks/" in "".join(row)]
+    assert table
+    for names, _, python, path, *_ in table:
         for name in re.findall(r"`([\w-]+)`", names):
             environment = frameworks.ENVIRONMENTS[name]
             assert environment.python in python and frameworks.path(environment) in path, name
@@ -103,8 +105,10 @@ def test_neither_registry_nor_common_imports_a_framework():
     assert not packages & set(names)
 
 
-def test_readme_s_rows_of_own_files_agree_with_the_facts():
-    for names, endings, *_ in (row for row in readme_rows() if "`." in row[1]):
+def test_the_manual_s_rows_of_own_files_agree_with_the_facts():
+    table = [row for row in rows("docs/weights.md") if "`." in row[1]]
+    assert table
+    for names, endings, *_ in table:
         for name in re.findall(r"`([\w-]+)`", names):
             known = frameworks.ENVIRONMENTS[name].endings
             assert set(re.findall(r"`(\.[\w.]+)`", endings)) >= set(known), name

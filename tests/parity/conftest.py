@@ -2,12 +2,15 @@
 
 import frameworks
 from common.system import modules
+from tests.parity.test_findings import snippets
 
 
 def pytest_ignore_collect(collection_path, config):
     name = config.getoption("--framework")
     if collection_path.name == "test_by_hand.py":
         return None if modules.has(name, "by_hand") else True
+    if collection_path.name == "test_findings.py":
+        return None if snippets(name) else True
     if collection_path.name == "test_workers.py":  # some are in an environment of their own
         return None if frameworks.WORKERS.get(name) == name else True
     return None

@@ -8,15 +8,21 @@ import pytest
 
 from common.system.files import ROOT
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "reports/README.md")
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "reports/README.md"]
+DOCUMENTS += sorted("docs/" + path.name for path in Path(ROOT, "docs").glob("*.md"))
 LINK = re.compile(r"\]\((?!https?:)([^)#\s\[]*)(?:#([^)\s]+))?\)")
 LINE = re.compile(r"L\d+(-L\d+)?")  # a line of a source file
+
+
+def prose(document):
+    """A document's text without its fenced blocks of code."""
+    return re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
 
 
 def anchors(document):
     """What GitHub makes of a document's headings."""
     found, seen = set(), Counter()
-    for heading in re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE):
+    for heading in re.findall(r"^#+ (.+)$", prose(document), re.MULTILINE):
         anchor = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
         found.add("%s-%d" % (anchor, seen[anchor]) if seen[anchor] else anchor)
         seen[anchor] += 1
@@ -26,7 +32,7 @@ def anchors(document):
 def dead(document):
     """The links of a document that lead nowhere."""
     found = []
-    for path, anchor in LINK.findall(document.read_text(encoding="utf-8")):
+    for path, anchor in LINK.findall(prose(document)):
         target = document.parent / path if path else document
         if not target.exists():
             found.append(path)
@@ -38,8 +44,18 @@ def dead(document):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_no_link_is_dead(name):
     document = Path(ROOT, name)
-    assert LINK.search(document.read_text(encoding="utf-8"))
+    assert LINK.search(prose(document))
     assert not dead(document)
+
+
+def test_the_manual_s_contents_name_every_page():
+    contents = Path(ROOT, "docs", "README.md")
+    named = {path for path, _ in LINK.findall(prose(contents))}
+    assert {path.name for path in contents.parent.glob("*.md")} - {"README.md"} <= named
+
+
+def test_the_readme_is_short():
+    assert len(Path(ROOT, "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_a_dead_link_is_found(tmp_path):
