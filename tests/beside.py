@@ -1,4 +1,4 @@
-"""Optional files beside a framework's modules: a test that needs one is skipped without it."""
+"""Optional files of frameworks: a test that needs one is skipped if it is missing."""
 
 import importlib
 import os
@@ -19,5 +19,5 @@ def need(framework, file):
 
 
 def load(framework, file):
-    """That module, imported."""
+    """Import that module."""
     return importlib.import_module(need(framework, file))

@@ -1,4 +1,4 @@
-"""Options and fixtures of the whole harness."""
+"""Options and fixtures for all tests."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def model(request):
 
 @pytest.fixture(scope="session")
 def threads():
-    """As many as the machine has: what a run uses, too."""
+    """As many threads as the machine has cores, like a run."""
     threads = machine.usable_cores()
     machine.limit_threads(threads)
     return threads
@@ -40,7 +40,7 @@ def module(name, model, threads):
 
 @pytest.fixture(scope="session")
 def certifier(model, threads):
-    """One for all tests, with what the reference computed before, and kept for later ones."""
+    """One certifier for all tests, whose reference's results are read from the cache and kept."""
     cache = ReferenceCache(model, threads)
     yield Certifier(model, threads, cache)
     cache.save()

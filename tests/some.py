@@ -5,18 +5,18 @@ from common.system import modules
 
 
 def environment(like=lambda environment: True, **facts):
-    """The name of the first environment, but for the reference, that has these facts."""
-    for name, one in frameworks.ENVIRONMENTS.items():
-        if one.folder != frameworks.REFERENCE and like(one):
-            if all(getattr(one, fact) == value for fact, value in facts.items()):
+    """The name of the first environment, except the reference, that has these facts."""
+    for name, candidate in frameworks.ENVIRONMENTS.items():
+        if candidate.folder != frameworks.REFERENCE and like(candidate):
+            if all(getattr(candidate, fact) == value for fact, value in facts.items()):
                 return name
     raise LookupError("no environment has %s" % (facts or "that"))
 
 
 def without(model):
     """An environment that has no module for the model."""
-    return environment(lambda one: not modules.has(one.name, model))
+    return environment(lambda candidate: not modules.has(candidate.name, model))
 
 
-PLAIN = environment(lambda one: modules.has(one.name, "mlp"), gpu_of="")
-WITH_WORKERS = environment(lambda one: one.workers_of == one.name)
+PLAIN = environment(lambda candidate: modules.has(candidate.name, "mlp"), gpu_of="")
+WITH_WORKERS = environment(lambda candidate: candidate.workers_of == candidate.name)

@@ -1,1 +1,1 @@
-"""The challenge: answers that are right, wrong, partial or spoilt, and a port in C."""
+"""Tests of challenges: right, wrong, partial and damaged answers."""

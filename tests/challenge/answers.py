@@ -1,7 +1,7 @@
 """python -m tests.challenge.answers NAME FOLDER [--write]: do answer and certificate agree?
 
-In a framework's own environment: its module answers the challenge in FOLDER, and the verdict on
-that answer is compared with the certificate of the module itself, rung by rung.
+Run it in a framework's environment. The framework's module answers the challenge in FOLDER; the
+verdict on the answer is compared with the module's certificate, rung by rung.
 """
 
 import os
@@ -18,7 +18,7 @@ from common.system.files import ROOT, write_json
 
 
 def command(arguments):
-    """Exit code 1 if a verdict differs, or an answer is not whole."""
+    """Exit code 1 if a verdict differs or an answer is incomplete."""
     parser = commands.OneLineParser(prog="python -m tests.challenge.answers")
     parser.add_argument("name", help="the framework")
     parser.add_argument("folder")

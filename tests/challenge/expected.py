@@ -5,8 +5,8 @@
 
 from common.system import modules
 
-# {mistake: pattern of the right causes; None if no answer can show it}. A mistake that is not here
-# has no known cause.
+# {mistake: pattern of the right causes; None if no answer can show it}. Mistakes that are not here
+# have no known cause.
 SHARED = {
     # data and weights
     "height_and_width_swapped": "height and width of the images",
@@ -85,5 +85,5 @@ SHARED = {
 
 
 def causes(name):
-    """The same for one environment, with its framework's own."""
+    """The same for one environment, with its framework's own causes."""
     return dict(SHARED, **modules.causes(name))

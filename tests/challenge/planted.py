@@ -1,9 +1,9 @@
 """python -m tests.challenge.planted NAME FOLDER [--write]: are planted mistakes named?
 
-In a framework's own environment: each mistake that an answer can show is planted in its module,
-which answers the challenge in FOLDER, and the answer is checked like any other. Mistakes that are
-planted from outside are the same in every framework, so only NumPy gets them. The causes that the
-diagnosis names are compared with ``expected.causes``.
+Run it in a framework's environment. Each mistake that an answer can show is planted in the module,
+which answers the challenge in FOLDER; the answer is checked like any other, and the causes that the
+diagnosis names are compared with ``expected.causes``. Mistakes that wrap a module are the same in
+every framework, so only NumPy gets them.
 """
 
 import json
@@ -26,7 +26,7 @@ from common.system.files import ROOT, write_json
 from tests.challenge import expected
 from tests.challenge.recall import VERDICTS, sentences
 
-NOT_SEEN = "not seen"  # the verdict where the answer passes
+NOT_SEEN = "not seen"  # the verdict if the answer passes
 
 
 class Patient:
@@ -42,9 +42,9 @@ class Patient:
         self.certifier.choose(self.asked["chosen"])
 
     def examined(self, mistake):
-        """(failed rungs, causes named, the same in lines) of its answer; None for no answer.
+        """(failed rungs, causes named, the same as lines) for its answer; None without an answer.
 
-        There is no answer if the framework refuses a mistake, or if no port can make it.
+        There is no answer if the framework rejects a mistake, or if no port can make it.
         """
         with tempfile.TemporaryDirectory() as folder:
             wrong = mistake.make(self.module, folder)

@@ -1,9 +1,9 @@
 """python -m tests.challenge.recall FOLDER [--pairs N] [--write]: how many mistakes are named.
 
-Each known cause is made in the NumPy module, in float32, which answers the challenge in FOLDER. So
-are pairs: a cause of wrong scores with a cause of a wrong update. A mistake is "named" if the
-diagnosis names it alone, "one of several" if other causes give the same numbers, "located" if the
-diagnosis only shows where it is seen, and "wrong" if the diagnosis names another one.
+The NumPy module, in float32, makes each known cause and answers the challenge in FOLDER. It also
+makes pairs: a cause of wrong scores with a cause of a wrong update. A mistake is "named" if the
+diagnosis names only it, "one of several" if other causes give the same numbers, "located" if the
+diagnosis only shows the stage, and "wrong" if the diagnosis names another one.
 """
 
 import os

@@ -85,7 +85,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", list(RULES))
 def test_rules_decay_as_the_right_one_does(name):
-    """A rule with weight decay equals the rule without it, given gradients with the decay."""
+    """A rule with weight decay equals the rule without it on gradients with the decay."""
     hp = Decay(4, 0.1, 0.9, (), weight_decay=0.01, depth=29)
     random = np.random.RandomState(0)
     weights = {"a.weight": random.normal(size=(3, 2)), "a.bias": random.normal(size=3)}
@@ -156,7 +156,7 @@ def test_weights_that_came_back_say_what_was_put_in():
 
 
 @pytest.mark.parametrize("folder", list(frameworks.FRAMEWORKS))
-def test_a_framework_has_causes_for_its_own_traps_alone(folder):
+def test_a_framework_has_causes_only_for_its_own_traps(folder):
     names = [
         name
         for name, environment in frameworks.ENVIRONMENTS.items()

@@ -1,4 +1,4 @@
-"""An answer gets the verdict of its module's certificate; missing or spoilt parts are reported."""
+"""An answer gets the verdict of its module's certificate; missing or bad parts are reported."""
 
 import json
 import zipfile

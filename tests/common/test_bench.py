@@ -1,4 +1,4 @@
-"""The bench: ratios that know their spread, contenders in turn, no process left, clear errors."""
+"""The bench: intervals of ratios, contenders in turn, no process left, clear errors."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from tests.common.test_signals import heed_signals
 
 
 def drifting(factor, rounds, noise, seed):
-    """Seconds per step on a machine that grows slower and quicker again."""
+    """Seconds per step on a machine that gets slower and faster again."""
     random = np.random.RandomState(seed)
     drift = 1 + 0.5 * np.sin(np.arange(rounds) / 3.0)
     return factor * drift * (1 + noise * random.normal(size=rounds))
@@ -178,15 +178,15 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     out = tmp_path / "bench.json"
     arguments = SHORT + ["--precision", "0.99", "--runs", "1", "--out", str(out)]
     assert bench.command(arguments) == 0
-    found = json.loads(out.read_text())
-    assert found["baseline"] == "numpy:same"
-    assert list(found["contenders"]) == ["numpy:same", "numpy:best"]
-    for contender in found["contenders"].values():
+    result = json.loads(out.read_text())
+    assert result["baseline"] == "numpy:same"
+    assert list(result["contenders"]) == ["numpy:same", "numpy:best"]
+    for contender in result["contenders"].values():
         (times,) = contender["seconds_per_step"]
-        assert len(times) == len(contender["others"]) == len(found["rounds"]) >= 2
+        assert len(times) == len(contender["others"]) == len(result["rounds"]) >= 2
         assert contender["processes"][0]["peak_memory_bytes"] > 1e7
-    assert found["contenders"]["numpy:same"]["ratio"] == 1
-    assert found["contenders"]["numpy:best"]["ratio"] > 0
+    assert result["contenders"]["numpy:same"]["ratio"] == 1
+    assert result["contenders"]["numpy:best"]["ratio"] > 0
     text = capsys.readouterr().out
     assert "matrix product" in text and "one run: the intervals do not cover" in text
     check_against(out, monkeypatch, capsys)
@@ -199,15 +199,15 @@ def test_the_costs_of_steps_and_of_images_are_separated(tmp_path, monkeypatch, c
     sizes = ["--batch-sizes", "8", "64", "512", "--precision", "0.99"]
     arguments = ["numpy:same"] + SHORT[1:] + sizes + ["--runs", "1", "--out", str(out)]
     assert bench.command(arguments) == 0
-    found = earlier.read(str(out))  # keeps the schema
-    assert list(found["contenders"]) == ["numpy:same@8", "numpy:same@64", "numpy:same@512"]
-    fit = found["scaling"]["numpy:same"]
+    result = earlier.read(str(out))  # keeps the schema
+    assert list(result["contenders"]) == ["numpy:same@8", "numpy:same@64", "numpy:same@512"]
+    fit = result["scaling"]["numpy:same"]
     assert fit["batch_sizes"] == [8, 64, 512]
     for size, seconds in zip(fit["batch_sizes"], fit["seconds_per_step"]):
-        per_second = found["contenders"]["numpy:same@%d" % size]["per_second"]
+        per_second = result["contenders"]["numpy:same@%d" % size]["per_second"]
         assert per_second == pytest.approx(size / seconds)
     # With an LSTM of five units nearly all time is overhead, on any machine.
-    assert found["contenders"]["numpy:same@512"]["ratio"] > 2
+    assert result["contenders"]["numpy:same@512"]["ratio"] > 2
     assert "ms a step and" in capsys.readouterr().out
 
 
@@ -216,8 +216,8 @@ def test_a_product_of_bfloat16_is_timed_if_the_framework_has_one(product, monkey
     known = {"product": product} if product else {}
     mixed = types.SimpleNamespace(**known)
     monkeypatch.setattr(process.modules, "load", lambda name, lane: mixed)
-    found = process.product(types.SimpleNamespace(name="any", lane="bf16"))
-    assert (found["flops"] > 1e8) if product else found == {}
+    result = process.product(types.SimpleNamespace(name="any", lane="bf16"))
+    assert (result["flops"] > 1e8) if product else result == {}
 
 
 def test_a_slower_machine_makes_no_contender_slower():
@@ -232,13 +232,13 @@ def test_a_slower_machine_makes_no_contender_slower():
     now, then = made(1.1, 1e11 / 1.2), made(1, 1e11)
     quick = [[seconds / 2 for seconds in run] for run in now["contenders"]["a"]["seconds_per_step"]]
     now["contenders"]["a"]["seconds_per_step"] = quick
-    found = earlier.since(now, then)
-    assert found["together"]["ratio"] == pytest.approx(1.2 / 1.1)
-    ratios = [change["ratio"] for change in found["changes"].values()]
+    result = earlier.since(now, then)
+    assert result["together"]["ratio"] == pytest.approx(1.2 / 1.1)
+    ratios = [change["ratio"] for change in result["changes"].values()]
     assert ratios == pytest.approx([2, 1, 1, 1])
-    verdicts = [change["verdict"] for change in found["changes"].values()]
+    verdicts = [change["verdict"] for change in result["changes"].values()]
     assert verdicts[1:] == ["no difference shown"] * 3
-    assert "that, per matrix product" in earlier.summary(found)
+    assert "that, per matrix product" in earlier.summary(result)
 
 
 def test_changed_contenders_are_no_yardstick():
@@ -255,9 +255,9 @@ def test_changed_contenders_are_no_yardstick():
     new = dict(old, a={"source_sha256": "new"}, b=dict(old["b"], settings={"threads": 1}))
     new.update(c=dict(old["c"], cpu_switches={"MKL_DEBUG_CPU_TYPE": "5"}))
     then = made(dict.fromkeys("abcde", 0.2), old)
-    found = earlier.since(made(dict(dict.fromkeys("abc", 0.1), d=0.2, e=0.2), new), then)
-    assert "together" not in found
-    ratios = {key: change["ratio"] for key, change in found["changes"].items()}
+    result = earlier.since(made(dict(dict.fromkeys("abc", 0.1), d=0.2, e=0.2), new), then)
+    assert "together" not in result
+    ratios = {key: change["ratio"] for key, change in result["changes"].items()}
     assert ratios == pytest.approx(dict(a=2, b=2, c=2, d=1, e=1))
 
 
@@ -278,21 +278,21 @@ def test_a_fit_is_never_negative():
 
 def check_against(out, monkeypatch, capsys):
     """A second bench finds one contender twice as fast, on a machine half as fast."""
-    found = json.loads(out.read_text())
-    for contender in found["contenders"].values():  # as on a quiet machine, unlike this one
+    result = json.loads(out.read_text())
+    for contender in result["contenders"].values():  # as on a quiet machine, unlike this one
         times = contender["seconds_per_step"][0]
         times[:] = [0.01 + 1e-5 * (number % 3) for number in range(len(times))]
-    for number, speeds in enumerate(found["rounds"]):
+    for number, speeds in enumerate(result["rounds"]):
         speeds["matmul_flops"] = 1e11 + 1e8 * (number % 2)
-    out.write_text(json.dumps(found))
+    out.write_text(json.dumps(result))
 
     def again(asked, number, records, listener, token):
-        for key, contender in found["contenders"].items():
+        for key, contender in result["contenders"].items():
             factor = {"numpy:same": 1, "numpy:best": 2}[key]
             records.times[key].append([t * factor for t in contender["seconds_per_step"][0]])
             records.others[key] += contender["others"]
             records.facts[key] += contender["processes"]
-        for speeds in found["rounds"]:
+        for speeds in result["rounds"]:
             float32 = speeds["matmul_flops"] / 2
             records.rounds.append(dict(speeds, matmul_flops=float32, bfloat16_flops=2e12))
 
@@ -308,12 +308,12 @@ def check_against(out, monkeypatch, capsys):
     assert changes["numpy:best"]["ratio"] == pytest.approx(1)
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "mlp"]) == 2
     assert "has another model: 'lstm', not 'mlp'" in capsys.readouterr().err
-    found["machine"]["cpu"] = "another one"
-    out.write_text(json.dumps(found))
+    result["machine"]["cpu"] = "another one"
+    out.write_text(json.dumps(result))
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2
     assert "is of another machine: cpu 'another one'" in capsys.readouterr().err
-    found["rounds"].append(found["rounds"][0])
-    out.write_text(json.dumps(found))
+    result["rounds"].append(result["rounds"][0])
+    out.write_text(json.dumps(result))
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2
     assert "numpy:same was not timed in every round" in capsys.readouterr().err
 
@@ -406,16 +406,16 @@ def test_a_stopped_bench_leaves_nothing_behind(tmp_path, number, code, moment):
 
 
 def left(variable):
-    """Processes of contenders that have this in their environment."""
-    found = []
+    """The running processes of contenders that have this in their environment."""
+    processes = []
     for running in psutil.process_iter():
         try:
             environment = running.environ()
         except (psutil.Error, OSError):
             continue
         if variable in environment and process.TOKEN in environment:
-            found.append(running)
-    return found
+            processes.append(running)
+    return processes
 
 
 def test_each_frameworks_levers_have_a_file_of_their_own():

@@ -1,4 +1,4 @@
-"""The data: reading, refusing, generating and ordering it."""
+"""The data: reading, rejecting, generating and ordering it."""
 
 import hashlib
 import http.server
@@ -39,7 +39,7 @@ def small(made, monkeypatch):
 
 @pytest.fixture
 def written(small, tmp_path):
-    """A folder with that data set in both layouts; not to be changed."""
+    """A folder with that data set in both layouts; tests must not change it."""
     folder = tmp_path / "written"
     folder.mkdir()
     images = np.concatenate([small.train_images, small.test_images]).reshape(6, 100, 3072)
@@ -106,7 +106,7 @@ def serve():
 
 
 def replace(folder, name, content):
-    """Put ``content`` in place of a file; return its path as a str."""
+    """Replace a file by ``content``; return its path as a str."""
     (folder / name).write_bytes(content)
     return str(folder / name)
 

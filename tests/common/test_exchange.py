@@ -1,4 +1,4 @@
-"""An exchange finds a bit that changed on the way, and a score beyond the tolerance."""
+"""An exchange finds a changed bit, and a score beyond the tolerance."""
 
 import sys
 

@@ -115,7 +115,7 @@ def test_a_tie_goes_to_the_first_of_a_window_or_to_all_or_is_shared():
 
 
 @pytest.mark.parametrize("made", [pools.Looped, pools.Indexed, pools.Put, pools.Masked])
-def test_a_pool_is_the_same_however_its_way_back_is_written(made):
+def test_a_pool_is_the_same_however_its_backward_pass_is_written(made):
     x = np.random.RandomState(4).randint(0, 5, (2, 3, 8, 6)).astype(float)  # ties, too
     right, layer = blocks.MaxPool(SETTINGS), made(SETTINGS)
     out = right.forward(x, True)
@@ -161,9 +161,9 @@ def test_a_truncated_gradient_is_that_of_chunks_whose_first_state_is_given():
         part.forward(x[:, steps], True, state)
         state = part.state
         np.testing.assert_allclose(part.backward(upper[:, steps]), dx[:, steps], atol=1e-12)
-        sums = [one + gradient for one, gradient in zip(sums, part.gradients)]
-    for one, gradient in zip(sums, whole.gradients):
-        np.testing.assert_allclose(one, gradient, atol=1e-12)
+        sums = [total + gradient for total, gradient in zip(sums, part.gradients)]
+    for total, gradient in zip(sums, whole.gradients):
+        np.testing.assert_allclose(total, gradient, atol=1e-12)
 
 
 def test_dense_takes_sequences():
@@ -201,7 +201,7 @@ def test_gradients_of_a_local_response_norm_are_the_numerical_ones():
     check_gradients(response_norm(), np.random.RandomState(7).normal(size=(2, 8, 3, 2)))
 
 
-def test_local_response_norm_sums_the_squares_of_five_channels_about():
+def test_local_response_norm_sums_the_squares_of_five_channels():
     x = np.random.RandomState(6).normal(size=(2, 8, 3, 2))
     out = response_norm().forward(x, True)
     for n, c, row, column in np.ndindex(*x.shape):

@@ -120,11 +120,11 @@ def scored(*accuracies):
 def test_a_difference_is_paired_and_has_students_interval():
     """The spread over seeds is far larger than the difference."""
     plain, thrown = scored(0.30, 0.40, 0.50), scored(0.29, 0.388, 0.492)
-    found = differences.paired(plain, thrown)
-    assert found["mean"] == pytest.approx(-1.0)
+    effect = differences.paired(plain, thrown)
+    assert effect["mean"] == pytest.approx(-1.0)
     half = 4.303 * 0.2 / np.sqrt(3)
-    assert found["interval"] == pytest.approx([-1 - half, -1 + half], rel=1e-2)
-    assert found["verdict"] == "lower"
+    assert effect["interval"] == pytest.approx([-1 - half, -1 + half], rel=1e-2)
+    assert effect["verdict"] == "lower"
     assert differences.paired(thrown, plain)["verdict"] == "higher"
 
 
@@ -153,8 +153,8 @@ def test_equal_trainings_show_no_difference_in_nearly_all_studies(switches_throw
             key: scored(*(random.normal(0.4 + effect, 0.01, seeds) + of_seeds))
             for key, effect in enumerate([0, *of_switches])
         }
-        found = differences.paired(trained[0], trained[1], differences.residual(trained))
-        shown += found["verdict"] != "no difference shown"
+        effect = differences.paired(trained[0], trained[1], differences.residual(trained))
+        shown += effect["verdict"] != "no difference shown"
     assert 2 <= shown <= 20  # 10 are expected
 
 
@@ -216,13 +216,13 @@ def test_a_study_trains_seed_by_seed_and_keeps_the_schema(tiny, capsys):
     assert run("--lessons", "unit_gain", "dropout", "softmax") == 0
     kinds = ["plain, seed %d", "unit gain, seed %d"]
     assert trained == [kind % seed for seed in (0, 1) for kind in kinds]
-    found = read(path)
+    result = read(path)
     with open(SCHEMA) as file:
-        jsonschema.validate(found, json.load(file))
-    assert found["status"] == "finished" and "error" not in found
-    assert list(found["differences"]) == ["dropout_in_prediction", "unit_gain"]
-    assert found["differences"]["unit_gain"]["points"] == pytest.approx([1, 1])
-    assert found["residual"] == {
+        jsonschema.validate(result, json.load(file))
+    assert result["status"] == "finished" and "error" not in result
+    assert list(result["differences"]) == ["dropout_in_prediction", "unit_gain"]
+    assert result["differences"]["unit_gain"]["points"] == pytest.approx([1, 1])
+    assert result["residual"] == {
         "standard_deviation": pytest.approx(0, abs=1e-9),
         "degrees_of_freedom": 1,
     }
@@ -247,15 +247,15 @@ def test_more_seeds_and_lessons_go_into_the_same_file(tiny):
 def test_effects_are_computed_again_if_nothing_is_left_to_train(tiny):
     run, _, path = tiny
     assert run("--lessons", "unit_gain") == 0
-    found = read(path)
+    result = read(path)
     with open(path, "w") as file:
-        json.dump(dict(found, differences={}, made="2001-01-01T00:00:00Z"), file)
+        json.dump(dict(result, differences={}, made="2001-01-01T00:00:00Z"), file)
     assert run("--lessons", "unit_gain") == 0
-    assert read(path) == dict(found, made="2001-01-01T00:00:00Z")
+    assert read(path) == dict(result, made="2001-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize("signal, code", [(KeyboardInterrupt, 130), (commands.Terminated, 143)])
-def test_a_study_that_is_stopped_goes_on_from_there(tiny, monkeypatch, capsys, signal, code):
+def test_a_study_that_was_stopped_continues(tiny, monkeypatch, capsys, signal, code):
     run, trained, path = tiny
     train = training.train
 
@@ -267,9 +267,9 @@ def test_a_study_that_is_stopped_goes_on_from_there(tiny, monkeypatch, capsys, s
     monkeypatch.setattr(training, "train", stopped)
     assert run("--lessons", "unit_gain") == code
     assert "2 trainings are left, the others are in" in capsys.readouterr().err
-    found = read(path)
-    assert found["status"] == "unfinished" and found["error"] == "2 trainings are left"
-    assert sum(len(found["measured"][key]) for key in ("plain", "unit_gain")) == 2
+    result = read(path)
+    assert result["status"] == "unfinished" and result["error"] == "2 trainings are left"
+    assert sum(len(result["measured"][key]) for key in ("plain", "unit_gain")) == 2
     monkeypatch.setattr(training, "train", train)
     assert run("--lessons", "unit_gain") == 0
     assert trained == ["plain, seed 1", "unit gain, seed 1"]
@@ -279,20 +279,23 @@ def test_a_study_that_is_stopped_goes_on_from_there(tiny, monkeypatch, capsys, s
 @pytest.mark.parametrize(
     "spoil, words",
     [
-        (lambda found: dict(found, sources_sha256="1" * 64), "other sources sha256"),
-        (lambda found: dict(found, versions=dict(found["versions"], numpy="1")), "other versions"),
-        (lambda found: dict(found, dataset=dict(found["dataset"], sha256="1")), "other dataset"),
-        (lambda found: dict(found, schema=0, lane="best"), "other schema, lane"),
-        (lambda found: [found], "other schema, framework"),
+        (lambda result: dict(result, sources_sha256="1" * 64), "other sources sha256"),
+        (
+            lambda result: dict(result, versions=dict(result["versions"], numpy="1")),
+            "other versions",
+        ),
+        (lambda result: dict(result, dataset=dict(result["dataset"], sha256="1")), "other dataset"),
+        (lambda result: dict(result, schema=0, lane="best"), "other schema, lane"),
+        (lambda result: [result], "other schema, framework"),
     ],
 )
 def test_a_study_that_rests_on_anything_else_starts_again(tiny, capsys, spoil, words):
     run, trained, path = tiny
     assert run("--lessons", "unit_gain") == 0
-    found = read(path)
-    found["measured"]["plain"]["0"]["accuracy"] = 0.9  # to recognise it
+    result = read(path)
+    result["measured"]["plain"]["0"]["accuracy"] = 0.9  # to recognise it
     with open(path, "w") as file:
-        json.dump(spoil(found), file)
+        json.dump(spoil(result), file)
     capsys.readouterr()
     assert run("--lessons", "unit_gain") == 0
     assert words in capsys.readouterr().out
@@ -347,7 +350,7 @@ def test_bad_input_is_one_line(tiny, capsys, arguments, words):
 
 
 def test_pairs_differ_in_the_switch_alone():
-    """Really trained: unit gain takes another path from the same start, on the same batches."""
+    """In real trainings, unit gain takes another path from the same start, on the same batches."""
     plain = switches.plain("numpy", "same", CNN)
     random = np.random.RandomState(0)
     x, y = random.uniform(size=(128, 3, 32, 32)).astype(np.float32), np.arange(128) % 10

@@ -1,4 +1,4 @@
-"""What is known of a framework is in its folder: no other source file names it."""
+"""All facts about a framework are in its folder: no other source file names it."""
 
 import collections
 import os
@@ -51,19 +51,19 @@ EXCEPTIONS = {
 
 def homes():
     """{name of a framework or a library: the folders that may use it}."""
-    found = collections.defaultdict(set)
+    folders = collections.defaultdict(set)
     for environment in [*frameworks.ENVIRONMENTS.values(), *frameworks.FOR_WORKERS.values()]:
         text = " ".join([environment.name, environment.title, environment.package])
         for word in [environment.folder, *re.findall(r"[a-z]\w*", text.lower())]:
             if word not in ORDINARY:
-                found[word].add(environment.folder)
-    return found
+                folders[word].add(environment.folder)
+    return folders
 
 
 def named():
     """{file: {a name of another framework than its own: how often}} of all sources."""
     files = subprocess.check_output(["git", "ls-files"], cwd=ROOT).decode().splitlines()
-    known, found = homes(), {}
+    known, foreign_names = homes(), {}
     expression = re.compile(r"(?<![a-z0-9])(%s)(?![a-z0-9])" % "|".join(known))
     for path in files:
         if not path.endswith(SOURCES) or not os.path.isfile(os.path.join(ROOT, path)):
@@ -73,8 +73,8 @@ def named():
         folder = path.split("/")[1] if path.startswith("frameworks/") else ""
         foreign = collections.Counter(word for word in words if folder not in known[word])
         if foreign:
-            found[path] = dict(foreign)
-    return found
+            foreign_names[path] = dict(foreign)
+    return foreign_names
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from common import networks
 from common.mistakes import catalogue
 from common.system.files import ROOT
 
-# The network that any file may name: every command takes it by default, and lessons, the bfloat16
+# Any file may name this network: every command takes it by default, and lessons, the bfloat16
 # lane and the page's pairs of modules are about it.
 ANYWHERE = "cnn"
 
@@ -31,13 +31,13 @@ def shared_sources():
 def test_no_shared_file_names_a_network():
     names = "|".join(set(networks.ALL) - {ANYWHERE})
     named = re.compile(r"""(?:["'.]|--model |\b(?=\w+=))(%s)\b""" % names)
-    found = {}
+    files = {}
     for path in shared_sources():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             names = set(named.findall(file.read()))
         if names:
-            found[path] = names
-    assert not found
+            files[path] = names
+    assert not files
 
 
 @pytest.mark.parametrize("model", networks.ALL.values(), ids=list(networks.ALL))

@@ -134,7 +134,7 @@ def as_written(text):
 
 
 def on_long_lines(text):
-    """Without comments and docstrings, and each statement on a line."""
+    """The source without comments and docstrings, each statement on one line."""
     lines, depth, last = [""], 0, ""
     for token in source.code(text):
         if (last, token) == (INDENT, DEDENT):  # there was a docstring alone
@@ -149,7 +149,7 @@ def on_long_lines(text):
 
 
 def unparsed(text):
-    """As Python writes its syntax tree: other quotes, and other brackets, too."""
+    """The source as Python writes its syntax tree, with other quotes and brackets."""
     return ast.unparse(ast.parse(text))
 
 
@@ -172,7 +172,7 @@ def test_every_patch_fits_and_makes_python(layout):
 
 
 def test_names_are_unique_and_environments_known():
-    """A lever or trap that nobody could ask for would never be tried."""
+    """A lever or trap without a unique name could never be selected."""
     for kind, one_of in (("variants", "LEVERS"), ("traps", "TRAPS")):
         for environments, content in contents(kind):
             names = [environment.name for environment in environments]

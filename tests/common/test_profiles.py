@@ -17,8 +17,8 @@ from common.system.files import ROOT
 def seen():
     """{environment: {category: operations}}, from the folders' ``operations.json``.
 
-    They took 0.2% or more of the CNN's step in lane best. "unknown" has names, by network, that
-    only look like known ones.
+    These took 0.2% or more of the CNN's step in lane best. "unknown" has names, by network, that
+    only resemble known ones.
     """
     operations = {}
     for folder in frameworks.FRAMEWORKS:
@@ -39,11 +39,11 @@ DIRECTED = [name for name in SEEN if categories.phases(name, "cnn", {"x": 1.0})]
 @pytest.mark.parametrize("name", list(SEEN))
 def test_operations_are_in_their_category(name):
     for category, operations in SEEN[name].items():
-        found = {label: categories.category(name, "cnn", label) for label in operations}
-        assert set(found.values()) == {category}, found
+        result = {label: categories.category(name, "cnn", label) for label in operations}
+        assert set(result.values()) == {category}, result
     for model, operations in LOOKALIKES[name].items():
-        found = {label: categories.category(name, model, label) for label in operations}
-        assert set(found.values()) == {categories.OTHER}, found
+        result = {label: categories.category(name, model, label) for label in operations}
+        assert set(result.values()) == {categories.OTHER}, result
 
 
 @pytest.mark.parametrize("name", list(SEEN))
@@ -210,11 +210,11 @@ STEP = [
 @pytest.mark.parametrize("line", list(KERNELS))
 def test_padding_is_counted_by_the_layouts_of_kernels_and_images(line):
     text = "\n".join(["warm", kernels.MARK, "another thread's " + line + SHAPE % "", "noise"])
-    (found,) = kernels.read(text)
-    assert found["multiply_adds"] == 64 * 16 * 16 * 9 * 50 * 100
+    (result,) = kernels.read(text)
+    assert result["multiply_adds"] == 64 * 16 * 16 * 9 * 50 * 100
     inputs, outputs = KERNELS[line]
-    assert kernels.computed(found) == 64 * 16 * 16 * 9 * inputs * outputs
-    assert kernels.own_share([found]) == pytest.approx(5000 / (inputs * outputs))
+    assert kernels.computed(result) == 64 * 16 * 16 * 9 * inputs * outputs
+    assert kernels.own_share([result]) == pytest.approx(5000 / (inputs * outputs))
 
 
 @pytest.mark.parametrize("line", UNKNOWN)
@@ -236,7 +236,7 @@ def test_only_the_last_step_is_counted():
 
 
 def fake_worker(code, tmp_path, monkeypatch):
-    """Have this interpreter run ``code`` as the worker; the machine is not timed."""
+    """Run ``code`` in this interpreter as the worker; the machine is not timed."""
     monkeypatch.setenv("ROSETTA_CACHE", "%s-cache" % tmp_path)
     command = [sys.executable, "-c", code]
     monkeypatch.setattr(environments, "make", lambda names: None)
@@ -254,19 +254,19 @@ def test_an_answer_becomes_a_result_file(tmp_path, monkeypatch, capsys):
     fake_worker(ANSWERS % ((ANSWER, log), NAME), tmp_path, monkeypatch)
     out = tmp_path / "profile.json"
     assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 0
-    found = json.loads(out.read_text())
-    jsonschema.validate(found, schema())
-    assert found["parts"] == {categories.FORWARD: 0.25, categories.BACKWARD: 0.75}
-    assert found["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
-    assert found["lane"] == "best" and found["matmul_flops"] == [1e11, 1e11]
-    assert len(found["kernels"]) == len(STEP)
+    result = json.loads(out.read_text())
+    jsonschema.validate(result, schema())
+    assert result["parts"] == {categories.FORWARD: 0.25, categories.BACKWARD: 0.75}
+    assert result["machine"]["allocator"] == {"MALLOC_TOP_PAD_": "1"}
+    assert result["lane"] == "best" and result["matmul_flops"] == [1e11, 1e11]
+    assert len(result["kernels"]) == len(STEP)
     printed = capsys.readouterr().out
     assert "slowest: %s (75%%)" % BACKWARD in printed
     assert "84% of the convolutions' arithmetic" in printed
     jsonschema.Draft7Validator.check_schema(schema())
-    found["parts"]["convolutions"] = 0.1
+    result["parts"]["convolutions"] = 0.1
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(found, schema())
+        jsonschema.validate(result, schema())
 
 
 def test_kernels_of_only_some_convolutions_are_dropped(tmp_path, monkeypatch, capsys):
@@ -296,8 +296,8 @@ def test_the_lstm_is_proven_and_profiled(tmp_path, monkeypatch):
     out = tmp_path / "profile.json"
     arguments = [NAME + ":same", "--model", "lstm", "--threads", "1", "--steps", "3"]
     assert commands.guarded(profiles.command, arguments + ["--out", str(out)]) == 0
-    found = json.loads(out.read_text())
-    jsonschema.validate(found, schema())
-    assert sum(found["parts"].values()) == pytest.approx(1) and found["parts"]["update"] > 0
-    assert found["seconds_per_step_profiled"] > found["seconds_per_step"] / 10
-    assert any("LSTM.forward" in operation for operation in found["operations"])
+    result = json.loads(out.read_text())
+    jsonschema.validate(result, schema())
+    assert sum(result["parts"].values()) == pytest.approx(1) and result["parts"]["update"] > 0
+    assert result["seconds_per_step_profiled"] > result["seconds_per_step"] / 10
+    assert any("LSTM.forward" in operation for operation in result["operations"])

@@ -1,4 +1,4 @@
-"""What the proof stands on: images that are near no kink, silent batches, what is kept."""
+"""The foundations of the proof: images near no kink, batches without gradient, the caches."""
 
 import glob
 import os
@@ -54,11 +54,11 @@ def test_what_is_read_of_all_frameworks_imports_none():
 
 
 @pytest.mark.parametrize("scale", [np.float32(1), tasks.BRIGHT])
-def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale):
-    """By a few roundings of float32; and some of the others do not, if perturbed by more."""
+def test_clear_images_take_the_same_sides_when_weights_are_perturbed(oracle, scale):
+    """By a few roundings of float32. With larger perturbations, some other images do not."""
     hp, weights = oracle.gradient_hp, oracle.biased
     images = scale * oracle.images[:48]
-    networks = [one.model(hp, weights)[0] for one in oracle.references()]
+    networks = [reference.model(hp, weights)[0] for reference in oracle.references()]
     clear = kinks.clear(oracle.references(), networks, images)
     exact, random = oracle.references()[0], np.random.RandomState(1)
     same = []
@@ -71,18 +71,18 @@ def test_clear_images_take_the_same_sides_when_weights_are_nudged(oracle, scale)
 
 
 def taken(reference, hp, weights, images):
-    """For each image, which way every ReLU and pool of the network goes."""
+    """For each image, the side that every ReLU and pool of the network takes."""
     network = reference.model(hp, weights)[0]
     x, _ = reference.module.load(images, None, reference.settings)
-    found = []
+    sides = []
     for values, distances in kinks._kinks(network, x):
         shut = np.where(distances < kinks.SAME, 0, values) > 0
-        found.append(shut.reshape(len(images), -1))
-    return np.concatenate(found, 1)
+        sides.append(shut.reshape(len(images), -1))
+    return np.concatenate(sides, 1)
 
 
 @pytest.mark.parametrize("model", [CNN, LSTM])
-def test_a_silent_batch_moves_no_weight(model):
+def test_a_batch_without_gradient_moves_no_weight(model):
     oracle = Oracle(model, 2, {})
     images, labels = oracle.zero_gradient_batch()
     for reference in oracle.references():
@@ -115,7 +115,7 @@ def test_each_convention_of_ties_is_another_gradient(oracle, ties):
 
 
 def test_the_velocity_follows_from_two_sets_of_weights(oracle):
-    """Three steps in one go end where two steps do, and a third from their weights alone."""
+    """Three steps in a row end where two steps do and a third that starts from weights only."""
     (_, _, first), (_, _, second), (images, labels, third) = oracle.momentum_steps(USUAL)
     step = oracle.next_step(oracle.momentum_hp, first.exact, second.exact, images, labels, USUAL)
     for name, w in third.exact.items():
@@ -124,7 +124,7 @@ def test_the_velocity_follows_from_two_sets_of_weights(oracle):
 
 @pytest.mark.parametrize("products", ["float32", "bfloat16"])
 def test_the_unit_of_a_late_step_is_of_several_batches_in_bfloat16(products):
-    """Rounding tips ReLUs in one batch and none in the next, whose own unit is too small."""
+    """Rounding flips ReLUs in one batch and none in the next, whose own unit is too small."""
     oracle = Oracle(CNN, 2, {}, products)
     hp, weights = oracle.momentum_hp, oracle.biased
     batch = oracle.images[:2], oracle.labels[:2]
@@ -138,7 +138,7 @@ def test_the_unit_of_a_late_step_is_of_several_batches_in_bfloat16(products):
 
 
 def test_masks_are_read_off_the_weights():
-    """The reference's own masks, from its layers, are those that the weights show."""
+    """The masks that the weights show are those of the reference's layers."""
     reference = Reference(CNN, "float32", 2)
     hp = CNN.hp._replace(batch_size=16, learning_rate=PROBE_RATE, momentum=0.0, dropout=masks.RATES)
     weights, images, labels = masks.batch(CNN, 16)
@@ -154,7 +154,7 @@ def test_masks_are_read_off_the_weights():
         assert np.allclose(measured, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
 
 
-def test_graded_scores_tell_the_ways_of_counting_apart():
+def test_graded_scores_distinguish_the_ways_of_counting():
     scores, labels, right = tasks.of(CNN).graded()
     ranked = scores.argsort(1)
     assert (ranked[:, -1] == labels).mean() == right
@@ -168,7 +168,7 @@ def test_graded_scores_tell_the_ways_of_counting_apart():
     assert len(set(np.round(ways, 3))) == len(ways)
 
 
-def test_what_is_kept_is_found_again_and_a_spoilt_file_is_made_anew(tmp_path, monkeypatch):
+def test_the_cache_is_read_again_and_a_damaged_file_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
     cache = ReferenceCache(CNN, 1)
     cache["numbers"] = np.arange(3.0)
@@ -182,8 +182,8 @@ def test_what_is_kept_is_found_again_and_a_spoilt_file_is_made_anew(tmp_path, mo
 
 
 @pytest.mark.parametrize("lane, lever", [("same", ""), ("best", ""), ("best", "busy_blas")])
-def test_a_certificate_alone_is_made_in_the_environment_of_a_run(lane, lever, monkeypatch):
-    """Another one's settings would make it the certificate of another lane."""
+def test_a_certificate_on_its_own_has_the_environment_of_a_run(lane, lever, monkeypatch):
+    """With other variables, it would be the certificate of another lane."""
 
     class Restarted(Exception):
         pass
@@ -237,8 +237,8 @@ def test_what_is_dropped_is_gone(products, left):
     dropped = np.random.RandomState(0).rand(64, 50) < 0.3
     for leak, failed in ((0, []), (left, ["dropout 0: what is dropped"])):
         seen = masks.Masks({0: np.where(dropped, leak, 1 / 0.7)}, rates, {})
-        found = dropout.fractions([seen], products)
-        assert [check.what for check in found if not check.passed] == failed
+        checks = dropout.fractions([seen], products)
+        assert [check.what for check in checks if not check.passed] == failed
 
 
 def doubled(hp, step, g, state):
@@ -247,7 +247,7 @@ def doubled(hp, step, g, state):
 
 @pytest.mark.parametrize("rule, passes", [(adam.as_in_the_paper, True), (doubled, False)])
 def test_a_planted_adam_that_is_right_passes(rule, passes):
-    """What catches the wrong ones is not the way in which they are planted."""
+    """The way of planting is not what a rung catches."""
     module = adam.with_adam(modules.load("numpy", "mlp"), rule)
     certifier = Certifier(MLP, 2)
     certifier.take(module, "same")

@@ -1,4 +1,4 @@
-"""A record holds until code, pins or facts change; CI proves everything again in ten runs."""
+"""A record is valid until code, pins or facts change; CI proves everything again in ten runs."""
 
 import json
 
@@ -24,7 +24,7 @@ def hashes():
 
 
 def change(monkeypatch, path, edit):
-    """Have ``path`` read as if it had been edited."""
+    """Make ``path`` read as if it had been edited."""
     read = source.read
     assert edit(read(path)) != read(path)
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""The NumPy reference is right: by numerical gradients, naive loops and sums done by hand."""
+"""The NumPy reference is right, by numerical gradients, naive loops and manual calculation."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(blocks.xp is not np, reason="ARRAY_MODULE is not
 
 
 def random_weights(seed=3):
-    """Xavier weights, asymmetric as random ones are, and biases that are not zero."""
+    """Xavier weights, and biases that are not 0."""
     random = np.random.RandomState(seed)
     weights = CNN.initialize(CNN.shapes, seed)
     for name, w in weights.items():
@@ -26,7 +26,7 @@ def random_weights(seed=3):
 
 
 def random_batch(n, seed=4):
-    """Images of which none is its own mirror image, nor square-symmetric."""
+    """Images without any symmetry."""
     random = np.random.RandomState(seed)
     images = random.random_sample((n, 3, 32, 32)).astype(np.float32)
     images *= np.linspace(0.2, 1, 32, dtype=np.float32)[:, None]
@@ -38,7 +38,7 @@ def new_model(settings, hp=HP, weights=None):
 
 
 def small_network():
-    """The layers of the network in its order, fewer and smaller, in float64; with weights."""
+    """A smaller network with the same kinds of layers in the same order, in float64."""
     network = [
         strips.ToStrip(DOUBLE),
         strips.ConvolutionReLU(DOUBLE, "conv1", 3, 4, side=8),
@@ -64,7 +64,7 @@ def small_network():
 
 
 def forward(layers, x, y):
-    """The loss of input ``x`` to ``layers``, as in training."""
+    """The training loss of ``layers`` for input ``x``."""
     x = x.copy()  # some layers work in place
     for layer in layers:
         x = layer.forward(x, training=True)
@@ -72,7 +72,7 @@ def forward(layers, x, y):
 
 
 def loss_and_gradients(layers, x, y):
-    """What ``train`` does in a step, less the update."""
+    """A step of ``train`` without the update."""
     value, g = forward(layers, x, y)
     for layer in reversed(layers):
         g = layer.backward(g)
@@ -80,20 +80,20 @@ def loss_and_gradients(layers, x, y):
 
 
 def sides_taken(layers):
-    """On which side of its kink each ReLU and each maximum was, in the last forward pass."""
-    found = []
+    """The side of its kink on which each ReLU and each maximum was in the last forward pass."""
+    sides = []
     for layer in layers:
         if isinstance(layer, (strips.ConvolutionReLU, blocks.ReLU)):
-            found.append((layer.out > 0).tobytes())
+            sides.append((layer.out > 0).tobytes())
         if isinstance(layer, strips.ConvolutionReLU) and layer.pool:
-            found.append(
+            sides.append(
                 np.argmax(strips.quarters(strips.pictures(layer.y, layer.side)), 0).tobytes()
             )
-    return found
+    return sides
 
 
 def gradient_errors(layers, x, y, array, gradient, indices, step):
-    """Relative errors of the entries at ``indices``; None for one whose step crosses a kink."""
+    """The relative errors of the entries at ``indices``; None if the step crosses a kink."""
     forward(layers, x, y)
     sides = sides_taken(layers)
     for index in indices:
@@ -122,7 +122,7 @@ def from_strip(strip, side):
 
 
 def convolution(inputs, outputs, side, seed=5, **options):
-    """A convolution with random weights, and those."""
+    """A convolution with random weights, and these weights."""
     random = np.random.RandomState(seed)
     layer = strips.ConvolutionReLU(DOUBLE, "conv", inputs, outputs, side, **options)
     weight, bias = random.normal(size=(outputs, inputs, 3, 3)), random.normal(size=outputs)
@@ -131,7 +131,7 @@ def convolution(inputs, outputs, side, seed=5, **options):
 
 
 def naive_convolution(x, weight, bias):
-    """Cross-correlation, "same", and ReLU, one number at a time."""
+    """Cross-correlation with padding, and ReLU, one value at a time."""
     n, channels, height, width = x.shape
     out = np.zeros((n, len(weight), height, width))
     for i, o, row, column in np.ndindex(*out.shape):
@@ -150,7 +150,7 @@ def naive_pool(x):
 
 
 def numerical(function, array, index, step):
-    """Central difference, of fourth order, of ``function()`` by one entry of ``array``."""
+    """The fourth-order central difference of ``function()`` for one entry of ``array``."""
     was, values = array[index], []
     for k in (-2, -1, 1, 2):
         array[index] = was + k * step
@@ -186,7 +186,7 @@ def test_gradient_of_every_parameter_is_the_numerical_one(number, kind):
 
 @pytest.mark.parametrize("number", range(6))
 def test_gradients_of_the_real_network_are_the_numerical_ones(number):
-    """The entry of largest gradient, of weight and bias, that no kink is near."""
+    """For weight and bias, the entry with the largest gradient that is near no kink."""
     (x, y), network = random_batch(1), new_model(DOUBLE)[0]
     x = x.astype(np.float64)
     loss_and_gradients(network, x, y)
@@ -245,7 +245,7 @@ def test_convolution_is_the_naive_loop(n, pool):
 
 @pytest.mark.parametrize("pool", [False, True])
 def test_convolution_gradients_are_the_numerical_ones_everywhere(pool):
-    """Every entry of weight, bias and input, by way of the naive loop's own numbers."""
+    """Every entry of weight, bias and input, with numbers from the naive loop."""
     layer, weight, bias = convolution(2, 2, 4, pool=pool)
     random = np.random.RandomState(8)
     x = random.normal(size=(3, 2, 4, 4))
@@ -318,7 +318,7 @@ def test_cross_entropy_is_the_definition_and_does_not_overflow():
 
 
 def test_momentum_is_classical_over_three_steps():
-    """By hand: v = 0.9 v - 0.01 g and w = w + v, g from a model that is never updated itself."""
+    """By hand: v = 0.9 v - 0.01 g and w = w + v, where g comes from a model that is never updated."""
     batches = [random_batch(4, seed) for seed in (1, 2, 3)]
     batches = [(x.astype(np.float64), y) for x, y in batches]
     model, oracle = new_model(DOUBLE), new_model(DOUBLE)
@@ -337,7 +337,7 @@ def test_momentum_is_classical_over_three_steps():
             np.testing.assert_allclose(w, theirs[name], rtol=0, atol=1e-14, err_msg=name)
 
 
-def test_predict_scores_every_row_the_last_partial_batch_too():
+def test_predict_scores_every_row_of_the_last_partial_batch_too():
     settings = cnn.configure("same", 2, 0)
     model = new_model(settings)
     x, _ = random_batch(67)
@@ -348,7 +348,7 @@ def test_predict_scores_every_row_the_last_partial_batch_too():
         np.testing.assert_allclose(scores[row], alone[0], rtol=0, atol=2e-6)
 
 
-def test_predict_drops_nothing_and_leaves_training_alone():
+def test_predict_drops_nothing_and_does_not_disturb_training():
     x, y = random_batch(4)
     batch = [(x.astype(np.float64), y)]
     dropping, not_dropping = new_model(DOUBLE, CNN.hp), new_model(DOUBLE)
@@ -381,9 +381,9 @@ def test_weights_come_out_as_they_went_in():
     initial = random_weights()
     for precision in ("float32", "float64"):
         settings = dict(cnn.configure("same", 2, 0), precision=precision)
-        found = cnn.weights(new_model(settings, weights=initial))
-        assert sorted(found) == sorted(initial)
-        for name, w in found.items():
+        arrays = cnn.weights(new_model(settings, weights=initial))
+        assert sorted(arrays) == sorted(initial)
+        for name, w in arrays.items():
             assert w.dtype == precision and w.flags.c_contiguous
             assert np.array_equal(w, initial[name])
 
@@ -400,15 +400,15 @@ def test_a_model_does_not_write_into_the_weights_or_images_it_was_given():
 
 
 def test_float32_agrees_with_float64():
-    batch, found = random_batch(8), {}
+    batch, results = random_batch(8), {}
     for precision in ("float32", "float64"):
         settings = dict(cnn.configure("same", 2, 0), precision=precision)
         model = new_model(settings)
         x, y = cnn.load(batch[0], batch[1], settings)
         losses = [float(value) for value in cnn.train(model, [(x, y)] * 3)]
-        found[precision] = losses, cnn.weights(model), cnn.predict(model, x)
-        assert found[precision][2].dtype == precision
-    single, double = found["float32"], found["float64"]
+        results[precision] = losses, cnn.weights(model), cnn.predict(model, x)
+        assert results[precision][2].dtype == precision
+    single, double = results["float32"], results["float64"]
     np.testing.assert_allclose(single[0], double[0], rtol=1e-5)
     np.testing.assert_allclose(single[2], double[2], rtol=0, atol=2e-5)
     for name, w in single[1].items():

@@ -124,5 +124,5 @@ def test_own_files_are_read_and_written_where_they_are_named(framework):
 def test_variables_for_amd_are_set_there_and_in_lane_best_only(amd, lane, monkeypatch):
     monkeypatch.setattr(modules.machine, "is_amd", lambda: amd)
     environment = next(facts for facts in FRAMEWORKS if facts.amd_environ)
-    found = set(environment.amd_environ) <= set(modules.environ(environment.name, lane))
-    assert found == (amd and lane == "best")
+    has_all = set(environment.amd_environ) <= set(modules.environ(environment.name, lane))
+    assert has_all == (amd and lane == "best")

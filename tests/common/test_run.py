@@ -34,7 +34,7 @@ QUICK = SMALL + ["--train-images", "300", "--model", "mlp"]  # three of the MLP,
 
 
 def has_mixed(environment):
-    """Whether its folder has the file for lane bf16, on a CPU at least."""
+    """Whether it has lane bf16, at least on a CPU."""
     return modules.has(environment.name, "bf16")
 
 
@@ -49,7 +49,7 @@ def schema():
 
 @pytest.fixture(autouse=True)
 def quick_proof(monkeypatch):
-    """A certificate of the right form at once; making real ones is tests/parity's work."""
+    """A certificate of the right form, without a proof; tests/parity makes real ones."""
     rung = {"passed": True, "what": "nothing", "error": 0.0, "tolerance": 0.0, "checks": 1}
     settings = {"device": "cpu", "layout": "NCHW", "precision": "float32"}
     settings.update(threads=1, not_in_force=[])
@@ -74,7 +74,7 @@ MADE = {}  # synthetic data sets, which are the same for all tests
 
 @pytest.fixture(autouse=True)
 def quick_data(monkeypatch):
-    """Synthetic data once for all tests, and a yardstick at once."""
+    """Synthetic data, made once for all tests, and a matrix product that takes no time."""
     make = synthetic.make
 
     def made(*sizes):
@@ -175,7 +175,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_pa
 
 
 def test_scores_that_are_not_finite_stop_the_run_too(out, schema, tmp_path, monkeypatch):
-    """The last update can spoil weights after its loss was still a number."""
+    """The last update can break the weights after a finite loss."""
     module = modules.load("numpy", "mlp")
     monkeypatch.setattr(module, "predict", lambda model, x: np.full((len(x), 10), np.nan))
     saved = str(tmp_path / "weights.npz")
@@ -397,7 +397,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(arguments, words, tmp_path, cap
 
 
 def test_it_runs_as_a_module_from_another_folder(tmp_path):
-    """The project's root is on the path by itself, not as the working folder."""
+    """The project's root is on the path without being the working folder."""
     environ = dict(os.environ, PYTHONPATH=ROOT)
     command = [sys.executable, "-m", "common.run", "nonsense"]
     process = subprocess.Popen(

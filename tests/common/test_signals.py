@@ -43,7 +43,7 @@ sys.exit(commands.guarded(runner.command, sys.argv[2:]))
 
 
 def heed_signals():
-    """Heed Ctrl-C as in a terminal; programs that a script starts with "&" ignore it."""
+    """Handle Ctrl-C as in a terminal; programs that a script starts with "&" ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -104,7 +104,7 @@ def test_a_signal_stops_a_run_and_keeps_its_losses(number, code, words, tmp_path
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_certificate_with_the_run(number, code, tmp_path):
-    """Ctrl-C reaches both processes, SIGTERM the run alone."""
+    """Ctrl-C reaches both processes, SIGTERM only the run."""
     process = start(tmp_path, "to be proven", 1)
     wait_for(b"proving", tmp_path / "stdout", process)
     wait_for(b"rung", tmp_path / "stderr", process)

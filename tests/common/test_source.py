@@ -1,4 +1,4 @@
-"""A hash of code changes with the code, and with nothing else."""
+"""A hash of code changes with the code and with nothing else."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""What is not mixed precision is caught."""
+"""Tests of lane bf16."""

@@ -1,4 +1,4 @@
-"""Lane bf16 is proven where a framework has it, and what is not mixed precision is caught."""
+"""Lane bf16 is proven if a framework has it, and a lack of mixed precision is caught."""
 
 import subprocess
 import sys
@@ -33,10 +33,10 @@ def test_certificate(name, lane):
 
 
 def test_what_is_not_mixed_precision_is_caught(name, mistake, threads, tmp_path):
-    """In a process of its own: what turns it on is for the whole process."""
+    """In a separate process, because mixed precision may be on for a whole process."""
     with get_context("spawn").Pool(1) as pool:
-        found = pool.apply(first_failed, (name, mistake, threads, str(tmp_path)))
-    assert found == traps(name)[mistake].rung
+        rung = pool.apply(first_failed, (name, mistake, threads, str(tmp_path)))
+    assert rung == traps(name)[mistake].rung
 
 
 def traps(name):
@@ -53,6 +53,6 @@ def first_failed(name, mistake, threads, folder):
     certifier = Certifier(CNN, threads, cache, "bfloat16")
     certifier.take(modules.replaced(module, **made.functions(module)), modules.MIXED)
     failed = (rung for rung in certifier.rungs if not certifier.climb(rung, True)["passed"])
-    found = next(failed, "")
+    rung = next(failed, "")
     cache.save()
-    return found
+    return rung

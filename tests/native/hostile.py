@@ -1,8 +1,9 @@
-"""Files made by someone who means harm, in containers that many frameworks use.
+"""Malicious files, in containers that many frameworks use.
 
-Each function overwrites or spoils ``path`` so that reading it would make the file ``marker``, fill
-the memory or read another file; it returns the words with which it must be refused. A framework's
-own attacks are in ``frameworks/NAME/hostile.py``: ``ATTACKS``, {ending: functions like these}.
+Each function overwrites or changes ``path`` so that reading it would make the file ``marker``, fill
+the memory or read another file. It returns a pattern of the message with which the file must be
+refused. A framework's own attacks are in ``frameworks/NAME/hostile.py``: ``ATTACKS``, {ending:
+functions like these}.
 """
 
 import os
@@ -15,7 +16,7 @@ HUGE = 2**28  # bytes, where the CNN's weights are 14 million
 
 
 class Marks:
-    """When unpickled, it makes a file."""
+    """An object that makes a file when it is unpickled."""
 
     def __init__(self, marker):
         self.marker = marker
@@ -32,7 +33,7 @@ def zip_bomb(path, marker):
 
 
 def bare_pickle(path, marker):
-    """A pickle that runs something."""
+    """A pickle that runs code."""
     with open(path, "wb") as file:
         pickle.dump([Marks(marker)], file, protocol=2)
     return "not weights of this network"
@@ -71,7 +72,7 @@ def claimed(path, marker):
 
 
 def _hdf5(path, spoil):
-    """Spoil an HDF5 file, or the one in an archive."""
+    """Change an HDF5 file, or the one in an archive."""
     import h5py
 
     if not zipfile.is_zipfile(path):

@@ -1,4 +1,4 @@
-"""A framework's own file gives back the weights bit for bit; a spoilt or hostile one is refused."""
+"""A framework's own files return the weights bit for bit; damaged or malicious ones are refused."""
 
 import os
 
@@ -20,7 +20,7 @@ ROWS = 4
 
 @pytest.fixture(scope="module")
 def builder(name, threads):
-    """Makes the function that ``weight_files.read`` calls for a model."""
+    """Makes the function that ``weight_files.read`` calls to build a model."""
 
     def of(model):
         def build(weights):
@@ -42,7 +42,7 @@ def endings(name):
 
 
 def drawn(model, seed=0):
-    """Weights no two of which are equal, state and biases as well."""
+    """Weights, biases and state in which no two values are equal."""
     random = np.random.RandomState(seed)
     return {
         name: random.uniform(0.1, 1, shape).astype(np.float32)
@@ -59,7 +59,7 @@ def cnn(builder):
 
 @pytest.fixture(scope="module")
 def empty(builder):
-    """Builds one CNN for all files that are refused: none may come to be used."""
+    """Builds one CNN for all refused files, because none of them may be loaded."""
     nothing = {name: np.full(shape, np.nan, np.float32) for name, shape in MODEL.shapes.items()}
     built = builder(MODEL)(nothing)
     return lambda weights: built
@@ -79,12 +79,12 @@ def test_weights_come_back_bit_for_bit(name, builder, endings, tmp_path, model):
         weights = drawn(description)
         path = str(tmp_path / ("weights" + ending))
         weight_files.write(description, name, path, builder(description)(weights)[1], weights)
-        found = weight_files.read(description, name, path, builder(description))
-        assert [n for n, w in weights.items() if not np.array_equal(w, found[n])] == []
+        restored = weight_files.read(description, name, path, builder(description))
+        assert [n for n, w in weights.items() if not np.array_equal(w, restored[n])] == []
 
 
 def refused(name, build, path, words):
-    """The one line that a file is refused with."""
+    """The one-line message with which a file is refused."""
     with pytest.raises(InputError, match=words) as error:
         weight_files.read(MODEL, name, path, build)
     line = str(error.value)
@@ -110,7 +110,7 @@ def test_spoilt_files_are_refused_in_a_line(name, cnn, empty, endings, tmp_path)
 
 
 def test_weights_of_another_network_are_refused(name, builder, endings, tmp_path):
-    others = [one for one in ("lenet5", "mlp") if modules.has(name, one)]
+    others = [network for network in ("lenet5", "mlp") if modules.has(name, network)]
     for ending in endings if others else ():
         other = networks.find(others[0])
         path, weights = str(tmp_path / ("weights" + ending)), drawn(other)
@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(name, cnn, endings,
         with pytest.raises(Exception):  # noqa: B017  each framework has its own
             weight_files.write(MODEL, name, path, (), cnn[1])
         assert {part: os.path.getsize(part) for part in weight_files.files_of(path)} == before
-        assert not [one for one in os.listdir(str(tmp_path)) if one.startswith(".part-")]
+        assert not [file for file in os.listdir(str(tmp_path)) if file.startswith(".part-")]
 
 
 def test_a_network_is_written_as_onnx_or_not_at_all(name, threads, builder, cnn, tmp_path):

@@ -1,4 +1,4 @@
-"""What a framework does not have is no test in its environment."""
+"""Leave out the tests of what a framework does not have."""
 
 import frameworks
 from common.system import modules

@@ -12,11 +12,11 @@ STEPS, ROWS = 5, 8
 
 def pytest_generate_tests(metafunc):
     known = modules.levers(metafunc.config.getoption("--framework"), POSE.name)
-    metafunc.parametrize("lever", [one for one in known if one == "by_hand"])
+    metafunc.parametrize("lever", [lever for lever in known if lever == "by_hand"])
 
 
 def test_losses_and_weights_are_equal_bit_for_bit(name, lever, threads):
-    found = []
+    results = []
     for pulled in ("", lever):
         module = modules.load(name, POSE.name, pulled)
         settings = module.configure("same", threads, 0)
@@ -26,8 +26,8 @@ def test_losses_and_weights_are_equal_bit_for_bit(name, lever, threads):
         batches = (tasks.of(POSE).observations(ROWS, seed) for seed in range(STEPS))
         batches = [module.load(*pair, settings=settings) for pair in batches]
         losses = [float(loss) for loss in module.train(model, batches)]
-        found.append((losses, module.weights(model)))
-    (losses, weights), (by_hand, moved) = found
+        results.append((losses, module.weights(model)))
+    (losses, weights), (by_hand, moved) = results
     assert len(losses) == STEPS and losses == by_hand
-    assert all(np.array_equal(weights[one], moved[one]) for one in weights)
-    assert not any(np.array_equal(weights[one], initial[one]) for one in weights)
+    assert all(np.array_equal(weights[tensor], moved[tensor]) for tensor in weights)
+    assert not any(np.array_equal(weights[tensor], initial[tensor]) for tensor in weights)

@@ -1,4 +1,4 @@
-"""The module keeps the contract: what is seen at once, before a certificate."""
+"""The module keeps the contract: quick checks before a certificate."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_settings_are_complete(module, threads, lane):
 
 
 def test_predict_gives_a_row_for_every_observation(module, model, threads):
-    """The last partial batch too, whatever is left over."""
+    """Including a last partial batch of any size."""
     settings = module.configure("same", threads, 0)
     hp = without_dropout(model.hp)._replace(batch_size=16)
     weights = model.initialize(model.shapes, 0)

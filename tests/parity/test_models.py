@@ -1,6 +1,6 @@
-"""Every further network that a framework has trains here; its certificate is on record.
+"""Every further network of a framework trains here; its certificate is on record.
 
-``tox run -e prove -- NAME`` makes the record, and continuous integration keeps it true.
+``tox run -e prove -- NAME`` makes the record, and continuous integration repeats it.
 """
 
 import numpy as np

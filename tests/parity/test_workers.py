@@ -6,7 +6,7 @@ import subprocess
 from common.system import modules
 from common.system.files import ROOT
 
-# The network that shows a mistake, and the rungs that are climbed with it: all if none is named.
+# The network that shows a mistake, and the rungs to climb with it: all if none is named.
 SHOWN = {"dropout": ("cnn", ["dropout"])}
 USUAL = ("mlp", [])
 

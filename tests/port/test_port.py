@@ -1,4 +1,4 @@
-"""A port in C, written from a challenge's page alone: it is proven, and its mistakes are named."""
+"""A port in C, written only from a challenge's page, is proven, and its mistakes are named."""
 
 import pathlib
 import subprocess
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 def verdict(folder, source):
-    """The exit code of the check of a port's answer."""
+    """The exit code of a check of the port's answer."""
     place = folder.parent
     (place / "port.c").write_text(source)
     build = "gcc -O3 -march=native -o port port.c -lopenblas -lm"

@@ -1,1 +1,1 @@
-"""What ``frameworks/NAME/profile.py`` tells, beside how long the same pass takes."""
+"""Tests of ``frameworks/NAME/profile.py``, against the time of the same pass."""

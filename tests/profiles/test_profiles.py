@@ -1,4 +1,4 @@
-"""A framework's own profiler says where a pass spends its time."""
+"""A framework's own profiler shows where a pass spends its time."""
 
 import time
 from collections import OrderedDict
@@ -17,7 +17,7 @@ ROWS, BATCHES = 16, 3
 
 @pytest.fixture(scope="module")
 def passed(name, threads):
-    """(what the profiler tells of a pass, seconds of one without it, seconds with it)."""
+    """(the profiler's operations in a pass, seconds of a pass without it, seconds with it)."""
     beside.need(name, "profile")
     module = modules.load(name)
     settings = module.configure("same", threads, 0)
@@ -35,20 +35,23 @@ def passed(name, threads):
     assert len([float(loss) for loss in module.train(model, batches)]) == BATCHES
     plain = time.perf_counter() - start
     start = time.perf_counter()
-    found = modules.load(name, "profile").profile(build, module.train, batches)
-    return found, plain, time.perf_counter() - start
+    operations = modules.load(name, "profile").profile(build, module.train, batches)
+    return operations, plain, time.perf_counter() - start
 
 
 def test_a_profile_has_the_pass_in_it(passed, threads):
-    found, plain, profiled = passed
-    assert isinstance(found, OrderedDict) and list(found.values()) == sorted(found.values())[::-1]
-    assert all(type(name) is str and 0 <= seconds for name, seconds in found.items())
-    assert sum(found.values()) > plain / 10  # another run, on a machine that may be busy
-    assert max(found.values()) < threads * profiled
+    operations, plain, profiled = passed
+    assert (
+        isinstance(operations, OrderedDict)
+        and list(operations.values()) == sorted(operations.values())[::-1]
+    )
+    assert all(type(name) is str and 0 <= seconds for name, seconds in operations.items())
+    assert sum(operations.values()) > plain / 10  # another run, on a machine that may be busy
+    assert max(operations.values()) < threads * profiled
 
 
 def test_most_of_it_is_convolution(name, passed):
-    found, _, _ = passed
-    slowest = [categories.category(name, "cnn", operation) for operation in list(found)[:3]]
+    operations, _, _ = passed
+    slowest = [categories.category(name, "cnn", operation) for operation in list(operations)[:3]]
     convolutions = categories.FORWARD, categories.BACKWARD, categories.CONVOLUTION
-    assert {*convolutions, categories.TOGETHER} & set(slowest), list(found)[:3]
+    assert {*convolutions, categories.TOGETHER} & set(slowest), list(operations)[:3]

@@ -68,7 +68,7 @@ def test_all_that_numpy_computes_is_there(recording, threads, weights):
     assert recordings.pairs[-1][:2] == (len(recordings.a) - 1, len(recording) - 1)
 
 
-def test_a_flatten_in_another_order_is_found_behind_the_last_convolution(
+def test_a_flatten_in_another_order_is_found_after_the_last_convolution(
     recording, threads, weights
 ):
     dense = weights["dense1.weight"].reshape(512, 100, 8, 8).transpose(0, 2, 3, 1)

@@ -4,6 +4,6 @@
 
     in_force(module, settings, model) -> {setting: value}
 
-which is called after one training step, in a process in which nothing else ran. It must not repeat
-what ``configure`` returned: it asks the framework itself, or shows the switch's effect.
+It is called after one training step, in a process in which nothing else ran. It must not repeat
+what ``configure`` returned, but ask the framework itself or measure the switch's effect.
 """

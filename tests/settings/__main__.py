@@ -1,6 +1,6 @@
-"""python -m tests.settings NAME LANE: print, as JSON, the settings and what is in force.
+"""python -m tests.settings NAME LANE: print, as JSON, the settings and those in force.
 
-Some switches are read once in a process, so each lane has a process of its own.
+A process reads some switches only once, so each lane needs a separate process.
 """
 
 import importlib
@@ -34,9 +34,9 @@ def main(name, lane):
     for step_loss in module.train(model, [(x, y)]):
         float(step_loss)
     module.wait(model)
-    found = asked.in_force(module, settings, model)
-    told = {"settings": settings, "in_force": found, "mkl_cpu_type": effects.mkl_cpu_type()}
-    print("\n" + json.dumps(told))
+    in_force = asked.in_force(module, settings, model)
+    report = {"settings": settings, "in_force": in_force, "mkl_cpu_type": effects.mkl_cpu_type()}
+    print("\n" + json.dumps(report))
 
 
 main(*sys.argv[1:])

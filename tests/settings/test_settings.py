@@ -16,7 +16,7 @@ from tests import beside
 # who gets the gradient of a tie.
 SHOWN_ELSEWHERE = {"device", "layout", "seed", "ties", "not_in_force"}
 
-# As it was before another test of this process configured a framework, which leaves switches there.
+# The environment before other tests of this process configured a framework, which sets variables.
 ENVIRON = dict(os.environ)
 
 
@@ -35,7 +35,7 @@ def test_settings_are_in_force(name, lane):
     shown = json.loads(process.stdout.splitlines()[-1])
     excused = SHOWN_ELSEWHERE.union(shown["settings"]["not_in_force"])
     reported = {key: shown["settings"][key] for key in shown["settings"] if key not in excused}
-    in_force = {key: shown["in_force"].get(key, "not told") for key in reported}
+    in_force = {key: shown["in_force"].get(key, "not reported") for key in reported}
     assert in_force == reported
     cpu_type = modules.environ(name, lane).get("MKL_DEBUG_CPU_TYPE")
     assert cpu_type in (None, shown["mkl_cpu_type"])
