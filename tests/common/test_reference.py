@@ -318,7 +318,7 @@ def test_cross_entropy_is_the_definition_and_does_not_overflow():
 
 
 def test_momentum_is_classical_over_three_steps():
-    """By hand: v = 0.9 v - 0.01 g and w = w + v, where g comes from a model that is never updated."""
+    """By hand: v = 0.9 v - 0.01 g and w = w + v, with g from a model that is never updated."""
     batches = [random_batch(4, seed) for seed in (1, 2, 3)]
     batches = [(x.astype(np.float64), y) for x, y in batches]
     model, oracle = new_model(DOUBLE), new_model(DOUBLE)
