@@ -76,7 +76,7 @@ FREED = kept(
 
 def mkl_paths(only=()):
     """Levers for the code that MKL up to 2020 uses: 0 any processor's, 5 AVX2, 7 AVX-512."""
-    says = "MKL told that an AMD is an Intel"
+    says = "MKL uses Intel's code on an AMD"
     return [
         kept("any_cpu", says, amd=True, only=only, MKL_DEBUG_CPU_TYPE="0"),
         tried("cpu_type", says, amd=False, only=only, MKL_DEBUG_CPU_TYPE="5"),

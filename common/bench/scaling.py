@@ -18,7 +18,7 @@ def fit(sizes, seconds):
     sizes, seconds = np.float64(sizes), np.float64(seconds)
     parts = np.stack([1 / seconds, sizes / seconds], 1)  # each cost's share of a step, per unit
     costs = np.linalg.lstsq(parts, np.ones(len(sizes)), rcond=None)[0]
-    if costs.min() < 0:  # fit the other one alone
+    if costs.min() < 0:  # set it to 0 and fit only the other
         alone = parts[:, costs.argmax()]
         costs = np.where(costs == costs.max(), alone.sum() / alone.dot(alone), 0)
     return float(costs[0]), float(costs[1]), float(abs(parts.dot(costs) - 1).max())

@@ -1,1 +1,1 @@
-"""A certificate for code that nobody here sees: a challenge, its answer, and the verdict."""
+"""A certificate for code outside this project: a challenge, an answer, and a verdict."""

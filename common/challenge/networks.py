@@ -274,7 +274,7 @@ def precision(prediction=True):
             ("layers compute in %s (autocast, mixed precision)" % name, True),
         ):
             if name == "TF32" and outputs:
-                continue  # a format of products alone
+                continue  # TF32 is a format for products only
             make = each(
                 kinds, lambda layer, _, r=rounded, o=outputs: _rounding(layer, r, o, prediction)
             )

@@ -116,7 +116,7 @@ def loss(network, settings, hp, weights):
     weakref.finalize(train_model.net, reset, train_model.net.Name())
     workspace.RunNetOnce(train_model.param_init_net)  # velocities too
     for layer in LAYERS:
-        # The default, XavierFill, is uniform in a width that depends on fan_in alone.
+        # The default, XavierFill, is uniform in a range that depends only on fan_in.
         workspace.FeedBlob(layer + "_w", weights[layer + ".weight"], device)
         workspace.FeedBlob(layer + "_b", weights[layer + ".bias"], device)
     workspace.FeedBlob("x", np.zeros((hp.batch_size, 3, 32, 32), np.float32), device)

@@ -50,6 +50,6 @@ WORKERS = CHAINER._replace(
 
 FRAMEWORK = Framework(
     [CHAINER, CUDA, WORKERS],
-    endings=(".chainer.npz",),
-    maintained=False,  # .npz alone is shared
+    endings=(".chainer.npz",),  # .npz is the canonical file's
+    maintained=False,
 )

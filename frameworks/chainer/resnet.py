@@ -8,7 +8,7 @@ Batch normalisation: ``decay`` is the part that is kept, and epsilon 2e-5 by def
     variance is divided by n - 1. It runs on NumPy: iDeep's, with several threads on an AMD EPYC,
     gives wrong gradients of some shapes.
 Surprise: ``WeightDecay`` added to the optimiser, as in Chainer's examples, decays every parameter,
-    biases too. Added to a parameter's ``update_rule`` it decays that parameter alone.
+    biases too. Added to a parameter's ``update_rule``, it decays only that parameter.
 """
 
 import chainer

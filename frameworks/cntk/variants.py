@@ -8,7 +8,7 @@ LEVERS = [
         "OpenMP's threads stay on their cores",
         KMP_AFFINITY="granularity=fine,compact,1,0",
     ),
-    tried("avx512", "MKL told to use AVX-512", MKL_CBWR="AVX512"),
+    tried("avx512", "MKL uses AVX-512", MKL_CBWR="AVX512"),
     *mkl_paths(),
     pool_first(
         ('activation=C.relu, pad=True, name="conv2"', 'pad=True, name="conv2"'),

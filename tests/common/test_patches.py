@@ -137,7 +137,7 @@ def on_long_lines(text):
     """The source without comments and docstrings, each statement on one line."""
     lines, depth, last = [""], 0, ""
     for token in source.code(text):
-        if (last, token) == (INDENT, DEDENT):  # there was a docstring alone
+        if (last, token) == (INDENT, DEDENT):  # there was only a docstring
             lines[-1] = 4 * depth * " " + "pass\n"
         depth += (token == INDENT) - (token == DEDENT)
         if token == NEWLINE:

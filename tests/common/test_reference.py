@@ -212,7 +212,7 @@ def test_gradient_of_every_layers_input_is_the_numerical_one(number):
     for layer in reversed(network[number:]):
         g = layer.backward(g)
     g, pixels = g.copy(), x
-    if number <= 5:  # a strip; what stands in its borders is no pixel and has no gradient
+    if number <= 5:  # a strip, whose borders are no pixels and have no gradient
         side = network[number].side
         g, pixels = (strips.pictures(a, side)[:, :-1, :-1] for a in (g, pixels))
     assert g.any()
@@ -355,7 +355,7 @@ def test_predict_drops_nothing_and_does_not_disturb_training():
     assert np.array_equal(cnn.predict(dropping, x), cnn.predict(not_dropping, x))
     again = new_model(DOUBLE, CNN.hp)
     first, second = next(cnn.train(dropping, batch)), next(cnn.train(again, batch))
-    assert first == second  # the seed alone decides the masks
+    assert first == second  # only the seed decides the masks
 
 
 @pytest.mark.parametrize("rate", [0.25, 0.5])

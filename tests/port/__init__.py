@@ -1,1 +1,1 @@
-"""A port of the CNN in C, from a challenge alone."""
+"""A port of the CNN in C, written only from a challenge."""
