@@ -35,6 +35,25 @@ epsilon: added to the square root of the corrected v, not inside it.
 dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
+AdamW = namedtuple("AdamW", Adam._fields + ("weight_decay", "clip", "warmup", "steps", "last_rate"))
+AdamW.__doc__ = """Adam with decoupled weight decay (Loshchilov & Hutter, 2019), clipping, a schedule.
+
+All fields of ``Adam``; ``learning_rate`` is the highest rate. A step clips the gradient, updates
+the moments, multiplies the decayed weights by 1 - rate * weight_decay, and moves all weights by
+rate m / (sqrt(v) + epsilon). No optimiser state depends on the decay.
+
+weight_decay: of matrices and embeddings, not of biases or normalisation weights.
+clip: the largest norm of all gradients together; a longer gradient is scaled down to it.
+warmup: steps of linear warm-up; step t, from 0, has the rate learning_rate (t + 1) / warmup.
+steps: where the rate, after a half cosine from the end of the warm-up, is ``last_rate``; it stays
+    there. Step t of the cosine has the rate last_rate + (learning_rate - last_rate) (1 + cos(pi
+    (t - warmup) / (steps - warmup))) / 2.
+last_rate: the lowest rate after the warm-up.
+"""
+
+ADAMS = (Adam, AdamW)
+NEVER_CLIPPED = 2.0**60  # a norm that no gradient has
+
 
 def without_dropout(hp):
     """``hp`` with all dropout rates 0."""
@@ -44,7 +63,9 @@ def without_dropout(hp):
 def plain(hp, batch_size):
     """``hp`` with an optimiser whose step shows the gradient and leaves no state."""
     hp = without_dropout(hp)._replace(batch_size=batch_size, learning_rate=1.0)
-    if isinstance(hp, Adam):
+    if isinstance(hp, AdamW):
+        hp = hp._replace(weight_decay=0.0, clip=NEVER_CLIPPED, warmup=1, last_rate=1.0)
+    if isinstance(hp, ADAMS):
         return hp._replace(beta1=0.0, beta2=0.5, epsilon=1.0)
     if isinstance(hp, Decay):
         hp = hp._replace(weight_decay=0.0)
@@ -57,7 +78,10 @@ def other(hp, batch_size):
     hp = without_dropout(hp)._replace(
         batch_size=batch_size, learning_rate=hp.learning_rate * factor
     )
-    if isinstance(hp, Adam):
+    if isinstance(hp, AdamW):
+        rate = hp.learning_rate / 8
+        hp = hp._replace(weight_decay=0.5, clip=0.5, warmup=2, steps=6, last_rate=rate)
+    if isinstance(hp, ADAMS):
         # Exact in float32, where 1 - 0.999 has only five correct digits.
         return hp._replace(beta1=0.75, beta2=0.875, epsilon=1e-4)
     if isinstance(hp, Decay):
@@ -68,6 +92,8 @@ def other(hp, batch_size):
 def long(hp, batch_size):
     """As ``other``, but a gradient moves weights for many small steps."""
     hp = other(hp, batch_size)
-    if isinstance(hp, Adam):
+    if isinstance(hp, AdamW):
+        hp = hp._replace(warmup=20, steps=60, last_rate=2.0**-16)
+    if isinstance(hp, ADAMS):
         return hp._replace(learning_rate=2.0**-14, beta1=1 - 2.0**-5, beta2=1 - 2.0**-6)
     return hp._replace(learning_rate=2.0**-12, momentum=1 - 2.0**-4)

@@ -22,6 +22,27 @@ def xavier_uniform(shapes, seed):
     return weights
 
 
+def gpt2_normal(shapes, seed):
+    """Normal weights with a standard deviation of 0.02, as GPT-2's: {name: float32 array}.
+
+    The matrices that end a residual branch, ``out.weight`` and ``down.weight``, are divided by the
+    root of the number of branches (Radford et al., 2019). Normalisation has weights of 1; biases
+    are 0.
+    """
+    random = np.random.RandomState(seed)
+    ends = ("out.weight", "down.weight")
+    branches = sum(name.endswith(ends) for name in shapes)
+    weights = {}
+    for name, shape in shapes.items():
+        if len(shape) > 1:
+            deviation = 0.02 / (np.sqrt(branches) if name.endswith(ends) else 1)
+            weights[name] = random.normal(0, deviation, shape).astype(np.float32)
+        else:
+            fill = np.zeros if name.endswith(".bias") else np.ones
+            weights[name] = fill(shape, np.float32)
+    return weights
+
+
 def he_uniform(shapes, seed):
     """He (Kaiming) uniform weights of these ``shapes``: {name: float32 array}.
 

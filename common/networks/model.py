@@ -5,12 +5,12 @@ from typing import Callable, FrozenSet, NamedTuple, Tuple
 
 import numpy as np
 
-from common.networks.hyperparameters import Adam
+from common.networks.hyperparameters import ADAMS
 
 Task = namedtuple("Task", "name observations targets outputs figure")
 Task.__doc__ = """What a network predicts for an observation.
 
-name: "classes", "values" or "joints".
+name: "classes", "values", "joints" or "tokens".
 observations, targets, outputs: their names, for people and for the modules' arguments.
 figure: the measure of quality, which is also its key in a result.
 """
@@ -18,6 +18,8 @@ figure: the measure of quality, which is also its key in a result.
 CLASSES = Task("classes", "images", "labels", "scores", "accuracy")
 VALUES = Task("values", "sequences", "targets", "values", "rms_error")
 JOINTS = Task("joints", "images", "targets", "joints", "joint_error")
+SENTENCES = Task("classes", "sentences", "labels", "scores", "accuracy")
+TOKENS = Task("tokens", "sequences", "targets", "scores", "held_out_loss")
 
 
 class Model(NamedTuple):
@@ -28,21 +30,23 @@ class Model(NamedTuple):
     title: for people.
     task: what it predicts: a score for each class, values, or the positions of joints.
     data: loads its data set, from "auto", "synthetic" or a folder.
-    observation: an observation's shape: an image (channels, height, width) or a sequence (steps,
-        features).
+    observation: an observation's shape: an image (channels, height, width), a sequence (steps,
+        features), or the numbers of words or characters (steps,).
     shapes: {canonical name: shape} of the weights, in the order of the layers. Convolutions are
         (out, in, height, width) for cross-correlation. Dense weights are (out, in); a dense layer
         after images takes them flattened in the order channels, height, width. An LSTM has (4
         units, in), (4 units, units) and one bias (4 units,), its gates in the order input, forget,
         cell, output. Batch normalisation has a weight, a bias and two tensors of state, which no
-        optimiser moves: the running mean and variance.
+        optimiser moves: the running mean and variance. An embedding is (words, features).
     positions: {layer: how often a forward pass applies its weights to an observation}, if not once:
         the size of a convolution's output, or a sequence's steps.
     initialize: draws initial weights from (shapes, seed).
     hp: the hyperparameters of its recipe.
     whole, quick: (observations, epochs) of the recipe, and of a run that is short on a CPU.
     batches_sha256: the hash of the trajectory's batches, observations and targets.
-    layers: kinds of layers that shapes do not show: "pool", "recurrent", "sigmoid".
+    layers: kinds of layers that shapes do not show: "pool", "recurrent", "sigmoid", "embedding",
+        "attention", "ignored" (targets that do not count).
+    products: multiply-adds of a forward pass in products of two activations, as in attention.
     challenge: its description on a challenge's page; "" if it can have no challenge.
     phrases: {its entry in the page's phrase book: "", or where else a module says it, such as
         "head: Adam", a field of the docstring}.
@@ -62,6 +66,7 @@ class Model(NamedTuple):
     quick: Tuple[int, int]
     batches_sha256: str
     positions: dict = {}
+    products: int = 0
     layers: FrozenSet[str] = frozenset()
     challenge: str = ""
     phrases: dict = {}
@@ -76,11 +81,13 @@ class Model(NamedTuple):
     def traits(self):
         """The names of its parts, which select the checks and mistakes that apply.
 
-        "adam" or "momentum", "batchnorm", "convolution", "dropout", and its ``layers``.
+        "adam" or "momentum", "schedule", "batchnorm", "convolution", "dropout", and its
+        ``layers``.
         """
         present = {
-            "adam": isinstance(self.hp, Adam),
-            "momentum": not isinstance(self.hp, Adam),
+            "adam": isinstance(self.hp, ADAMS),
+            "momentum": not isinstance(self.hp, ADAMS),
+            "schedule": hasattr(self.hp, "warmup"),
             "batchnorm": bool(self.state),
             "convolution": any(len(shape) == 4 for shape in self.shapes.values()),
             "dropout": bool(self.hp.dropout),
@@ -100,7 +107,8 @@ class Model(NamedTuple):
             for name, shape in self.shapes.items()
             if len(shape) > 1
         ]
-        return sum(counts), counts[0]
+        first = 0 if "embedding" in self.traits else counts[0]
+        return sum(counts) + self.products, first
 
     @property
     def step_multiply_adds(self):

@@ -65,7 +65,7 @@ SIGNATURES = {
     "wait": ("model",),
 }
 
-LAYOUTS = ("NCHW", "NHWC", "NTC")
+LAYOUTS = ("NCHW", "NHWC", "NTC", "NT")
 LANES = ("same", "best")  # every framework has these; some have MIXED too
 ALL_LANES = LANES + (MIXED,)
 PRODUCTS = ("float32", "bfloat16")

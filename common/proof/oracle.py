@@ -30,7 +30,6 @@ SEARCHED = 1280  # images among which some near no kink are searched; fewer if i
 LATE = 60  # steps without gradient before one that is compared, for Adam
 LONG_STEPS = 72  # of a long run
 PUSHED, COMPARED = 12, 6  # every twelfth step has a gradient, every sixth is compared
-IMAGES = 300  # to predict: more than one batch in any module, the last one partial
 PERTURBED = 8  # float32 trajectories from weights perturbed by their rounding, with Adam
 PERTURBED_MIXED = 2  # the same with bfloat16 products
 BATCHES_MIXED = 4  # from which the unit of a late step is taken, with bfloat16 products
@@ -114,7 +113,7 @@ class Oracle:
         searched = min(SEARCHED, SEARCHED * 32**2 * 3 // int(np.prod(model.observation)))
         count = max(STEPS * size, searched)
         self.images, self.labels = self.task.observations(count, SEED)
-        self.test_images, _ = self.task.observations(IMAGES, SEED + 1)
+        self.test_images, _ = self.task.observations(self.task.predicted, SEED + 1)
         first = slice(STEPS * size)
         self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
@@ -215,8 +214,9 @@ class Oracle:
                 "bright", GRADIENT_BATCH, self.bright_hp, self.fixed_output, bright=True
             )
             training = Training(self.references(conventions), self.bright_hp, self.fixed_output)
-            for _ in range(self.zero_gradient_steps):
-                training.step(*self.zero_gradient_batch())
+            training.train(*self.zero_gradient_batch())
+            for _ in range(self.zero_gradient_steps - 1):
+                training.coast()
             return pair + (training.step(*pair),)
 
         return self._once(("bright", conventions), compute)
@@ -371,7 +371,7 @@ class Oracle:
 
         values = self._cached(" ".join(("trajectory",) + conventions), compute)
         losses, rounded, units, scores = np.split(values[:-1], [STEPS, 2 * STEPS, 3 * STEPS])
-        scores = scores.reshape((IMAGES,) + self.task.outputs)
+        scores = scores.reshape((self.task.predicted,) + self.task.outputs)
         return losses, rounded, units, scores, float(values[-1])
 
     def _side_by_side(self, jobs):
@@ -394,5 +394,5 @@ class Oracle:
             losses.append(float(loss))
             if stopped.is_set():
                 return None
-        x, _ = module.load(self.test_images, self.task.none(IMAGES), settings)
-        return losses, module.predict(model, x)
+        x, _ = module.load(self.test_images, self.task.none(self.task.predicted), settings)
+        return losses, reference.predict(model, x)

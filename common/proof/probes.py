@@ -7,6 +7,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+LARGER = 8  # times the initial weights of a transformer, whose activations would be all but linear
 # {the last part of a batch normalisation's name: (the first channel with a negative bias, whether
 # its biases are larger)}.
 THIRDS = {"norm": (1, False), "norm1": (1, False), "norm2": (2, False), "norm3": (0, True)}
@@ -38,10 +39,14 @@ def biased(model, seed):
     for name, w in weights.items():
         layer, kind = name.rsplit(".", 1)
         if w.ndim > 1:
+            if "attention" in model.traits:
+                w *= LARGER
             continue
         noise = random.uniform(-0.1, 0.1, w.shape)
         w[:] = noise
         w[::5] = 0
+        if kind == "weight" and layer + ".variance" not in weights:
+            w += 1  # of a normalisation
         if layer + ".variance" in weights:
             w[:] = {"weight": 0.25, "bias": 4, "mean": 0, "variance": 1}[kind] * (1 + noise)
             if kind == "bias":
@@ -142,7 +147,11 @@ def pass_through(model):
     weights = zeros(model)
     for name, w in weights.items():
         if w.ndim == 1 and name.endswith((".weight", ".variance")):
-            w[:] = 1  # batch normalisation
+            w[:] = 1  # normalisation
+    if "attention" in model.traits:  # a residual branch of zeros hands its input on
+        initial = model.initialize(model.shapes, 0)
+        ends = [name for name in initial if initial[name].ndim > 1 and "blocks." not in name]
+        return dict(weights, **{name: LARGER * initial[name] for name in ends})
     matrices = [name for name, shape in model.shapes.items() if len(shape) > 1]
     for name in matrices:
         w = weights[name]

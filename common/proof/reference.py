@@ -115,7 +115,14 @@ class Reference:
     def scores(self, hp, weights, images):
         """The scores of ``images``, one row each."""
         x, _ = self.module.load(images, None, self.settings)
-        return self.module.predict(self.model(hp, weights), x)
+        return self.predict(self.model(hp, weights), x)
+
+    def predict(self, model, x):
+        """A model's prediction, as far as the observations alone decide it.
+
+        A module that also generates has ``score`` for that.
+        """
+        return getattr(self.module, "score", self.module.predict)(model, x)
 
 
 class GivenMask:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from common.data import batches, figures, synthetic
-from common.networks.model import CLASSES, JOINTS, VALUES
+from common.data.shakespeare import IGNORED
+from common.networks.model import CLASSES, JOINTS, SENTENCES, TOKENS, VALUES
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
 # So far off that some of the gradient is left below the last layer of ``fixed_output``.
@@ -12,11 +13,28 @@ FAR = np.float32(2.0**58)
 
 def of(model):
     """The proof's class for the task of ``model``."""
-    known = {CLASSES: Classes, VALUES: Values, JOINTS: Joints}
+    known = {
+        CLASSES: Classes,
+        SENTENCES: Sentences,
+        VALUES: Values,
+        JOINTS: Joints,
+        TOKENS: Tokens,
+    }
     return known[model.task](model)
 
 
-class Classes:
+class Task:
+    """What most tasks have in common."""
+
+    whole_numbers = False  # whether an observation is a list of numbers of words or characters
+    predicted = 300  # observations: more than one batch of any module, the last one partial
+
+    def given(self, outputs):
+        """The part of ``predict``'s result that the observations alone decide: all of it."""
+        return outputs
+
+
+class Classes(Task):
     """Classify images, with softmax cross-entropy."""
 
     FIXED_OUTPUT = 4096.0  # class 0's last bias; with it, the other classes' probability is 0
@@ -115,7 +133,7 @@ class Classes:
         return scores, labels, 97 / float(n)
 
 
-class Values:
+class Values(Task):
     """Continue sequences, with the squared error of each next value."""
 
     FIXED_OUTPUT = 0.5  # the last bias, which every output equals
@@ -285,3 +303,155 @@ class Joints(Values):
         distances = np.sqrt((difference**2).sum(-1))
         right = distances[targets[..., 2] > 0].mean()
         return np.float32(targets[..., :2] + difference), targets, right
+
+
+class Sentences(Classes):
+    """Sentences, as numbers of words, that are put into classes."""
+
+    whole_numbers = True
+
+    def observations(self, n, seed):
+        """Random words (n, steps) after padding of random length, and labels (n,)."""
+        random = np.random.RandomState([seed, n])
+        (steps,), words = self.model.observation, list(self.model.shapes.values())[0][0]
+        sentences = random.randint(1, words, (n, steps)).astype(np.int64)
+        sentences[np.arange(steps) < random.randint(0, steps, (n, 1))] = 0
+        return sentences, random.randint(0, self.outputs[0], n).astype(np.int64)
+
+    def bright(self, sentences, labels):
+        """The same: no word is brighter than another."""
+        return sentences, labels
+
+    def counted(self, batch_size, count):
+        """As for images; the sentences are all padding."""
+        images, labels = super().counted(batch_size, count)
+        return images.astype(np.int64), labels
+
+
+class Tokens(Task):
+    """Texts whose next tokens are predicted, by softmax cross-entropy at each place.
+
+    ``predict`` gives the scores of each place, and then goes on from the first half of each text,
+    as many tokens again, each the likeliest after those before it.
+    """
+
+    whole_numbers = True
+    predicted = 72
+    CERTAIN = 4096.0  # about the score of token 0 where nothing is left to the others
+
+    def __init__(self, model):
+        self.model = model
+        self.words = model.shapes["tokens.weight"][0]
+        (self.steps,) = model.observation
+        self.outputs = (self.steps, self.words)  # the shape of a text's scores
+        self.half = self.steps // 2
+
+    def given(self, outputs):
+        """The scores of the places that were given."""
+        return outputs[:, : self.steps] if outputs.ndim == 3 else outputs
+
+    def continued(self, texts, outputs):
+        """The texts (n, steps) that were generated: the first half, and the likeliest tokens."""
+        places = np.r_[self.half - 1, self.steps : self.steps + self.half - 1]
+        return np.concatenate([texts[:, : self.half], outputs[:, places].argmax(-1)], 1)
+
+    def observations(self, n, seed):
+        """Random tokens (n, steps), and random targets.
+
+        Where padding does not count, texts have random lengths, and every fifth has no target.
+        """
+        random = np.random.RandomState([seed, n])
+        texts, targets = (
+            random.randint(0, self.words, (n, self.steps)).astype(np.int64) for _ in range(2)
+        )
+        if "ignored" in self.model.traits:
+            lengths = random.randint(1, self.steps + 1, n)
+            lengths[4::5] = 0
+            padding = np.arange(self.steps) >= lengths[:, None]
+            texts[padding], targets[padding] = 0, IGNORED
+        return texts, targets
+
+    def bright(self, texts, targets):
+        """The same: no token is brighter than another."""
+        return texts, targets
+
+    def large_gradient_targets(self, targets):
+        """Targets that make the gradient large: any do."""
+        return targets
+
+    def none(self, n):
+        """Targets for those who need some to load observations."""
+        return np.zeros((n, self.steps), np.int64)
+
+    def digested(self, targets):
+        """Targets as bytes, the same on every machine."""
+        return targets.astype("<i8").tobytes()
+
+    def loaded(self, y):
+        """Targets as they were before a module made them its own, one-hot perhaps."""
+        return y.argmax(-1) if y.ndim == 3 and y.shape[-1] > 1 else y.reshape(-1, self.steps)
+
+    def fixed_output(self, weights):
+        """``weights`` under which token 0 is certain at each place.
+
+        The first feature of the last normalisation is large, and it is a score of token 0 alone.
+        """
+        head = "head.weight" if "head.weight" in weights else "tokens.weight"
+        names = [head, "norm.weight", "tokens.weight"]
+        weights = dict(weights, **{name: weights[name].copy() for name in names})
+        weights[head][:, 0] = 0
+        if "norm.bias" in weights:
+            weights["norm.bias"] = weights["norm.bias"].copy()
+            weights["norm.bias"][0], weights["norm.weight"][0] = self.CERTAIN, 0
+            weights[head][0, 0] = 1
+        else:  # a feature that outweighs all others of a text has the root of their number
+            weights["tokens.weight"][:, 0] = 64
+            weights["norm.weight"][0] = 1
+            weights[head][0, 0] = self.CERTAIN / np.sqrt(weights[head].shape[1])
+        return weights
+
+    def zero_gradient_targets(self, n):
+        """Targets that leave no gradient under ``fixed_output``: softmax is exactly 1 and 0."""
+        return self.none(n)
+
+    def long_run(self, weights):
+        """The weights of the long model, for which ``long_run_targets`` leave no gradient."""
+        return self.fixed_output(weights)
+
+    def long_run_push(self, targets):
+        """Targets that leave a gradient in the long model: any do."""
+        return targets
+
+    def long_run_targets(self, n):
+        """Targets that leave no gradient, whatever has moved a little."""
+        return self.zero_gradient_targets(n)
+
+    def counted(self, batch_size, count):
+        """A batch for a model that always says token 0; all targets of ``count`` texts are not.
+
+        The loss of a step tells which batch it was.
+        """
+        targets = self.none(batch_size)
+        targets[:count] = 1
+        return self.none(batch_size), targets
+
+    def graded(self):
+        """Scores (n, steps + steps // 2, words), targets (n, steps), and their cross-entropy.
+
+        Made so that half of the rows or places, targets one place off, the scores of generated
+        tokens, and the mean of the rows' means each give another.
+        """
+        random = np.random.RandomState(3)
+        n = 41
+        scores = random.normal(0, 1, (n, self.steps + self.half, self.words)).astype(np.float32)
+        targets = random.randint(0, self.words, (n, self.steps)).astype(np.int64)
+        scores[: n // 2] *= 3
+        scores[:, : self.half] *= 2
+        counted = np.ones(targets.shape, bool)
+        if "ignored" in self.model.traits:
+            counted = np.arange(self.steps) < random.randint(1, self.steps + 1, (n, 1))
+            targets[~counted] = IGNORED
+        given = np.float64(scores[:, : self.steps])
+        logs = np.log(np.exp(given).sum(-1))
+        chosen = np.take_along_axis(given, np.maximum(targets, 0)[..., None], -1)[..., 0]
+        return scores, targets, float((logs - chosen)[counted].mean())

@@ -1,5 +1,7 @@
 """The NumPy models' optimisers, which own their state."""
 
+import math
+
 import numpy as np
 
 from frameworks.numpy.layers import every, xp
@@ -62,3 +64,33 @@ class Adam:
             m += share1 * (g - m)
             v += share2 * (g * g - v)
             w -= hp.learning_rate * (m / correction1) / (xp.sqrt(v / correction2) + epsilon)
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay, a clipped gradient and a schedule of rates."""
+
+    def __init__(self, network, hp, settings):
+        super().__init__(network, hp, settings)
+        self.schedule = hp
+
+    def step(self):
+        """Clip all gradients together, decay matrices and embeddings, and take Adam's step."""
+        hp = self.schedule
+        norm = float(xp.sqrt(sum((g**2).sum() for g in self.gradients)))
+        if norm > hp.clip:
+            for g in self.gradients:
+                g *= hp.clip / norm
+        rate = rate_of(hp, self.steps)
+        for w in self.parameters:
+            if w.ndim > 1:
+                w *= 1 - rate * hp.weight_decay
+        self.hp = hp._replace(learning_rate=rate)
+        super().step()
+
+
+def rate_of(hp, step):
+    """The learning rate of a step, from 0: a linear warm-up, then half a cosine."""
+    if step < hp.warmup:
+        return hp.learning_rate * (step + 1) / hp.warmup
+    part = min(1.0, (step - hp.warmup) / float(hp.steps - hp.warmup))
+    return hp.last_rate + (hp.learning_rate - hp.last_rate) * (1 + math.cos(math.pi * part)) / 2

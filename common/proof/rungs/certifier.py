@@ -12,6 +12,7 @@ from common.proof.rungs import (
     data,
     dropout,
     forward,
+    generation,
     gradient,
     momentum,
     trajectory,
@@ -21,9 +22,20 @@ from common.proof.rungs.subject import Subject
 
 CHECKS = OrderedDict(
     (rung.__name__.rsplit(".", 1)[1], rung.checks)
-    for rung in (data, weights, forward, gradient, momentum, trajectory, dropout, accuracy)
+    for rung in (
+        data,
+        weights,
+        forward,
+        gradient,
+        momentum,
+        trajectory,
+        dropout,
+        accuracy,
+        generation,
+    )
 )
 RUNGS = tuple(CHECKS)
+SPECIAL = {"dropout": "dropout", "generation": "attention"}  # rungs, and the trait that needs them
 
 
 class Certifier:
@@ -34,7 +46,7 @@ class Certifier:
     def __init__(self, model, threads, cache=None, products="float32"):
         self.model = model
         self.oracle = Oracle(model, threads, {} if cache is None else cache, products)
-        self.rungs = [rung for rung in RUNGS if rung != "dropout" or rung in model.traits]
+        self.rungs = [rung for rung in RUNGS if {SPECIAL.get(rung)} <= model.traits | {None}]
 
     def take(self, module, lane):
         """Put ``module`` in this lane under test, with new models."""

@@ -8,10 +8,11 @@ import numpy as np
 
 from common.proof import dropout, masks
 from common.proof.check import PREDICTION, Check
-from common.proof.oracle import IMAGES, SEED
+from common.proof.oracle import SEED
 from common.proof.reference import distance, unit
+from common.proof.tasks import Task
 
-ROWS = np.r_[:16, 256:IMAGES]  # the rows of a prediction that are compared
+ROWS = np.r_[:16, 256 : Task.predicted]  # the rows of a prediction that are compared
 
 
 def checks(subject):

@@ -62,6 +62,10 @@ class Subject:
 
     def scores(self, model, images):
         """A model's prediction."""
+        return self.task.given(self.predict(model, images))
+
+    def predict(self, model, images):
+        """All that a model's ``predict`` returns."""
         x, _ = self.load(images, self.task.none(len(images)))
         return self.module.predict(model, x)
 

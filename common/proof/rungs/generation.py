@@ -1,0 +1,43 @@
+"""Rung generation: tokens that are generated with a cache have the scores of a whole pass.
+
+Each generated token is the likeliest after those before it, by the module's own scores. The text
+that this gives is read by the reference in one pass without a cache. A failure names the place
+where the scores part.
+"""
+
+import numpy as np
+
+from common.proof.check import Check
+from common.proof.reference import distance
+
+AGAIN = 5  # texts of a second prediction, which finds what a first one left in the cache
+
+
+def checks(subject):
+    """Generate from the texts of a prediction, then from a few others with the same model."""
+    oracle = subject.oracle
+    model = subject.build(oracle.gradient_hp, oracle.biased)
+    for what, texts in (
+        ("generated", oracle.test_images),
+        ("generated again", oracle.images[:AGAIN]),
+    ):
+        yield from generated(subject, what, model, texts)
+
+
+def generated(subject, what, model, texts):
+    """The scores of the generated places, and where they are off first."""
+    oracle, task = subject.oracle, subject.task
+    outputs = subject.predict(model, texts)
+    shape = (len(texts), task.steps + task.half, task.words)
+    if outputs.shape != shape:
+        yield Check(what, np.inf, 0, "predict() gave %s, not %s" % (outputs.shape, shape))
+        return
+    exact, allowed = oracle.scores(None, oracle.biased, task.continued(texts, outputs))
+    exact, ours = exact[:, task.half :], outputs[:, task.steps :]
+    tolerance = oracle.multiple * allowed
+    by_place = [distance(exact[:, place], ours[:, place]) for place in range(task.half)]
+    off = [place for place, error in enumerate(by_place) if not error <= 4 * tolerance]
+    detail = "the scores of generated tokens are not those of a pass without a cache"
+    if off:
+        detail += ", from token %d on" % (off[0] + 1)
+    yield Check(what, distance(exact, ours), tolerance, detail)
