@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from common.data import download
-from common.data.dataset import SYNTHETIC, Dataset, tell_of_synthetic
+from common.data.dataset import SYNTHETIC, Dataset, warn_of_synthetic
 from common.system.errors import InputError
 from common.system.files import cache_folder
 
@@ -101,7 +101,7 @@ def _split(where, url):
         try:
             name, text = _read(_download(url))
         except download.NoNetwork as error:
-            tell_of_synthetic("tiny Shakespeare", FILE, error)
+            warn_of_synthetic("tiny Shakespeare", FILE, error)
             name, text = FALLBACK, _synthetic()
     numbers = encode(text, name)
     cut = len(numbers) * 9 // 10

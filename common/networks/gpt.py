@@ -62,5 +62,5 @@ GPT = Model(
     ),
     whole=(24000, 1),
     quick=(6000, 1),
-    batches_sha256="",
+    batches_sha256="79eea0ac5cab266577543ae01f673e2e6f11e4b3a5c01fe8ccd0087add365d3e",
 )

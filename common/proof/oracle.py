@@ -361,7 +361,8 @@ class Oracle:
             )
             jobs = [(exact, self.weights), (rounded, self.weights)]
             usual = PERTURBED_MIXED if self.products == "bfloat16" else 1
-            count = PERTURBED if "adam" in self.model.traits else usual
+            kinks_and_adam = "adam" in self.model.traits and "attention" not in self.model.traits
+            count = PERTURBED if kinks_and_adam else usual
             jobs += [(throughout, perturbed(seed)) for seed in range(SEED, SEED + count)]
             runs = self._side_by_side(jobs)
             (losses, scores), others = runs[0], runs[1:]

@@ -59,6 +59,16 @@ def put(network, weights):
             layer.put(*(weights["%s.%s" % (layer.name, kind)] for kind in layer.kinds))
 
 
+def product(x, matrix):
+    """Rows x (..., in) times a matrix (in, out): one product, however many axes x has."""
+    return xp.matmul(x.reshape(-1, x.shape[-1]), matrix).reshape(x.shape[:-1] + matrix.shape[1:])
+
+
+def product_gradient(g, x, out):
+    """Put the gradient of a weight (out, in) into ``out``: g (..., out), x (..., in)."""
+    xp.matmul(g.reshape(-1, g.shape[-1]).T, x.reshape(-1, x.shape[-1]), out=out)
+
+
 class Dropout(Layer):
     """Zero a fraction of the values and scale up the rest; only in training, and in place."""
 
@@ -109,15 +119,14 @@ class Dense(Layer):
         """Keep x for the backward pass."""
         self.x = x
         weight, bias = self.parameters
-        return xp.matmul(x, weight.T) + bias  # (N, out), or (N, T, out) of sequences
+        return product(x, weight.T) + bias  # (N, out), or (N, T, out) of sequences
 
     def backward(self, g):
         """Compute the gradients of weight and bias; return that of x if it is needed."""
         weight, bias = self.gradients
-        rows = g.reshape(-1, g.shape[-1])
-        xp.matmul(rows.T, self.x.reshape(-1, self.x.shape[-1]), out=weight)
-        bias[:] = rows.sum(0)
-        return xp.matmul(g, self.parameters[0]) if self.input_gradient else None  # as x
+        product_gradient(g, self.x, weight)
+        bias[:] = g.reshape(-1, g.shape[-1]).sum(0)
+        return product(g, self.parameters[0]) if self.input_gradient else None  # as x
 
 
 class Convolution(Layer):
@@ -461,6 +470,70 @@ class LSTM(Layer):
             dx.append(xp.matmul(da, weight))
             dh, dc, last = xp.matmul(da, recurrent), dc * f, c
         return xp.stack(dx[::-1], 1)  # (N, T, in)
+
+
+class GRU(Layer):
+    """Gated recurrent unit, on sequences (N, T, in), from a state of zeros.
+
+    With the thirds of W x + b and of R h + d: reset r and update z are sigmoids of the sums of the
+    first two; n = tanh(Wn x + bn + r (Rn h + dn)); h = (1 - z) n + z h.
+    """
+
+    kinds = ("input.weight", "recurrent.weight", "input.bias", "recurrent.bias")
+
+    def forward(self, x, training):
+        """Go through the steps; keep what the backward pass needs."""
+        weight, recurrent, bias, recurrent_bias = self.parameters
+        self.x, self.steps, hs = x, [], []
+        from_input = product(x, weight.T) + bias  # (N, T, 3 units)
+        h = xp.zeros((len(x), recurrent.shape[1]), self.dtype)
+        for t in range(x.shape[1]):
+            from_state = xp.matmul(h, recurrent.T) + recurrent_bias
+            xr, xz, xn = xp.split(from_input[:, t], 3, 1)
+            hr, hz, hn = xp.split(from_state, 3, 1)
+            r, z = sigmoid(xr + hr), sigmoid(xz + hz)
+            n = xp.tanh(xn + r * hn)
+            self.steps.append((h, r, z, n, hn))
+            h = (1 - z) * n + z * h
+            hs.append(h)
+        return xp.stack(hs, 1)  # (N, T, units)
+
+    def backward(self, upper):
+        """Compute the gradients of the weights, step by step; return that of the input."""
+        weight, recurrent, _, _ = self.parameters
+        by_weight, by_recurrent, by_bias, by_recurrent_bias = self.gradients
+        by_recurrent[:] = by_recurrent_bias[:] = 0
+        inputs, dh = [], 0
+        for t in reversed(range(len(self.steps))):
+            h, r, z, n, hn = self.steps[t]
+            dh = dh + upper[:, t]
+            dn = dh * (1 - z) * (1 - n**2)
+            dz = dh * (h - n) * z * (1 - z)
+            dr = dn * hn * r * (1 - r)
+            state = xp.concatenate([dr, dz, dn * r], 1)  # (N, 3 units)
+            by_recurrent += xp.matmul(state.T, h)
+            by_recurrent_bias += state.sum(0)
+            inputs.append(xp.concatenate([dr, dz, dn], 1))
+            dh = dh * z + xp.matmul(state, recurrent)
+        inputs = xp.stack(inputs[::-1], 1)  # (N, T, 3 units)
+        product_gradient(inputs, self.x, by_weight)
+        by_bias[:] = inputs.sum((0, 1))
+        return product(inputs, weight)  # (N, T, in)
+
+
+class LastStep(Layer):
+    """The last step of sequences (N, T, features)."""
+
+    def forward(self, x, training):
+        """Keep the shape for the backward pass."""
+        self.shape = x.shape
+        return x[:, -1]
+
+    def backward(self, g):
+        """Only the last step has a gradient."""
+        dx = xp.zeros(self.shape, self.dtype)
+        dx[:, -1] = g
+        return dx
 
 
 def squared_error(values, targets):

@@ -114,6 +114,11 @@ def loss(network, settings, hp, weights):
     tensors = {name: torch.from_numpy(w) for name, w in weights.items()}
     network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over all places
+    return network, criterion, *optimizer_of(network, settings, hp), hp.clip
+
+
+def optimizer_of(network, settings, hp):
+    """AdamW, which decays matrices and embeddings alone, and the schedule of its rate."""
     matrices = [w for w in network.parameters() if w.ndim > 1]  # the tied one once
     vectors = [w for w in network.parameters() if w.ndim == 1]
     optimizer = torch.optim.AdamW(
@@ -133,7 +138,7 @@ def loss(network, settings, hp, weights):
         return low + (1 - low) * (1 + math.cos(math.pi * part)) / 2
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)  # times learning_rate
-    return network, criterion, optimizer, schedule, hp.clip
+    return optimizer, schedule
 
 
 def train(model, batches):

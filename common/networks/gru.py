@@ -1,0 +1,37 @@
+"""A GRU that tells positive sentences of film reviews from negative ones, word by word."""
+
+from collections import OrderedDict
+
+from common.data import reviews
+from common.networks.hyperparameters import Adam
+from common.networks.initializers import xavier_uniform
+from common.networks.model import SENTENCES, Model
+
+FEATURES, UNITS = 125, 100
+
+GRU = Model(
+    name="gru",
+    order=7,
+    title="GRU on film reviews",
+    task=SENTENCES,
+    data=reviews.load,
+    observation=(reviews.STEPS,),
+    shapes=OrderedDict(
+        [
+            ("words.weight", (reviews.WORDS, FEATURES)),
+            ("gru.input.weight", (3 * UNITS, FEATURES)),
+            ("gru.recurrent.weight", (3 * UNITS, UNITS)),
+            ("gru.input.bias", (3 * UNITS,)),
+            ("gru.recurrent.bias", (3 * UNITS,)),
+            ("dense.weight", (2, UNITS)),
+            ("dense.bias", (2,)),
+        ]
+    ),
+    positions={"words": 0, "gru.input": reviews.STEPS, "gru.recurrent": reviews.STEPS},
+    layers=frozenset(["embedding", "gated"]),
+    initialize=xavier_uniform,
+    hp=Adam(batch_size=64, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
+    whole=(9600, 3),
+    quick=(9600, 1),
+    batches_sha256="f304679c96fcde7e6131619af26a1fa2b731e89ff813cb7ef79a3981bea4faf8",
+)
