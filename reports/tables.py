@@ -204,6 +204,8 @@ def results(committed, machine, model):
         if "accuracy" in result:
             shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
             cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
+        elif "held_out_loss" in result:
+            cells.append("%.4f" % result["held_out_loss"]["value"])
         elif "joint_error" in result:
             error = result["joint_error"]
             cells.append("%.4f (%.4f)" % (error["value"], error["of_the_mean_pose"]))
@@ -230,6 +232,7 @@ def results(committed, machine, model):
         "accuracy": "accuracy (95% interval) ",
         "rms_error": "error one step ahead (free-running) ",
         "joint_error": "distance (the mean pose's) ",
+        "held_out_loss": "held-out loss ",
     }[model.task.figure]
     noun = model.task.observations
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]

@@ -69,7 +69,7 @@ def _order(script, arrays, answers, description, judged):
 def _clipped(script, arrays, answers, description, judged):
     """A bound of the loss, if the losses of nearly impossible labels are too small."""
     losses, counts = _counted(answers)
-    if losses is None or description.task is not CLASSES:
+    if losses is None or description.task.name != CLASSES.name:
         return []
     fixed_output = tasks.of(description).FIXED_OUTPUT
     right = fixed_output * counts / PROBE_BATCH
@@ -243,7 +243,7 @@ def _figure(script, arrays, answers, description, judged):
         return []
     outputs = arrays[script["evaluate"]["scores"]]
     targets = arrays[script["evaluate"]["targets"]]
-    known = _of_classes if description.task is CLASSES else _of_values
+    known = _of_classes if description.task.name == CLASSES.name else _of_values
     right, *wrong = known(np.float64(outputs), targets)
     for says, value in wrong:
         if abs(figure - right[1]) > EXACT and abs(figure - value) <= EXACT * max(1, abs(value)):

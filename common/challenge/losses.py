@@ -163,7 +163,7 @@ def causes(description, evidence=None):
         ("the gradient is divided by the batch's size twice", lambda n: 1.0 / n),
         ("the gradient is divided by %d, whatever the batch" % size, lambda n: n / float(size)),
     ]
-    if description.task is CLASSES:
+    if description.task.name == CLASSES.name:
         weights.append(("the loss is the sum over the batch, not its mean", lambda n: n))
         every = _of_classes(evidence if "momentum" in description.traits else None)
     else:

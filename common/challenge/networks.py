@@ -389,7 +389,7 @@ def network(description, module):
     ):
         make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
         causes.append(Cause("there is %s behind the last layer" % what, make, concept=concept))
-    if description.task is CLASSES:
+    if description.task.name == CLASSES.name:
         says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
         causes.append(Cause(says, _probabilities, concept=LOSS))
     if "pool" in description.traits:

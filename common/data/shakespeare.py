@@ -118,7 +118,9 @@ def encode(text, name):
         return np.array([places[character] for character in text], np.int64)
     except KeyError as error:
         line = text[: text.index(error.args[0])].count("\n") + 1
-        message = "%s: line %d has the character %r, which is not one of the %d of Shakespeare's text"
+        message = (
+            "%s: line %d has the character %r, which is not one of the %d of Shakespeare's text"
+        )
         raise InputError(message % (name, line, error.args[0], len(CHARACTERS)))
 
 

@@ -36,7 +36,7 @@ dropout: the fraction *dropped* by each dropout layer, in order.
 """
 
 AdamW = namedtuple("AdamW", Adam._fields + ("weight_decay", "clip", "warmup", "steps", "last_rate"))
-AdamW.__doc__ = """Adam with decoupled weight decay (Loshchilov & Hutter, 2019), clipping, a schedule.
+AdamW.__doc__ = """AdamW (Loshchilov & Hutter, 2019), with a clipped gradient and a schedule.
 
 All fields of ``Adam``; ``learning_rate`` is the highest rate. A step clips the gradient, updates
 the moments, multiplies the decayed weights by 1 - rate * weight_decay, and moves all weights by

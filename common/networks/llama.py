@@ -1,4 +1,4 @@
-"""A small Llama on the speeches of Shakespeare's plays: rotary positions, grouped heads, padding."""
+"""A small Llama on Shakespeare's speeches: rotary positions, grouped heads, padding."""
 
 from collections import OrderedDict
 

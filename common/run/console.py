@@ -69,7 +69,11 @@ def summary(result, model, path):
         accuracy = result["accuracy"]
         percent = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
         line = "accuracy     %.2f%% (95%% interval %.2f to %.2f" % percent
-        lines.append("%s, %d images)" % (line, accuracy["n"]))
+        lines.append("%s, %d %s)" % (line, accuracy["n"], model.task.observations))
+    elif "held_out_loss" in result:
+        error = result["held_out_loss"]
+        lines.append("loss         %.4f held out, %d tokens" % (error["value"], error["n"]))
+        lines += ["wrote        " + text for text in result["sample"]["text"]]
     elif "joint_error" in result:
         error = result["joint_error"]
         distances = (error["value"], error["of_the_mean_pose"])

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from common.networks.model import CLASSES, JOINTS, VALUES
+from common.data import shakespeare
+from common.networks.model import CLASSES, JOINTS, SENTENCES, TOKENS, VALUES
 from common.run import clocks, results
 
 
@@ -14,7 +15,13 @@ def measure(module, task, outputs, targets):
     if len(outputs) != len(targets):
         counts = (len(outputs), task.outputs, len(targets), task.observations)
         raise clocks.Stop("predict() returned %d rows of %s for %d %s" % counts)
-    known = {CLASSES: _accuracy, VALUES: _error, JOINTS: _distance}
+    known = {
+        CLASSES: _accuracy,
+        SENTENCES: _accuracy,
+        VALUES: _error,
+        JOINTS: _distance,
+        TOKENS: _held_out_loss,
+    }
     return known[task](module, outputs, targets)
 
 
@@ -23,7 +30,7 @@ def _accuracy(module, scores, labels):
     accuracy = float(module.evaluate(scores.copy(), labels.copy()))
     if abs(accuracy * len(labels) - right) > 0.01:  # float32 may round the last digits
         counts = (accuracy, right, len(labels))
-        raise clocks.Stop("evaluate() returned %s, but %d of %d images are right" % counts)
+        raise clocks.Stop("evaluate() returned %s, but %d of %d are right" % counts)
     interval = results.wilson_interval(accuracy, len(scores))
     return {"accuracy": {"value": accuracy, "n": len(scores), "interval": interval}}
 
@@ -51,6 +58,31 @@ def _distance(module, joints, targets):
     error = {"value": value, "of_the_mean_pose": mean_distance(mean_pose), "n": len(joints)}
     sample = {"targets": targets[0].ravel().tolist(), "values": joints[0].ravel().tolist()}
     return {"joint_error": error, "sample": sample}
+
+
+def _held_out_loss(module, scores, targets):
+    counted, steps = targets != shakespeare.IGNORED, targets.shape[1]
+    given = np.float64(scores[:, :steps])
+    given -= given.max(-1, keepdims=True)
+    chosen = np.take_along_axis(given, np.where(counted, targets, 0)[..., None], -1)[..., 0]
+    losses = np.log(np.exp(given).sum(-1)) - chosen
+    value = _evaluated(module, scores, targets, float(losses[counted].mean()))
+    error = {"value": value, "n": int(counted.sum())}
+    return {"held_out_loss": error, "sample": {"text": written(scores, targets)}}
+
+
+def written(scores, targets, count=5):
+    """Lines "beginning | continuation" of the first texts with a whole beginning."""
+    steps = targets.shape[1]
+    half = steps // 2
+    places = np.r_[half - 1, steps : steps + half - 1]
+    whole = (targets[:, : half - 1] != shakespeare.IGNORED).all(1)
+    lines = []
+    for row in np.flatnonzero(whole)[:count]:
+        begun = shakespeare.decode(targets[row, : half - 1])
+        generated = shakespeare.decode(scores[row, places].argmax(-1))
+        lines.append("%s | %s" % (begun.replace("\n", " "), generated.replace("\n", " ")))
+    return lines
 
 
 def _evaluated(module, outputs, targets, right):

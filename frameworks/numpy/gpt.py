@@ -4,7 +4,7 @@ Idiom: a list of layers, each with a forward and a backward pass; ``transformer.
     With ARRAY_MODULE=cupy in the environment the same code runs on a GPU.
 Layout: tokens (N, T), activations (N, T, D), heads (N, H, T, D / H).
 AdamW: clip; ``m``, ``v`` as Adam; ``w = w - lr * decay * w - lr * m / (sqrt(v) + epsilon)``.
-Surprise: the head's weight is the embedding. Its gradient has two parts, and clipping counts it once.
+Surprise: the head's weight is the embedding. Its gradient has two parts; clipping counts their sum.
 """
 
 import numpy as np

@@ -114,7 +114,8 @@ def loss(network, settings, hp, weights):
     tensors = {name: torch.from_numpy(w) for name, w in weights.items()}
     network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over all places
-    return network, criterion, *optimizer_of(network, settings, hp), hp.clip
+    optimizer, schedule = optimizer_of(network, settings, hp)
+    return network, criterion, optimizer, schedule, hp.clip
 
 
 def optimizer_of(network, settings, hp):

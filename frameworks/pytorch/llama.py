@@ -116,4 +116,5 @@ def loss(network, settings, hp, weights):
     """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
     network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     criterion = nn.CrossEntropyLoss(ignore_index=-100)  # the mean over the targets that count
-    return network, criterion, *optimizer_of(network, settings, hp), hp.clip
+    optimizer, schedule = optimizer_of(network, settings, hp)
+    return network, criterion, optimizer, schedule, hp.clip
