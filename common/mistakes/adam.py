@@ -4,17 +4,49 @@ import numpy as np
 
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp
+from common.networks.hyperparameters import NEVER_CLIPPED, AdamW
 from common.proof.reference import CHOICES, conventions_of
 from common.system.modules import replaced
 
 
-def with_adam(module, rule):
-    """``module`` with another rule in place of Adam.
+class Update:
+    """What surrounds Adam's rule in AdamW; a mistake replaces a method.
+
+    Without a schedule in ``hp`` all of this does nothing.
+    """
+
+    def rate(self, hp, step):
+        """The learning rate of a step, which counts from 1."""
+        return rate_of(hp, step - 1) if hasattr(hp, "warmup") else hp.learning_rate
+
+    def clipped(self, hp, gradients):
+        """The gradients, scaled down together where they are too long."""
+        norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
+        factor = min(1, hp.clip / max(norm, 1e-300)) if hasattr(hp, "clip") else 1
+        return {name: factor * g for name, g in gradients.items()}
+
+    def decay(self, hp, name, w):
+        """What decay subtracts from a weight, for each unit of the learning rate."""
+        decays = w.ndim > 1 and hasattr(hp, "clip")
+        return hp.weight_decay * w if decays else 0 * w
+
+
+def rate_of(hp, step):
+    """The rate of a step, from 0, by ``hyperparameters.AdamW``."""
+    if step < hp.warmup:
+        return hp.learning_rate * (step + 1) / hp.warmup
+    part = min(1, (step - hp.warmup) / float(hp.steps - hp.warmup))
+    return hp.last_rate + (hp.learning_rate - hp.last_rate) * (1 + np.cos(np.pi * part)) / 2
+
+
+def with_adam(module, rule, update=None):
+    """``module`` with another rule in place of Adam, and another ``Update`` around it.
 
     ``rule(hp, step, g, state)`` returns a tensor's update for its gradient, in float64; ``state``
     is a dict that persists for this tensor. With a huge epsilon and a huge learning rate, a step of
     the module's own Adam is a multiple of the gradient.
     """
+    update = update or Update()
 
     class Wrapped:
         def __init__(self, settings, hp, weights):
@@ -30,15 +62,24 @@ def with_adam(module, rule):
     def train(wrapped, batches):
         huge, scale = 2.0**20, 2.0**10
         hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge * scale)
+        if isinstance(hp, AdamW):
+            plain = dict(warmup=1, last_rate=hp.learning_rate, clip=NEVER_CLIPPED)
+            hp = hp._replace(weight_decay=0.0, **plain)
         for batch in batches:
             model = wrapped.model(hp)
             (value,) = module.train(model, [batch])
             after = module.weights(model)
             wrapped.steps += 1
-            for name, w in wrapped.weights.items():
-                g = (w.astype(np.float32).astype(np.float64) - after[name]) / scale
-                update = rule(wrapped.hp, wrapped.steps, g, wrapped.states[name])
-                wrapped.weights[name] = w + update
+            gradients = {
+                name: (w.astype(np.float32).astype(np.float64) - after[name]) / scale
+                for name, w in wrapped.weights.items()
+            }
+            rate = update.rate(wrapped.hp, wrapped.steps)
+            now = wrapped.hp._replace(learning_rate=rate)
+            for name, g in update.clipped(wrapped.hp, gradients).items():
+                w = wrapped.weights[name]
+                moved = rule(now, wrapped.steps, g, wrapped.states[name])
+                wrapped.weights[name] = w - rate * update.decay(wrapped.hp, name, w) + moved
             yield value
 
     def configure(lane, threads, seed):

@@ -13,6 +13,8 @@ from common.mistakes import (  # noqa: F401
     gradient,
     joints,
     momentum,
+    schedule,
+    tokens,
     trajectory,
     weights,
 )

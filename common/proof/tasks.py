@@ -29,6 +29,11 @@ class Task:
     whole_numbers = False  # whether an observation is a list of numbers of words or characters
     predicted = 300  # observations: more than one batch of any module, the last one partial
 
+    @property
+    def returned(self):
+        """The shape of what ``predict`` returns for an observation."""
+        return self.outputs
+
     def given(self, outputs):
         """The part of ``predict``'s result that the observations alone decide: all of it."""
         return outputs
@@ -345,6 +350,11 @@ class Tokens(Task):
         (self.steps,) = model.observation
         self.outputs = (self.steps, self.words)  # the shape of a text's scores
         self.half = self.steps // 2
+
+    @property
+    def returned(self):
+        """Scores of each place, then of the tokens that were generated."""
+        return (self.steps + self.half, self.words)
 
     def given(self, outputs):
         """The scores of the places that were given."""

@@ -28,7 +28,7 @@ def test_predict_gives_a_row_for_every_observation(module, model, threads):
     for n in (1, 65):
         x, _ = module.load(observations[:n], targets[:n], settings)
         outputs = module.predict(trained, x)
-        assert outputs.shape == (n,) + task.outputs
+        assert outputs.shape == (n,) + task.returned
         assert str(outputs.dtype) == "float32"
     outputs, targets, right = task.graded()
     assert float(module.evaluate(outputs, targets)) == pytest.approx(right)

@@ -28,7 +28,7 @@ def generated(subject, what, model, texts):
     """The scores of the generated places, and where they are off first."""
     oracle, task = subject.oracle, subject.task
     outputs = subject.predict(model, texts)
-    shape = (len(texts), task.steps + task.half, task.words)
+    shape = (len(texts),) + task.returned
     if outputs.shape != shape:
         yield Check(what, np.inf, 0, "predict() gave %s, not %s" % (outputs.shape, shape))
         return
