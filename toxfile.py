@@ -109,7 +109,7 @@ def tox_add_core_config(core_conf, state):
         settings = VIRTUALENVS.get(environment.python, {})
         labels = [] if environment.gpu else [kind, "all"]
         if labels and kind == "test" and env_name not in usual:
-            labels.append("third-%d" % (zlib.crc32(environment.name.encode()) % 3))
+            labels.append("fifth-%d" % (zlib.crc32(environment.name.encode()) % 5))
         settings = dict(settings, labels=labels, depends=before)
         seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))

@@ -59,7 +59,7 @@ def parse(arguments):
         "--minutes",
         type=commands.whole_number,
         metavar="N",
-        help="after this time, prove only what has no record or a stale one",
+        help="after this time, prove only certificates with no record or a stale one",
     )
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -96,13 +96,19 @@ def chosen(options, states):
     share = turn()
 
     def priority(proof):
-        if states[proof] in (STALE, MISSING):
+        if urgent(proof, states[proof]):
             return 0
         if proof.kind == CERTIFICATE and (proof.model, proof.lane) == ("cnn", LANES[0]):
             return 1
-        return 2 if zlib.crc32(str(proof).encode()) % SHARES == share else None
+        due = zlib.crc32(str(proof).encode()) % SHARES == share
+        return 2 if due or states[proof] in (STALE, MISSING) else None
 
     return sorted((proof for proof in states if priority(proof) is not None), key=priority)
+
+
+def urgent(proof, state):
+    """Whether a proof is made however little time is left: a certificate without a valid record."""
+    return proof.kind == CERTIFICATE and state in (STALE, MISSING)
 
 
 def make(proof):
@@ -147,7 +153,7 @@ def command(arguments):
     limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     failed = left = 0
     for proof in selected:
-        if states[proof] in (FRESH, DUE) and time.perf_counter() > limit:
+        if not urgent(proof, states[proof]) and time.perf_counter() > limit:
             left += 1
         else:
             failed += not make(proof)

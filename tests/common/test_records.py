@@ -107,10 +107,10 @@ def test_ten_runs_of_ci_prove_everything_and_each_the_cnn_everywhere(monkeypatch
     assert proven == set(states)
 
 
-def test_proofs_without_a_record_come_first(monkeypatch):
+def test_certificates_without_a_record_come_first(monkeypatch):
     monkeypatch.setenv("GITHUB_RUN_NUMBER", "1")
     states = {proof: FRESH for proof in records.proofs()}
-    lacking = list(states)[-2:]
+    lacking = [proof for proof in states if proof.kind == CERTIFICATE][-2:]
     states.update(zip(lacking, (MISSING, STALE)))
     assert prove.chosen(options(ci=True), states)[:2] == lacking
     assert prove.chosen(options(), states) == lacking
@@ -137,6 +137,15 @@ def test_a_proof_that_fails_fails_the_command(monkeypatch):
 
 
 @pytest.mark.parametrize("state, made", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
+def test_planted_mistakes_without_a_record_wait_for_time(monkeypatch):
+    monkeypatch.setenv("GITHUB_RUN_NUMBER", "1")
+    states = {proof: FRESH for proof in records.proofs()}
+    planted = [proof for proof in states if proof.kind != CERTIFICATE]
+    states.update(dict.fromkeys(planted, MISSING))
+    assert set(planted) <= set(prove.chosen(options(ci=True), states))
+    assert not any(prove.urgent(proof, MISSING) for proof in planted)
+
+
 def test_without_time_only_proofs_without_a_record_are_made(monkeypatch, capsys, state, made):
     clock = iter([0, 1e9])
     monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
