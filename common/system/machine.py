@@ -155,13 +155,16 @@ def versions(package):
     """The versions of Python, NumPy, the BLAS in NumPy's wheel, and the library ``package``."""
     import threadpoolctl
 
-    if package in sys.modules:
-        version = str(sys.modules[package].__version__)
-    else:  # a framework may be a part of another's package that does not import it
+    version = getattr(sys.modules.get(package), "__version__", None)
+    if version is None:  # it has none, or is a part of another package that does not import it
         from importlib.metadata import version as installed
 
         version = installed(package)
-    known = {"python": platform.python_version(), "numpy": np.__version__, "framework": version}
+    known = {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "framework": str(version),
+    }
     for library in threadpoolctl.threadpool_info():
         if library["user_api"] == "blas" and "numpy" in os.path.dirname(library["filepath"]):
             # An old BLAS that does not know a new CPU may use code for a very old one.
