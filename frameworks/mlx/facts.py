@@ -1,0 +1,13 @@
+"""MLX: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+# The BLAS in MLX's wheel for Linux is the reference implementation; this takes its place.
+OPENBLAS = {"LD_PRELOAD": "libopenblas.so.0"}
+
+MLX = Environment(
+    "mlx", "MLX", "mlx", system={"libopenblas0": "libopenblas.so.0"}, set_env=OPENBLAS
+)
+CUDA = Environment("mlx-cuda", "MLX", "mlx", requirements="requirements-cuda.txt", gpu_of="mlx")
+
+FRAMEWORK = Framework([MLX, CUDA], endings=(".mlx.safetensors", ".mlx.npz"))

@@ -1,0 +1,46 @@
+"""The code that shows each row and phrase of the page: see reports/reading.py."""
+
+ROWS = {
+    "device": "gpu =",
+    "precision": '"MLX_ENABLE_TF32"',
+    "switches": '"compile"',
+    "declared": ("nn.MaxPool2d", "nn.Dropout"),
+    "conv": ("self.conv{} =", "self.conv{}("),
+    "relu": "nn.relu",
+    "pool": "self.pool(",
+    "dropout1": "self.drop1(",
+    "dropout2": "self.drop2(",
+    "dropout3": "self.drop3(",
+    "flatten": ".flatten(1)",
+    "dense": ("self.dense{} =", "self.dense{}("),
+    "weights-in": "put(",
+    "loss-function": "def mean_loss",
+    "optimiser": ("optim.SGD", "optimizer.update"),
+    "threads": '"threads"',
+    "gradient": ("nn.value_and_grad", "loss_and_gradients(x, y)"),
+    "compiled": "return compiled",
+    "train-on": "network.train",
+    "batch": ("x =", "y ="),
+    "forward backward update": "step(x, y)",
+    "train-off": "network.eval",
+    "batches": ("parts =", "np.concatenate"),
+}
+UNSAID = "input device-network reset no-gradient autotune drop-seed"
+
+PHRASES = {
+    "padding": "padding",
+    "backward": "nn.value_and_grad",
+    "graph or JIT": "mx.compile",
+    "Adam": "optim.Adam",
+    "LSTM": "nn.LSTM",
+    "gradient truncated": "mx.stop_gradient",
+    "free-running": "value[:, -1:]",
+    "batch normalisation": "nn.BatchNorm",
+    "weight decay": "weight_decay",
+    "sigmoid": "nn.sigmoid",
+    "precision": '"MLX_ENABLE_TF32"] =',
+    "weights taken out": "tree_flatten",
+    "save weights": "save_weights(",
+    "restore weights": "load_weights(",
+    "record a pass": "update_modules(probes)",
+}
