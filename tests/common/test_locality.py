@@ -33,7 +33,7 @@ EXCEPTIONS = {
     "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
     "frameworks/cntk/operations.py": ("keras", "Keras 2 on CNTK has CNTK's profiler"),
     "frameworks/mxnet/": ("keras", "a trap is to give an option the meaning it has there"),
-    "frameworks/numpy/layers.py": ("theano caffe2", "the reference has a switch for what they do"),
+    "frameworks/numpy/layers.py": ("theano caffe2 jax mlx", "the reference has a switch for each"),
     "frameworks/pytorch/pose.py": ("chainer", "the paper's code was written with it"),
     "frameworks/tensorflow/": ("keras", "TensorFlow is written here without the Keras in it"),
     "reports/lessons.toml": ("caffe2 cntk mxnet tensorflow", "what others published"),
