@@ -43,7 +43,7 @@ EXCEPTIONS = {
         "compares the manual's sentences with the results",
     ),
     "tests/common/test_locality.py": (
-        "caffe2 chainer cntk cupy keras mxnet pytorch tensorflow tensorflow1 theano torch",
+        "caffe2 chainer cntk cupy jax keras mlx mxnet pytorch tensorflow tensorflow1 theano torch",
         "this list",
     ),
 }
