@@ -136,7 +136,6 @@ def test_a_proof_that_fails_fails_the_command(monkeypatch):
     assert run(monkeypatch, STALE, False) == 1
 
 
-@pytest.mark.parametrize("state, made", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
 def test_planted_mistakes_without_a_record_wait_for_time(monkeypatch):
     monkeypatch.setenv("GITHUB_RUN_NUMBER", "1")
     states = {proof: FRESH for proof in records.proofs()}
@@ -146,6 +145,7 @@ def test_planted_mistakes_without_a_record_wait_for_time(monkeypatch):
     assert not any(prove.urgent(proof, MISSING) for proof in planted)
 
 
+@pytest.mark.parametrize("state, made", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
 def test_without_time_only_proofs_without_a_record_are_made(monkeypatch, capsys, state, made):
     clock = iter([0, 1e9])
     monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
