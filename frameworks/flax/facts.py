@@ -1,0 +1,8 @@
+"""Flax on JAX: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+FLAX = Environment("flax", "Flax on JAX", "flax")
+FLAX_CUDA = FLAX._replace(name="flax-cuda", requirements="requirements-cuda.txt", gpu_of="flax")
+
+FRAMEWORK = Framework([FLAX, FLAX_CUDA])

@@ -1,0 +1,8 @@
+"""JAX: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+JAX = Environment("jax", "JAX", "jax")
+JAX_CUDA = JAX._replace(name="jax-cuda", requirements="requirements-cuda.txt", gpu_of="jax")
+
+FRAMEWORK = Framework([JAX, JAX_CUDA])
