@@ -5,4 +5,4 @@ from frameworks.facts import Environment, Framework
 FLAX = Environment("flax", "Flax on JAX", "flax")
 FLAX_CUDA = FLAX._replace(name="flax-cuda", requirements="requirements-cuda.txt", gpu_of="flax")
 
-FRAMEWORK = Framework([FLAX, FLAX_CUDA])
+FRAMEWORK = Framework([FLAX, FLAX_CUDA], endings=(".msgpack",))

@@ -1,0 +1,38 @@
+"""Files of a JAX user made by someone who means harm; see ``tests/native/hostile.py``."""
+
+import io
+import zipfile
+
+import numpy as np
+
+WEIGHT = "params/conv1/bias"  # the first of the sorted leaves
+
+
+class Marks:
+    """When unpickled, it makes a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (self.marker, "w")
+
+
+def pickle_in_weight(path, marker):
+    """A weight that is an object, and runs something."""
+    with open(path, "wb") as file:
+        np.savez(file, **{WEIGHT: np.array([Marks(marker)])})
+    return "not weights of this network"
+
+
+def claimed(path, marker):
+    """A weight whose header claims more values than it has bytes."""
+    header = io.BytesIO()
+    claims = {"descr": "<f4", "fortran_order": False, "shape": (2**40,)}
+    np.lib.format.write_array_header_1_0(header, claims)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(WEIGHT + ".npy", header.getvalue() + bytes(4))
+    return "not weights of this network"
+
+
+ATTACKS = {".npz": (pickle_in_weight, claimed)}
