@@ -5,4 +5,4 @@ from frameworks.facts import Environment, Framework
 JAX = Environment("jax", "JAX", "jax")
 JAX_CUDA = JAX._replace(name="jax-cuda", requirements="requirements-cuda.txt", gpu_of="jax")
 
-FRAMEWORK = Framework([JAX, JAX_CUDA], endings=(".npz",))
+FRAMEWORK = Framework([JAX, JAX_CUDA], endings=(".jax.npz",))

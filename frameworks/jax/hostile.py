@@ -35,4 +35,4 @@ def claimed(path, marker):
     return "not weights of this network"
 
 
-ATTACKS = {".npz": (pickle_in_weight, claimed)}
+ATTACKS = {".jax.npz": (pickle_in_weight, claimed)}

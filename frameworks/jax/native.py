@@ -1,4 +1,4 @@
-"""A JAX user's file of weights, ``.npz``: a name for each leaf of the trees.
+"""A JAX user's file of weights, ``.jax.npz``: a name for each leaf of the trees.
 
 Idiom: ``jax.tree_util.keystr`` of a leaf's path, ``params/conv1/weight``. JAX has no format of its
     own; Orbax's checkpoints, a library's, are folders.
