@@ -55,7 +55,7 @@ def load(images, labels, settings):
 
 def max_pool(x):
     """The greatest of each 2x2 pixels."""
-    return nnx.max_pool(x, (2, 2), (2, 2))  # its stride is 1 unless given
+    return nnx.max_pool(x, window_shape=(2, 2), strides=(2, 2))  # a stride of 1 unless given
 
 
 def max_pool_by_comparisons(x):
@@ -96,7 +96,7 @@ class Network(nnx.Module):
         x = self.pool(x)  # (N, 8, 8, 100)
         x = self.drop2(x)
         x = x.transpose(0, 3, 1, 2)  # (N, 100, 8, 8), the order of the shared weights
-        x = x.reshape(len(x), -1)  # (N, 6400)
+        x = x.reshape(x.shape[0], -1)  # (N, 6400)
         x = nnx.relu(self.dense1(x))  # (N, 512)
         x = self.drop3(x)
         return self.dense2(x)  # (N, 10), no softmax: the loss applies it

@@ -2,7 +2,14 @@
 
 from frameworks.facts import Environment, Framework
 
-FLAX = Environment("flax", "Flax on JAX", "flax", profiler="jax")
+FLAX = Environment(
+    "flax",
+    "Flax on JAX",
+    "flax",
+    set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
+    onnx=True,
+    profiler="jax",
+)
 FLAX_CUDA = FLAX._replace(name="flax-cuda", requirements="requirements-cuda.txt", gpu_of="flax")
 
 FRAMEWORK = Framework([FLAX, FLAX_CUDA], endings=(".msgpack",))

@@ -43,7 +43,7 @@ class Network(nnx.Module):
         x = nnx.sigmoid(x)
         x = nnx.sigmoid(self.conv3(x))  # (N, 2, 2, 120)
         x = x.transpose(0, 3, 1, 2)  # (N, 120, 2, 2), the order of the shared weights
-        x = x.reshape(len(x), -1)  # (N, 480)
+        x = x.reshape(x.shape[0], -1)  # (N, 480)
         x = nnx.sigmoid(self.dense1(x))  # (N, 84)
         return self.dense2(x)  # (N, 10), no softmax: the loss applies it
 

@@ -35,7 +35,7 @@ class Network(nnx.Module):
 
     def __call__(self, x):
         """Scores of a batch."""
-        x = x.reshape(len(x), -1)  # (N, 784)
+        x = x.reshape(x.shape[0], -1)  # (N, 784)
         x = nnx.relu(self.dense1(x))  # (N, 1000)
         x = nnx.relu(self.dense2(x))  # (N, 1000)
         return self.dense3(x)  # (N, 10), no softmax: the loss applies it

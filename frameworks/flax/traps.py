@@ -33,7 +33,7 @@ TRAPS = [
     trap(
         "pool_with_stride_one",
         "forward",
-        ("nnx.max_pool(x, (2, 2), (2, 2))", "nnx.max_pool(x, (2, 2))"),
+        ("nnx.max_pool(x, window_shape=(2, 2), strides=(2, 2))", "nnx.max_pool(x, (2, 2))"),
         raises=True,
     ),
     trap("channels_last_flattened_as_it_is", "forward", ("x = x.transpose(0, 3, 1, 2)", "")),

@@ -102,7 +102,7 @@ def symbol(settings, hp):
         x = dropout(x, drop2, key2)
         if layout == "NHWC":
             x = x.transpose(0, 3, 1, 2)
-        x = x.reshape(len(x), -1)  # (N, 6400), in the order C, H, W in both layouts
+        x = x.reshape(x.shape[0], -1)  # (N, 6400), in the order C, H, W in both layouts
         x = jax.nn.relu(dense(x, params["dense1"]))  # (N, 512)
         x = dropout(x, drop3, key3)
         return dense(x, params["dense2"])  # (N, 10), no softmax: the loss applies it

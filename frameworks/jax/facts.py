@@ -2,7 +2,12 @@
 
 from frameworks.facts import Environment, Framework
 
-JAX = Environment("jax", "JAX", "jax")
+JAX = Environment(
+    "jax",
+    "JAX",
+    "jax",
+    set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
+)
 JAX_CUDA = JAX._replace(name="jax-cuda", requirements="requirements-cuda.txt", gpu_of="jax")
 
 FRAMEWORK = Framework([JAX, JAX_CUDA], endings=(".jax.npz",))

@@ -37,7 +37,7 @@ def symbol(settings, hp):
         x = jax.nn.sigmoid(conv(x, params["conv3"], layout, "VALID"))  # (N, 120, 2, 2)
         if layout == "NHWC":
             x = x.transpose(0, 3, 1, 2)
-        x = x.reshape(len(x), -1)  # (N, 480), in the order C, H, W in both layouts
+        x = x.reshape(x.shape[0], -1)  # (N, 480), in the order C, H, W in both layouts
         x = jax.nn.sigmoid(dense(x, params["dense1"]))  # (N, 84)
         return dense(x, params["dense2"])  # (N, 10), no softmax: the loss applies it
 

@@ -42,7 +42,7 @@ def symbol(settings, hp):
 
     def network(params, x):
         """Scores of a batch."""
-        x = x.reshape(len(x), -1)  # (N, 784)
+        x = x.reshape(x.shape[0], -1)  # (N, 784)
         x = jax.nn.relu(dense(x, params["dense1"]))  # (N, 1000)
         x = jax.nn.relu(dense(x, params["dense2"]))  # (N, 1000)
         return dense(x, params["dense3"])  # (N, 10), no softmax: the loss applies it

@@ -146,7 +146,10 @@ TRAPS += [
     trap(
         "cell_taken_for_the_output",
         "forward",
-        ("return (h, c), h", "return (h, c), c"),
+        (
+            "h = jax.nn.sigmoid(o) * jnp.tanh(c)",
+            "h = jax.nn.sigmoid(o) * jnp.tanh(c)\nreturn (h, c), c",
+        ),
         model="lstm",
     ),
     trap(
@@ -164,7 +167,10 @@ TRAPS += [
     trap(
         "running_statistics_not_returned",
         "gradient",
-        ('"running": running, "velocity"', '"running": state["running"], "velocity"'),
+        (
+            '"running": running, "velocity": velocity}, step_loss',
+            '"running": state["running"], "velocity": velocity}, step_loss',
+        ),
         model="resnet",
     ),
     trap(

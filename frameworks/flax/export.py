@@ -1,0 +1,16 @@
+"""Flax's network as ONNX.
+
+Idiom: jax2onnx's ``to_onnx`` of the network in prediction, with the shape of its input.
+Surprise: a first axis of any size is a symbol while the network is traced, and has no ``len``:
+    ``x.shape[0]`` is asked for instead.
+"""
+
+import jax2onnx
+
+
+def export(model, x, path):
+    """Write the network as ``.onnx``; its first axis may be any. x: some images."""
+    network, _ = model
+    network.eval()  # dropout off
+    shape = ("n",) + x.shape[1:]
+    jax2onnx.to_onnx(network, [shape], return_mode="file", output_path=path)
