@@ -1,4 +1,4 @@
-"""Profiling Flax: what each operation of JAX takes.
+"""Profile Flax: the time of each operation of JAX.
 
 Idiom: Flax has no profiler of its own; JAX's goes around the steps.
 Surprise: XLA fuses operations and drops the modules' names.

@@ -1,6 +1,6 @@
-"""What the operations in XLA's profiles are for: see common/profiles/categories.py.
+"""Categories of the operations in XLA's profiles: see common/profiles/categories.py.
 
-XLA fuses operations and drops the layers' names, so few are told apart.
+XLA fuses operations and drops their layer names, so few categories can be distinguished.
 """
 
 CATEGORIES = {
@@ -9,7 +9,7 @@ CATEGORIES = {
     "dense": r"^dot(\.|$)",
     "layout and copies": r"^(copy|transpose)(\.|$)",
 }
-# In the CNN alone; other networks may use these operations otherwise.
+# Only for the CNN; other networks may use these operations for something else.
 IN_THE_CNN = {
     "pool": r"^wrapped_reduce-window(\.|$)",
 }

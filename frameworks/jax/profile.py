@@ -1,4 +1,4 @@
-"""Profiling JAX: what each operation takes.
+"""Profile JAX: the time of each operation.
 
 Idiom: ``jax.profiler.trace`` around the steps; it writes a file for XProf or Perfetto, which
     ``jax.profiler.ProfileData`` reads.
@@ -18,7 +18,7 @@ OPERATION = re.compile(r"[\w.-]+$")
 
 
 def profile(build, train, batches):
-    """{operation: seconds} of a pass over the batches, the slowest first; the update too."""
+    """{operation: seconds} of a pass, including the update, the slowest first."""
     model = build()
     list(train(model, batches[:1]))  # the first step compiles
     with tempfile.TemporaryDirectory() as folder:

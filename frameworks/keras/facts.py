@@ -20,6 +20,7 @@ JAX = Environment(
     "keras",
     requirements="requirements-jax.txt",
     environ={"KERAS_BACKEND": "jax"},
+    profiler="jax",
 )
 TORCH = Environment(
     "keras-torch",
