@@ -72,7 +72,7 @@ def check_files(request):
             files.check_writable(path)
     for path in (paths.initial, paths.trained):
         if path:
-            weight_files.check_name(request.framework, path)
+            weight_files.check_name(request.model, request.framework, path)
     if paths.onnx:
         weight_files.check_onnx(request.framework)
 

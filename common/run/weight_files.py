@@ -13,6 +13,7 @@ import numpy as np
 
 import frameworks
 from common.networks import weights as canonical
+from common.run import hugging_face
 from common.system import array_files, modules
 from common.system.errors import InputError
 
@@ -20,8 +21,11 @@ STATES = 4  # a file may be so many times the weights' size: it may have an opti
 ROOM = 2**26  # and so many bytes more, for a graph and names
 
 
-def check_name(name, path):
+def check_name(description, name, path):
     """InputError unless the environment ``name`` knows files with the ending of ``path``."""
+    if path.endswith(hugging_face.ENDING):
+        hugging_face.known(description, path)
+        return
     endings = array_files.ENDINGS + frameworks.ENVIRONMENTS[name].endings
     if not path.endswith(endings):
         expected = (path, name, ", ".join(endings))
@@ -41,6 +45,8 @@ def read(description, name, path, build):
     ``build(weights)`` makes a model, into which a framework's own file is restored. InputError
     names the file and the fault.
     """
+    if path.endswith(hugging_face.ENDING):
+        return hugging_face.read(description, path)
     if not native(name, path):
         return canonical.load(description, path)
     files = files_of(path)
@@ -69,6 +75,9 @@ def write(description, name, path, model, weights):
 
     weights: the same in canonical form.
     """
+    if path.endswith(hugging_face.ENDING):
+        hugging_face.write(description, path, weights)
+        return
     if not native(name, path):
         canonical.save(description, path, weights)
         return

@@ -32,8 +32,8 @@ def ending(path):
     return kind
 
 
-def write(path, arrays):
-    """Write {name: array} atomically."""
+def write(path, arrays, metadata=None):
+    """Write {name: array} atomically. metadata: {word: word} for a .safetensors."""
     kind = ending(path)
     with atomic_write(path) as file:
         if kind == ".npz":
@@ -42,7 +42,7 @@ def write(path, arrays):
             from safetensors.numpy import save
 
             arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
-            file.write(save(arrays))
+            file.write(save(arrays, metadata))
 
 
 def read(path, shapes=None, what="array", dtypes=("float32",)):

@@ -378,4 +378,218 @@ TRAPS += [
         model="workers",
     ),
     trap("all_draw_the_same_masks", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+    # The GPT.
+    trap("gelu_exact", "forward", ('approximate="tanh"', 'approximate="none"'), model="gpt"),
+    trap(
+        "epsilon_of_bert",
+        "forward",
+        ("self.norm2 = nn.LayerNorm(WIDTH)", "self.norm2 = nn.LayerNorm(WIDTH, 1e-12)"),
+        model="gpt",
+    ),
+    trap(
+        "mask_forgotten",
+        "forward",
+        ("is_causal=cache is None", "is_causal=False"),
+        model="gpt",
+    ),
+    trap(
+        "causal_in_generation_too",
+        "generation",
+        ("is_causal=cache is None", "is_causal=True"),
+        model="gpt",
+    ),
+    trap(
+        "positions_not_offset_by_the_cache",
+        "generation",
+        ("torch.arange(first, first + tokens.shape[1]", "torch.arange(0, tokens.shape[1]"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("view(n, t, 3, HEADS, -1)", "view(n, t, HEADS, 3, -1).transpose(2, 3)"),
+        model="gpt",
+    ),
+    trap(
+        "normalised_after_the_sum",
+        "forward",
+        (
+            "mixed, cache = self.attention(self.norm1(x), cache)",
+            "mixed, cache = self.attention(x, cache)",
+        ),
+        ("x = x + mixed", "x = self.norm1(x + mixed)"),
+        model="gpt",
+    ),
+    trap(
+        "last_normalisation_forgotten",
+        "forward",
+        ("self.head(self.norm(x))", "self.head(x)"),
+        model="gpt",
+    ),
+    trap(
+        "head_not_tied",
+        "gradient",
+        (
+            "self.head.weight = self.tokens.weight",
+            "self.head.weight.data = self.tokens.weight.data.clone()",
+        ),
+        (
+            "return {name: w.numpy(force=True).copy() for name, w in parameters}",
+            'return {name: w.numpy(force=True).copy() for name, w in parameters if "head" not in name}',
+        ),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        ("self.tokens(tokens) + self.positions", "self.tokens(tokens).detach() + self.positions"),
+        model="gpt",
+    ),
+    trap(
+        "all_parameters_decayed",
+        "momentum",
+        ('"weight_decay": 0.0', '"weight_decay": hp.weight_decay'),
+        model="gpt",
+    ),
+    trap(
+        "adam_with_l2",
+        "momentum",
+        ("torch.optim.AdamW(", "torch.optim.Adam("),
+        model="gpt",
+    ),
+    trap(
+        "clipped_after_the_step",
+        "momentum",
+        ("nn.utils.clip_grad_norm_(network.parameters(), clip)", ""),
+        (
+            "schedule.step()",
+            "nn.utils.clip_grad_norm_(network.parameters(), clip)\nschedule.step()",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_value",
+        "momentum",
+        (
+            "clip_grad_norm_(network.parameters(), clip)",
+            "clip_grad_value_(network.parameters(), clip / 100)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "schedule_before_the_step",
+        "momentum",
+        ("optimizer.step()", "schedule.step()\noptimizer.step()"),
+        ("        schedule.step()\n        yield", "        yield"),
+        model="gpt",
+    ),
+    trap(
+        "tied_weight_clipped_twice",
+        "momentum",
+        (
+            "clip_grad_norm_(network.parameters(), clip)",
+            "clip_grad_norm_([*network.parameters(), network.head.weight], clip)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "loss_over_time_first",
+        "gradient",
+        (
+            "criterion(scores.flatten(0, 1), y.flatten())",
+            "criterion(scores.flatten(0, 1), y.T.flatten())",
+        ),
+        model="gpt",
+    ),
+    # The Llama.
+    trap(
+        "epsilon_of_the_default",
+        "forward",
+        ("self.norm2 = nn.RMSNorm(WIDTH, eps=EPSILON)", "self.norm2 = nn.RMSNorm(WIDTH)"),
+        model="llama",
+    ),
+    trap(
+        "base_of_llama_3",
+        "forward",
+        ("BASE, EPSILON = 10000,", "BASE, EPSILON = 500000,"),
+        model="llama",
+    ),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = x.chunk(2, -1)", "left, right = x[..., 0::2], x[..., 1::2]"),
+        (
+            "return torch.cat([left * cos - right * sin, right * cos + left * sin], -1)",
+            "pairs = [left * cos - right * sin, right * cos + left * sin]\n"
+            "    return torch.stack(pairs, -1).flatten(-2)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotated_backwards",
+        "forward",
+        ("cos, sin = angles.cos(), angles.sin()", "cos, sin = angles.cos(), -angles.sin()"),
+        model="llama",
+    ),
+    trap(
+        "angles_in_bfloat16",
+        "forward",
+        ("angles = torch.outer(", "angles = torch.Tensor.bfloat16(torch.outer("),
+        ("device=x.device), frequencies)", "device=x.device), frequencies)).float()"),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ("first = 0 if cache is None else cache[0].shape[2]", "first = 0"),
+        model="llama",
+    ),
+    trap(
+        "padding_counts",
+        "gradient",
+        (
+            "nn.CrossEntropyLoss(ignore_index=-100)",
+            "lambda scores, y: F.cross_entropy(scores, y.clamp(min=0))",
+        ),
+        model="llama",
+    ),
+    trap(
+        "mean_over_all_places",
+        "gradient",
+        (
+            "nn.CrossEntropyLoss(ignore_index=-100)",
+            'lambda scores, y: nn.functional.cross_entropy(scores, y, reduction="none").mean()',
+        ),
+        model="llama",
+    ),
+    trap(
+        "gelu_for_silu", "forward", ("F.silu(self.gate(x))", "F.gelu(self.gate(x))"), model="llama"
+    ),
+    trap(
+        "gate_and_up_exchanged",
+        "forward",
+        ("F.silu(self.gate(x)) * self.up(x)", "F.silu(self.up(x)) * self.gate(x)"),
+        model="llama",
+    ),
+    # The GRU.
+    trap(
+        "padding_index",
+        "gradient",
+        ("nn.Embedding(10000, 125)", "nn.Embedding(10000, 125, padding_idx=0)"),
+        model="gru",
+    ),
+    trap(
+        "time_first",
+        "forward",
+        ("nn.GRU(125, 100, batch_first=True)", "nn.GRU(125, 100)"),
+        model="gru",
+        raises=True,
+    ),
+    trap(
+        "mean_of_the_states",
+        "forward",
+        ("_, state = self.gru(self.words(words))", "states, _ = self.gru(self.words(words))"),
+        ("self.dense(state[0])", "self.dense(states.mean(1))"),
+        model="gru",
+    ),
 ]

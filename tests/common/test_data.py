@@ -1,14 +1,12 @@
 """The data: reading, rejecting, generating and ordering it."""
 
 import hashlib
-import http.server
 import io
 import os
 import pickle
 import shutil
 import socket
 import tarfile
-import threading
 
 import numpy as np
 import pytest
@@ -76,33 +74,6 @@ def nowhere(monkeypatch, tmp_path):
         monkeypatch.setenv(name, "127.0.0.1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def serve():
-    """A function that serves ``content`` once per request on this machine and returns its URL."""
-    servers = []
-
-    def serve(content, status=200, announced=None):
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(status)
-                self.send_header("Content-Length", str(announced or len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        servers.append(server)
-        return "http://127.0.0.1:%d/cifar-10-binary.tar.gz" % server.server_port
-
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 def replace(folder, name, content):

@@ -1,6 +1,7 @@
 """Rung forward: scores of ordinary images and of images 64 times as bright.
 
 There are several batches, the last one partial. A failure names the first layer that is off.
+A transformer's tokens are not bright; it has a second set of weights, the small initial ones.
 """
 
 from common.proof import mixed, probes
@@ -13,12 +14,17 @@ SUSPECTS = (
     ("recurrent", "the state that a sequence begins with"),
     ("recurrent", "what running free is fed with"),
     ("batchnorm", "batch statistics in prediction"),
+    ("embedding", "how numbers become rows of the embedding"),
+    ("attention", "where normalisations are"),
+    ("attention", "how positions are added"),
 )
 
 
 def checks(subject):
     """Scores of the gradient model before training."""
     oracle, images = subject.oracle, subject.oracle.test_images
+    if "attention" in subject.model.traits:
+        yield from small(subject, images[:BRIGHT_IMAGES])
     bright, _ = subject.task.bright(images[:BRIGHT_IMAGES], subject.task.none(BRIGHT_IMAGES))
     for what, part in (("scores", images), ("scores, bright", bright)):
         exact, allowed = oracle.scores(what, oracle.biased, part)
@@ -31,6 +37,18 @@ def checks(subject):
         yield check
     if oracle.products == "bfloat16":
         yield from mixed.forward(oracle, subject.build, subject.scores)
+
+
+def small(subject, images):
+    """Scores under the initial weights, which leave activations so small that an epsilon shows."""
+    oracle = subject.oracle
+    exact, allowed = oracle.scores("scores, small", oracle.weights, images)
+    scores = subject.scores(subject.build(oracle.gradient_hp, oracle.weights), images)
+    check = subject.scores_check("scores, small", exact, allowed, scores)
+    if not check.passed and not check.detail:
+        larger = subject.detail(first_layer_off, images)
+        check.detail = "with small weights scores are off: look for an epsilon; " + larger
+    yield check
 
 
 def first_layer_off(subject, images):
@@ -47,7 +65,7 @@ def first_layer_off(subject, images):
 
     layers = list(probes.layers(subject.model))
     if off(None):
-        sequences = "recurrent" in subject.model.traits
+        sequences = {"recurrent", "embedding"} & subject.model.traits
         suspects = [what for trait, what in SUSPECTS if trait in subject.model.traits]
         suspects += [] if sequences else ["the flatten order", "height and width"]
         suspects += ["an activation after the last layer"]

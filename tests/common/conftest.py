@@ -1,0 +1,33 @@
+"""Fixtures of several files."""
+
+import http.server
+import threading
+
+import pytest
+
+
+@pytest.fixture
+def serve():
+    """A function that serves ``content`` once per request on this machine and returns its URL."""
+    servers = []
+
+    def serve(content, status=200, announced=None):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(status)
+                self.send_header("Content-Length", str(announced or len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        servers.append(server)
+        return "http://127.0.0.1:%d/cifar-10-binary.tar.gz" % server.server_port
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
