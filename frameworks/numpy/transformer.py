@@ -60,8 +60,7 @@ class Embedding(Layer):
         (weight,) = self.gradients
         if not self.tied:
             weight[:] = 0
-        rows = xp.eye(len(weight), dtype=self.dtype)[self.tokens.reshape(-1)]  # (N T, words)
-        weight += xp.matmul(rows.T, g.reshape(len(rows), -1))
+        xp.add.at(weight, self.tokens, g)
 
 
 class Positions(Layer):

@@ -479,8 +479,7 @@ TRAPS += [
     trap(
         "schedule_before_the_step",
         "momentum",
-        ("optimizer.step()", "schedule.step()\noptimizer.step()"),
-        ("        schedule.step()\n        yield", "        yield"),
+        ("optimizer.step()\nschedule.step()", "schedule.step()\noptimizer.step()"),
         model="gpt",
     ),
     trap(
@@ -521,7 +520,7 @@ TRAPS += [
         (
             "return torch.cat([left * cos - right * sin, right * cos + left * sin], -1)",
             "pairs = [left * cos - right * sin, right * cos + left * sin]\n"
-            "    return torch.stack(pairs, -1).flatten(-2)",
+            "return torch.stack(pairs, -1).flatten(-2)",
         ),
         model="llama",
     ),

@@ -46,20 +46,22 @@ def small(subject, images):
     scores = subject.scores(subject.build(oracle.gradient_hp, oracle.weights), images)
     check = subject.scores_check("scores, small", exact, allowed, scores)
     if not check.passed and not check.detail:
-        larger = subject.detail(first_layer_off, images)
-        check.detail = "with small weights scores are off: look for an epsilon; " + larger
+        layer = subject.detail(first_layer_off, images, "small, ")
+        check.detail = "small activations are off: look for an epsilon; " + layer
     yield check
 
 
-def first_layer_off(subject, images):
+def first_layer_off(subject, images, which=""):
     """Name the first layer that is off with its real weights while all later layers pass through.
 
-    Bisection finds it: once a layer is off, the network stays off with more real weights.
+    Bisection finds it: once a layer is off, the network stays off with more real weights. These are
+    the gradient model's, or with ``which`` "small, " the initial ones.
     """
+    real = subject.oracle.weights if which else subject.oracle.biased
 
     def off(layer):
-        weights = probes.up_to(subject.model, layer, subject.oracle.biased)
-        exact, allowed = subject.oracle.scores("up to %s" % layer, weights, images)
+        weights = probes.up_to(subject.model, layer, real)
+        exact, allowed = subject.oracle.scores("%sup to %s" % (which, layer), weights, images)
         scores = subject.scores(subject.build(subject.oracle.gradient_hp, weights), images)
         return not subject.scores_check("", exact, allowed, scores).passed
 
@@ -72,7 +74,10 @@ def first_layer_off(subject, images):
         detail = "already off with weights that only pass the %s through: look at %s"
         return detail % ("sequence" if sequences else "image", ", ".join(suspects))
     if not off(layers[-1]):
-        return "every layer is right on 64 images; are all rows there, and in their order?"
+        return "every layer is right on %d %s; are all rows there, and in their order?" % (
+            len(images),
+            subject.model.task.observations,
+        )
     right, wrong = -1, len(layers) - 1
     while wrong - right > 1:
         middle = (right + wrong) // 2
