@@ -109,15 +109,6 @@ def symbol(settings, hp):
     return place(GPT(), settings)
 
 
-def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
-    tensors = {name: torch.from_numpy(w) for name, w in weights.items()}
-    network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))
-    criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over all places
-    optimizer, schedule = optimizer_of(network, settings, hp)
-    return network, criterion, optimizer, schedule, hp.clip
-
-
 def optimizer_of(network, settings, hp):
     """AdamW, which decays matrices and embeddings alone, and the schedule of its rate."""
     matrices = [w for w in network.parameters() if w.ndim > 1]  # the tied one once
@@ -140,6 +131,15 @@ def optimizer_of(network, settings, hp):
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)  # times learning_rate
     return optimizer, schedule
+
+
+def loss(network, settings, hp, weights):
+    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    tensors = {name: torch.from_numpy(w) for name, w in weights.items()}
+    network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))
+    criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over all places
+    optimizer, schedule = optimizer_of(network, settings, hp)
+    return network, criterion, optimizer, schedule, hp.clip
 
 
 def train(model, batches):

@@ -23,8 +23,6 @@ SUSPECTS = (
 def checks(subject):
     """Scores of the gradient model before training."""
     oracle, images = subject.oracle, subject.oracle.test_images
-    if "attention" in subject.model.traits:
-        yield from small(subject, images[:BRIGHT_IMAGES])
     bright, _ = subject.task.bright(images[:BRIGHT_IMAGES], subject.task.none(BRIGHT_IMAGES))
     for what, part in (("scores", images), ("scores, bright", bright)):
         exact, allowed = oracle.scores(what, oracle.biased, part)
@@ -35,6 +33,8 @@ def checks(subject):
             if part is images:
                 check.detail = subject.detail(first_layer_off, part[:LOCATED_IMAGES])
         yield check
+    if "attention" in subject.model.traits:
+        yield from small(subject, images[:BRIGHT_IMAGES])
     if oracle.products == "bfloat16":
         yield from mixed.forward(oracle, subject.build, subject.scores)
 
