@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from common import networks
 from common.system.files import ROOT
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "reports/README.md"]
@@ -52,6 +53,11 @@ def test_the_manual_s_contents_name_every_page():
     contents = Path(ROOT, "docs", "README.md")
     named = {path for path, _ in LINK.findall(prose(contents))}
     assert {path.name for path in contents.parent.glob("*.md")} - {"README.md"} <= named
+
+
+def test_the_manual_names_every_network():
+    text = Path(ROOT, "docs", "networks.md").read_text(encoding="utf-8")
+    assert [name for name in networks.ALL if "| `%s` |" % name not in text] == []
 
 
 def test_the_readme_is_short():
