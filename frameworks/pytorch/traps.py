@@ -435,7 +435,9 @@ TRAPS += [
         ),
         (
             "return {name: w.numpy(force=True).copy() for name, w in parameters}",
-            'return {name: w.numpy(force=True).copy() for name, w in parameters if "head" not in name}',
+            "copies = {name: w.numpy(force=True).copy() for name, w in parameters}\n"
+            'copies.pop("head.weight")\n'
+            "return copies",
         ),
         model="gpt",
     ),
