@@ -9,14 +9,13 @@ TRAPS = [
         ("@Context(TRAINING=1)\n    def step", "def step"),
         (
             "return step_loss.realize(*optimizer.schedule_step())",
-            "with Context(TRAINING=1):\n"
-            "        return step_loss.realize(*optimizer.schedule_step())",
+            "with Context(TRAINING=1):\n    return step_loss.realize(*optimizer.schedule_step())",
         ),
     ),
     trap(
         "training_switched_on_for_good",
         "dropout",
-        ("def forward(x):", "@Context(TRAINING=1)\n    def forward(x):"),
+        ("def forward(x):", "@Context(TRAINING=1)\ndef forward(x):"),
     ),
     trap(
         "mask_drawn_before_the_recording",
@@ -49,8 +48,8 @@ TRAPS = [
         (
             "return step_loss.realize(*optimizer.schedule_step())",
             "optimizer.step()\n"
-            "    with Context(TRAINING=0):\n"
-            "        return network(x).sparse_categorical_crossentropy(y).realize()",
+            "with Context(TRAINING=0):\n"
+            "    return network(x).sparse_categorical_crossentropy(y).realize()",
         ),
     ),
     trap(

@@ -17,5 +17,5 @@ LESSONS = {
             "network(x).softmax().sparse_categorical_crossentropy(y)",
         ),
     ),
-    "dropout_in_prediction": (("def forward(x):", "@Context(TRAINING=1)\n    def forward(x):"),),
+    "dropout_in_prediction": (("def forward(x):", "@Context(TRAINING=1)\ndef forward(x):"),),
 }
