@@ -4,8 +4,10 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare import difference
+from common.compare import difference, trying
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
+from common.compare.layers import search
+from common.compare.layers.docs import PAGE
 from common.compare.pairing import Recordings, add_units, read
 from common.system import array_files
 from common.system.errors import InputError
@@ -54,6 +56,12 @@ def command(options):
     first = difference.first(recordings)
     if first is not None and first["agree_before"] == 0:
         refuse_other_batches(a, b, first)
+    layers = trying.verdicts(recordings, first)
+    first = difference.with_verdicts(recordings, first, layers)
+    if first is not None and not first["computes"]:
+        why = trying.explanation(recordings, first)
+        if why is not None:
+            first["computes"], first["docs"] = why.says, why.docs
     print("A  %s, %d arrays\nB  %s, %d arrays" % (options.a, len(a), options.b, len(b)))
     rule = "arrays agree if their RMS difference is at most %g of the spread plus %d roundings"
     if options.exact:
@@ -65,8 +73,12 @@ def command(options):
         print("%d pairs agree, and no array that both have differs" % len(recordings.pairs))
     else:
         print("\n".join(difference_lines(first)))
+    for line in layer_lines(layers, first):
+        print(line)
+    for line in hint_lines(recordings, layers):
+        print(line)
     if options.json:
-        write_json(options.json, verdict(recordings, first))
+        write_json(options.json, verdict(recordings, first, layers))
     return DIFFERENT if first else 0
 
 
@@ -128,7 +140,10 @@ def difference_lines(first):
     """Yield the first difference in lines of text."""
     pair = (first["a"], first["b"], first["paired_by"])
     yield "first difference: %s in A, %s in B, paired by %s" % pair
-    yield "  " + first["relation"]
+    if first["computes"]:
+        yield "  %s%s" % (first["computes"], see(first["docs"]))
+    if first["relation"] != first["computes"]:
+        yield "  " + first["relation"]
     margins = [
         "%s %s" % (shown(first[key]), words)
         for key, words in (("apart_with_relation", "with that"), ("apart", "as they are"))
@@ -140,7 +155,36 @@ def difference_lines(first):
     yield "  before it %d pairs agree; after it %d of %d" % counts
 
 
-def verdict(recordings, first):
+def layer_lines(layers, first):
+    """Yield a line for each further layer that computes something else in B."""
+    wrong = [layer for layer in layers if layer.differs]
+    if first is not None:
+        wrong = [layer for layer in wrong if layer.a.place != first["a_place"]]
+    for layer in wrong:
+        names = (layer.a, layer.b, layer.says)
+        yield "also different: %s in A, %s in B: %s%s" % (names + (see(layer.docs),))
+
+
+def hint_lines(recordings, layers):
+    """Yield a line for pairs that agree, but much worse than those before them."""
+    wrong = {layer.a.place for layer in layers if layer.differs}
+    for i, j in trying.jumps(recordings):
+        if i not in wrong:
+            names = (recordings.a[i].name, recordings.b[j].name)
+            yield "a jump within the tolerance, which may be a mistake: %s in A, %s in B" % names
+            return
+    for i, j, ours, theirs in trying.masks(recordings):
+        names = (recordings.a[i].name, ours, recordings.b[j].name, theirs)
+        yield "no difference: %s masks with %s in A, %s with %s in B" % names
+        return
+
+
+def see(anchor):
+    """Where the docs say more about a mistake."""
+    return "; see %s#%s" % (PAGE, anchor) if anchor else ""
+
+
+def verdict(recordings, first, layers):
     """The result as a dict of JSON values."""
     return OrderedDict(
         agree=first is None,
@@ -156,4 +200,16 @@ def verdict(recordings, first):
             for pair in recordings.pairs
         ],
         first_difference=first,
+        layers=[
+            OrderedDict(
+                a=layer.a.output.name,
+                b=layer.b.output.name,
+                a_computes=layer.a_fit and search.function(layer.a_fit),
+                b_computes=layer.b_fit and search.function(layer.b_fit),
+                differs=layer.differs,
+                docs=layer.docs,
+            )
+            for layer in layers
+            if layer.a_fit or layer.b_fit
+        ],
     )

@@ -32,6 +32,27 @@ def first(recordings):
     return _moved(recordings, len(recordings.pairs))
 
 
+def with_verdicts(recordings, difference, verdicts):
+    """The first difference, given what the layers compute: a verdict may come before it.
+
+    Layers may compute different functions whose results are within the tolerance of each other.
+    """
+    for verdict in verdicts:
+        i, j = verdict.a.place, verdict.b.place
+        if not verdict.differs or (difference is not None and i > difference["a_place"]):
+            continue
+        says = verdict.says
+        if difference is None or (i, j) != (difference["a_place"], difference["b_place"]):
+            before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
+            pair = next((pair for pair in recordings.pairs if pair[:2] == (i, j)), None)
+            off = pair and pair.off / (recordings.b[j].spread or 1)
+            by = "name" if recordings.same_name(i, j) else "place"
+            difference = _described(recordings, before, i, j, by, Relation(says, off))
+        difference["computes"], difference["docs"] = says, verdict.docs
+        return difference
+    return difference
+
+
 def _between_pairs(recordings, before, ours, theirs):
     """The first difference among arrays that are followed by others that agree, or None.
 
@@ -149,6 +170,8 @@ def _described(recordings, before, i, j, by, relation=None):
         apart=_number(relation.before),
         apart_with_relation=_number(relation.after),
         correlation=_number(relation.alike),
+        computes=None,
+        docs=None,
         agree_before=before,
         agree_behind=len(after),
         behind=min(len(recordings.a) - i, len(recordings.b) - j) - 1,

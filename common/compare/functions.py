@@ -1,6 +1,7 @@
 """Activations, softmax and lower precisions, in NumPy."""
 
 import math
+from collections import OrderedDict
 
 import numpy as np
 
@@ -20,6 +21,14 @@ def gelu(x):
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
+erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def gelu_exact(x):
+    """x times the normal distribution's probability of being below x."""
+    return 0.5 * x * (1 + np.asarray(erf(x / math.sqrt(2)), np.float64))
+
+
 def elu(x):
     """x above 0, exp(x) - 1 below."""
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
@@ -33,10 +42,30 @@ ACTIVATIONS = (
     ("softplus", lambda x: np.logaddexp(x, 0)),
     ("SiLU", lambda x: x * sigmoid(x)),
     ("GELU (by tanh)", gelu),
+    ("GELU (by erf)", gelu_exact),
+    ("GELU (x sigmoid(1.702 x))", lambda x: x * sigmoid(1.702 * x)),
     ("ELU", elu),
     ("exponential", lambda x: np.exp(np.minimum(x, 80))),
     ("absolute value", np.abs),
     ("square", np.square),
+)
+
+# All that a layer is tried with; some of these are other activations on most values.
+SHAPES = OrderedDict(ACTIVATIONS)
+SHAPES.update(
+    [
+        ("identity", lambda x: x),
+        ("squared ReLU", lambda x: np.maximum(x, 0) ** 2),
+        ("Mish", lambda x: x * np.tanh(np.logaddexp(x, 0))),
+        ("SELU", lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * elu(x))),
+        ("softsign", lambda x: x / (1 + np.abs(x))),
+        ("log-sigmoid", lambda x: -np.logaddexp(-x, 0)),
+        ("hard sigmoid (x / 6 + 0.5)", lambda x: np.clip(x / 6 + 0.5, 0, 1)),
+        ("hard sigmoid (0.2 x + 0.5)", lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
+        ("hard swish", lambda x: x * np.clip(x / 6 + 0.5, 0, 1)),
+        ("hard tanh", lambda x: np.clip(x, -1, 1)),
+        ("tanh of LeCun", lambda x: 1.7159 * np.tanh(x * 2 / 3)),
+    ]
 )
 
 

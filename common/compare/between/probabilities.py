@@ -1,0 +1,100 @@
+"""Probabilities: their logarithms show what happened to the scores before the softmax."""
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.layers.layer import number, size
+
+SMALLEST = 1e-30
+
+
+def explain(both):
+    """Another mask; scores times a number; or a number added for each head and place."""
+    p, q = both.ours, both.theirs
+    if p.ndim < 2 or p.shape[-1] < 3 or not all(_sums_to_one(x) for x in (p, q)):
+        return None
+    if ((p > SMALLEST) != (q > SMALLEST)).any():
+        return _masks(p, q)
+    there = (p > SMALLEST).astype(float)
+    ours, theirs = (_centred(np.log(np.maximum(x, SMALLEST)), there) for x in (p, q))
+    weight = np.sqrt(p) * there
+    noise = 1e-4 * size((theirs - ours) * weight) + 1e-5
+    times = (ours * theirs * weight**2).sum() / max((ours**2 * weight**2).sum(), 1e-300)
+    if size((theirs - times * ours) * weight) < 0.02 * size((theirs - ours) * weight) + noise:
+        return Explanation(_scaled(times), "scale-of-attention")
+    if p.ndim == 4 and len(p) > 1:
+        off = theirs - ours
+        alike = off - off.mean(0)
+        if (there == there[0]).all() and size(alike) < 0.02 * size(off) + noise:
+            says = "a number for each head, query and key is added to the scores, the same for "
+            says += "all observations: a bias of relative positions"
+            return Explanation(says, "positions")
+    return None
+
+
+def _sums_to_one(p):
+    return p.min() >= 0 and np.abs(p.sum(-1) - 1).max() < 2e-2 and p.max() <= 1.01
+
+
+def _centred(logs, there):
+    """Without the mean of the places that are there."""
+    return (logs - (logs * there).sum(-1, keepdims=True) / there.sum(-1, keepdims=True)) * there
+
+
+def _scaled(times):
+    says = "the scores are multiplied by %s before the softmax" % number(float("%.4g" % times))
+    size_ = max(times, 1 / times) ** 2
+    if abs(size_ / np.rint(size_) - 1) < 1e-2 and np.rint(size_) in (
+        8,
+        16,
+        32,
+        64,
+        80,
+        96,
+        128,
+        256,
+    ):
+        says += ": the root of %d, a head's width; " % np.rint(size_)
+        says += "one side scales by it, the other does not or does it twice"
+    return says
+
+
+def _masks(p, q):
+    """How two masks differ."""
+    ours, theirs = p > SMALLEST, q > SMALLEST
+    tokens = p.shape[-2:]
+    anchor = "mask-value-and-polarity"
+    if tokens[0] == tokens[1]:
+        bands = [_band(mask) for mask in (ours, theirs)]
+        if None not in bands and bands[0] != bands[1]:
+            says = "the mask: a token sees %s in A, %s in B" % tuple(_seen(k) for k in bands)
+            return Explanation(says, anchor)
+    if (ours <= theirs).all() or (theirs <= ours).all():
+        who = "A" if (ours <= theirs).all() else "B"
+        says = "the mask: %s masks keys that the other does not" % who
+        keys = np.flatnonzero((ours != theirs).any(tuple(range(p.ndim - 1))))
+        rows = np.flatnonzero((ours != theirs).any(tuple(range(1, p.ndim))))
+        says += ", keys %d to %d of observations %s" % (keys[0], keys[-1], _few(rows))
+        return Explanation(says, anchor)
+    return Explanation("the mask: A and B mask other keys", anchor)
+
+
+def _few(rows):
+    return ", ".join(str(n) for n in rows[:6]) + (", ..." if len(rows) > 6 else "")
+
+
+def _band(mask):
+    """By how many places a causal mask is shifted; None if it is no such mask."""
+    tokens = mask.shape[-1]
+    for shift in range(-2, 3):
+        if (mask == np.tril(np.ones((tokens, tokens), bool), shift)).all():
+            return shift
+    return tokens if mask.all() else None
+
+
+def _seen(shift):
+    if shift == 0:
+        return "itself and all before it"
+    if shift < 0:
+        return "tokens up to %d before it" % -shift
+    return "all tokens" if shift > 2 else "%d after it, too" % shift

@@ -1,0 +1,48 @@
+"""A square weight that one side has transposed: it shows without the weight.
+
+With Ya = X W and Yb = X W', all rows without their mean, Ya X' is X W X', and so is X Yb'.
+"""
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.layers import attention
+from common.compare.layers.layer import full, size
+
+ROWS = 256
+LEAST = 8
+
+
+def explain(both):
+    """An ``Explanation`` if a recorded input, or the attention's context, goes with it."""
+    width = both.ours.shape[-1] if both.ours.ndim > 1 else 0
+    rows = both.ours.size // width if width else 0
+    if width < LEAST or rows < LEAST:
+        return None
+    some = np.sort(np.random.RandomState(0).permutation(rows)[:ROWS])
+    ours, theirs = (_centred(y.reshape(rows, width)[some]) for y in (both.ours, both.theirs))
+    for name, values in _inputs(both, width, rows):
+        for before, x in (("", values), ("the ReLU of ", np.maximum(values, 0))):
+            x = _centred(x.reshape(rows, width)[some].astype(np.float64))
+            forward, back = np.dot(ours, x.T), np.dot(x, theirs.T)
+            if (
+                size(forward - back)
+                <= 1e-4 * size(forward)
+                < 1e-2 * size(forward - np.dot(x, ours.T))
+            ):
+                says = "the square weight of a dense layer is transposed in one of both; from %s%s"
+                return Explanation(says % (before, name), "transposed-weight")
+    return None
+
+
+def _centred(x):
+    return x - x.mean(0)
+
+
+def _inputs(both, width, rows):
+    for x in both.inputs:
+        if x.shape[-1:] == (width,) and x.size == rows * width:
+            yield x.name, full(x)
+    for x in both.inputs[:6]:
+        if x.shape[-1:] == (3 * width,) and x.size == 3 * rows * width and len(x.shape) == 3:
+            yield from attention.contexts(x, width)

@@ -1,0 +1,115 @@
+"""Activations: a function of each value, perhaps times another array, as in a gated layer."""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.functions import SHAPES
+from common.compare.layers.layer import NEAR, Case, full, number, size
+
+LOOKED_AT = 4096
+FEW = 64  # values that tell nothing
+FITTED = ("leaky ReLU", "clip")
+
+
+def cases(layer):
+    """Inputs of the output's size; with a factor, of the same size; or halves of twice the size."""
+    y = layer.output
+    if y.size < FEW or not y.spread or y.whole:
+        return
+    at = np.unique(np.random.RandomState(0).randint(0, y.size, LOOKED_AT))
+    take = lambda values: values.reshape(-1)[at].astype(np.float64)  # noqa: E731
+    near = layer.alike()
+    for x in near:
+        if x.spread:
+            yield Case(layer, [x], x=take(x.values), y=take(y.values), gate=None)
+    for x in near:
+        for gate in near:
+            if x is not gate:
+                yield Case(
+                    layer, [x, gate], x=take(x.values), y=take(y.values), gate=take(gate.values)
+                )
+    yield from _halves(layer, y, take)
+
+
+def _halves(layer, y, take):
+    """A layer of twice the width, one half of which gates the other."""
+    if not y.shape:
+        return
+    wide = y.shape[:-1] + (2 * y.shape[-1],)
+    for array in [array for array in layer.earlier() if array.shape == wide][:NEAR]:
+        values, half = full(array), y.shape[-1]
+        parts = {
+            "first half": values[..., :half],
+            "second half": values[..., half:],
+            "even places": values[..., 0::2],
+            "odd places": values[..., 1::2],
+        }
+        for names in (("first half", "second half"), ("even places", "odd places")):
+            for gated, gate in (names, names[::-1]):
+                yield Case(
+                    layer,
+                    [array],
+                    x=take(parts[gated]),
+                    y=take(y.values),
+                    gate=take(parts[gate]),
+                    of=gated,
+                )
+
+
+def options(case):
+    """Every activation; then the slope of a leaky ReLU and the bounds of a clip, if they fit."""
+    for name in SHAPES:
+        yield _constants(case, function=name)
+    if case.gate is None:
+        low = case.x < 0
+        if low.any() and (case.x[low] ** 2).sum():
+            slope = (case.x[low] * case.y[low]).sum() / (case.x[low] ** 2).sum()
+            if 1e-3 < abs(slope) < 0.99:
+                yield _constants(case, function="leaky ReLU", slope=slope)
+        low, high = case.y.min(), case.y.max()
+        inner = (case.x > low) & (case.x < high)
+        if 0.2 < inner.mean() < 0.98:
+            yield _constants(case, function="clip", low=low, high=high)
+
+
+def _constants(case, **constants):
+    if hasattr(case, "of"):
+        constants["of"] = case.of
+    return OrderedDict(sorted(constants.items()))
+
+
+def off(case, constants):
+    """The distance on a sample."""
+    if constants.get("of") != getattr(case, "of", None):
+        return np.inf
+    name = constants["function"]
+    if name == "leaky ReLU":
+        values = np.where(case.x < 0, constants["slope"] * case.x, case.x)
+    elif name == "clip":
+        values = np.clip(case.x, constants["low"], constants["high"])
+    else:
+        values = SHAPES[name](case.x)
+    if case.gate is not None:
+        values = values * case.gate
+    elif size(values - case.x) < 1e-3 * size(case.x):
+        return np.inf  # says nothing: it leaves these values as they are
+    return size(values - case.y)
+
+
+def words(constants):
+    """The activation's name."""
+    says = constants["function"]
+    if "slope" in constants:
+        says += ", slope %s" % number(constants["slope"])
+    if "low" in constants:
+        says += " between %s and %s" % (number(constants["low"]), number(constants["high"]))
+    if "of" in constants:
+        says += " of the %s, times the rest" % constants["of"]
+    return says
+
+
+def docs(a, b):
+    """The page's anchor for two activations that differ."""
+    names = {a["function"], b["function"]}
+    return "gelu-tanh-or-erf" if all(name.startswith("GELU") for name in names) else "activation"

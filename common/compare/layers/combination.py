@@ -1,0 +1,56 @@
+"""An earlier array as it is, times a number, or the sum of two or three earlier ones."""
+
+import itertools
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.layers.layer import Case, number, size
+
+LOOKED_AT = 2048
+FEW = 64
+
+
+def cases(layer):
+    """One, two or three of the nearest arrays of the output's shape."""
+    y = layer.output
+    if y.size < FEW or not y.spread or y.whole:
+        return
+    at = np.unique(np.random.RandomState(0).randint(0, y.size, LOOKED_AT))
+    near = [x for x in layer.alike() if x.spread]
+    values = {id(x): x.values.reshape(-1)[at].astype(np.float64) for x in near}
+    target = y.values.reshape(-1)[at].astype(np.float64)
+    for count in (1, 2, 3):
+        for inputs in itertools.combinations(near, count):
+            parts = [values[id(x)] for x in inputs]
+            yield Case(layer, list(inputs), parts=parts, y=target)
+
+
+def options(case):
+    """The sum, and one array times the number that fits."""
+    yield OrderedDict(count=len(case.parts), times=1.0)
+    if len(case.parts) == 1:
+        x = case.parts[0]
+        times = float((x * case.y).sum() / (x**2).sum()) if x.any() else 1.0
+        yield OrderedDict(count=1, times=times)
+
+
+def off(case, constants):
+    """The distance on a sample."""
+    if constants["count"] != len(case.parts):
+        return np.inf
+    return size(sum(case.parts) * constants["times"] - case.y)
+
+
+def words(constants):
+    """The combination in words."""
+    if constants["count"] > 1:
+        return "the sum of %d arrays" % constants["count"]
+    if constants["times"] == 1:
+        return "its input"
+    return "its input times %s" % number(constants["times"])
+
+
+def docs(a, b):
+    """The page's anchor."""
+    return "scale-of-an-embedding"

@@ -1,0 +1,177 @@
+"""Convolutions: with a recorded kernel, or one that is fitted where there are places enough."""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.layers.layer import Case, full, size
+
+GREEDY = True  # the first option that fits is taken: the smallest kernel
+KERNELS = (1, 2, 3, 4, 5, 7)
+UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
+SPARE = 3  # equations for each of them
+CHANNELS = 4  # of the output that are looked at
+
+
+def cases(layer):
+    """Images, and the nearest earlier ones that a convolution could make them of."""
+    y = layer.output
+    if len(y.shape) != 4 or not y.spread or y.whole:
+        return
+    taken = 0
+    for x in layer.earlier():
+        if len(x.shape) != 4 or len(full(x)) != len(full(y)) or not x.spread:
+            continue
+        for last in (False, True):
+            case = _case(layer, x, last)
+            if case is not None:
+                yield case
+        taken += 1
+        if taken == 3:
+            return
+
+
+def _case(layer, x, last):
+    """A case with channels on axis 1, or on the last one; None if the sizes do not go together."""
+    images, target = (full(array) for array in (x, layer.output))
+    if last:
+        images, target = (np.moveaxis(array, 3, 1) for array in (images, target))
+    down = images.shape[2] / float(target.shape[2]), images.shape[3] / float(target.shape[3])
+    if not np.isclose(down[0], down[1], rtol=0.3) or not 0.12 < down[0] < 10:
+        return None
+    if images.shape[1] > UNKNOWNS or max(images.shape[2:]) > 256:
+        return None
+    target = target[:, :CHANNELS]
+    some = max(1, 2**18 // images[0].size)
+    return Case(
+        layer,
+        [x],
+        x=images[:some].astype(np.float64),
+        y=target[:some].astype(np.float64),
+        last=last,
+        fits={},
+    )
+
+
+def options(case):
+    """Kernels, strides and paddings that make images of that size."""
+    sizes = case.x.shape[2], case.y.shape[2]
+    for kind, steps in (
+        ("convolution", case_strides(*sizes)),
+        ("transposed", case_strides(*sizes[::-1])),
+    ):
+        for stride in steps:
+            if kind == "transposed" and stride == 1:
+                continue
+            for kernel in KERNELS:
+                for low in _paddings(kind, kernel, stride, sizes):
+                    if case.x.shape[1] * kernel**2 <= UNKNOWNS:
+                        yield OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=low)
+
+
+def case_strides(large, small):
+    """Steps that make ``small`` of ``large``."""
+    return [n for n in (1, 2, 3, 4, 8) if small and -1 <= (large - n * small) / float(n) <= 7]
+
+
+def _paddings(kind, kernel, stride, sizes):
+    """Places before the first one: none, half a kernel, or half of what 'same' needs."""
+    if kind == "transposed":
+        whole = (sizes[0] - 1) * stride + kernel
+        return sorted({low for low in (0, (whole - sizes[1]) // 2, 1) if 0 <= low < kernel})
+    need = max((sizes[1] - 1) * stride + kernel - sizes[0], 0)
+    lows = {(kernel - 1) // 2, need // 2, 0, need - need // 2, need}
+    return sorted((low for low in lows if low < kernel), key=lambda low: (low != need // 2, low))
+
+
+def patches(x, constants, shape):
+    """What each place of the output sees: (batch, height, width, channels * kernel * kernel)."""
+    kernel, stride, low = (constants[name] for name in ("kernel", "stride", "padding"))
+    if constants["kind"] == "transposed":
+        batch, channels, height, width = x.shape
+        wide = np.zeros((batch, channels, (height - 1) * stride + 1, (width - 1) * stride + 1))
+        wide[:, :, ::stride, ::stride] = x
+        x, stride, low = wide, 1, kernel - 1 - low
+    need = [(shape[n] - 1) * stride + kernel for n in (0, 1)]
+    high = [max(0, need[n] - low - x.shape[2 + n]) for n in (0, 1)]
+    x = np.pad(x, ((0, 0), (0, 0), (low, high[0]), (low, high[1])), "constant")
+    parts = [
+        x[:, :, i : i + shape[0] * stride : stride, j : j + shape[1] * stride : stride][
+            :, :, : shape[0], : shape[1]
+        ]
+        for i in range(kernel)
+        for j in range(kernel)
+    ]
+    return np.stack(parts, 2).transpose(0, 3, 4, 1, 2).reshape(x.shape[0], shape[0], shape[1], -1)
+
+
+def off(case, constants):
+    """The distance after the kernel and a bias are fitted."""
+    return fitted(case, constants)[0]
+
+
+def fitted(case, constants):
+    """(distance, kernel (channels, kernel, kernel, outputs), bias) that fit best."""
+    key = tuple(constants.values())
+    if key not in case.fits:
+        case.fits[key] = _fit(case, constants)
+    return case.fits[key]
+
+
+def _fit(case, constants):
+    kernel = constants["kernel"]
+    unknowns = case.x.shape[1] * kernel**2 + 1
+    places = case.y[:, 0].size
+    if unknowns > UNKNOWNS or places < SPARE * unknowns or constants["padding"] >= kernel:
+        return np.inf, None, None
+    try:
+        seen = patches(case.x, constants, case.y.shape[2:]).reshape(places, -1)
+    except ValueError:  # an image too small for this stride
+        return np.inf, None, None
+    target = case.y.transpose(0, 2, 3, 1).reshape(places, -1)
+    some = np.random.RandomState(0).permutation(places)[: SPARE * unknowns + 64]
+    seen = np.concatenate([seen[some], np.ones((len(some), 1))], 1)
+    weights = _solved(seen, target[some])
+    left = size(target[some] - np.dot(seen, weights)) * np.sqrt(SPARE / (SPARE - 1.0))
+    shape = (case.x.shape[1], kernel, kernel, -1)
+    return left, weights[:-1].reshape(shape), weights[-1]
+
+
+def _solved(seen, target):
+    """Least squares by the normal equations: quick, and exact enough for images."""
+    square = np.dot(seen.T, seen)
+    square[np.diag_indices(len(square))] += 1e-13 * np.trace(square) / len(square)
+    return np.linalg.solve(square, np.dot(seen.T, target))
+
+
+def words(constants):
+    """The convolution in words."""
+    kind = "convolution" if constants["kind"] == "convolution" else "transposed convolution"
+    says = "%s, %d x %d, stride %d, " % (
+        (kind,) + (constants["kernel"],) * 2 + (constants["stride"],)
+    )
+    return says + "padding before the first place %d" % constants["padding"]
+
+
+def docs(a, b):
+    """The page's anchor."""
+    return "same-padding-with-a-stride"
+
+
+def kernels(a, b):
+    """How B's kernel differs from A's, in words; None if it does not, or as nothing known."""
+    ours, theirs = (fitted(fit.case, fit.constants)[1:] for fit in (a, b))
+    if ours[0].shape != theirs[0].shape:
+        return None
+    noise = 1e-3 * size(ours[0])
+    ways = {
+        "flipped along height and width": ours[0][:, ::-1, ::-1],
+        "with height and width swapped": ours[0].transpose(0, 2, 1, 3),
+        "turned by 90 degrees": np.rot90(ours[0], 1, (1, 2)),
+    }
+    if size(theirs[0] - ours[0]) <= noise:
+        return None
+    for name in sorted(ways):
+        if size(theirs[0] - ways[name]) <= noise:
+            return name
+    return None

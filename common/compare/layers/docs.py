@@ -1,0 +1,3 @@
+"""The page on mistakes of ports, and its anchors."""
+
+PAGE = "docs/porting-mistakes.md"

@@ -1,0 +1,104 @@
+"""What a layer computes, by trying: the data that all families of layers share.
+
+A family is a module with
+
+    cases(layer)          yields a ``Case`` for each choice of inputs that the layer may have
+    options(case)         yields the constants that are tried, the usual ones first
+    off(case, constants)  the RMS distance between the layer's output and what they give
+    words(constants)      the function in words, with its constants
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from common.compare.names import words as name_words
+
+NEAR = 6  # earlier arrays that are tried as the input
+ROUNDINGS = 8  # of the output's type, allowed to what a layer is said to compute
+VALUES = 2**16  # looked at where rows are independent
+SURE = 4  # a constant is another if it makes the distance this many times larger
+
+Fit = namedtuple("Fit", "family case constants off")
+Fit.__doc__ = """A function that gives a layer's output, within rounding, from recorded inputs."""
+
+Verdict = namedtuple("Verdict", "a b a_fit b_fit differs says docs")
+Verdict.__doc__ = """What a pair of layers computes in A and in B, and whether that is different."""
+
+
+class Case:
+    """A layer's output with one choice of inputs, in the form that its family needs."""
+
+    def __init__(self, layer, inputs, **data):
+        self.layer, self.inputs = layer, inputs
+        self.__dict__.update(data)
+
+    @property
+    def limit(self):
+        """The largest distance that rounding explains."""
+        epsilon = max([self.layer.output.epsilon] + [array.epsilon for array in self.inputs])
+        return ROUNDINGS * epsilon * self.layer.output.rms
+
+
+class Layer:
+    """An array of a recording, and the arrays that were recorded before it."""
+
+    def __init__(self, arrays, place, bank=()):
+        """bank: recorded weights, of this side or of the other."""
+        self.arrays, self.place, self.output = arrays, place, arrays[place]
+        self.bank = bank
+
+    def __str__(self):
+        return self.output.name
+
+    @property
+    def rows(self):
+        """The number of observations."""
+        return self.arrays[0].shape[0] if self.arrays[0].shape else 1
+
+    def earlier(self, floats=True):
+        """Arrays computed before, the nearest first."""
+        for array in self.arrays[self.place - 1 :: -1] if self.place else ():
+            if array.finite and (not floats or array.dtype.kind == "f") and self.is_computed(array):
+                yield array
+
+    def is_computed(self, array):
+        """Whether an array has a row for each observation, as weights have not."""
+        return self.rows in array.shape[:2]
+
+    def alike(self):
+        """The nearest earlier arrays of the output's shape."""
+        return [array for array in self.earlier() if array.shape == self.output.shape][:NEAR]
+
+    def weights(self, dimensions):
+        """Recorded weights, those with the most words of the layer's name first."""
+        own = set(name_words(self.output.name))
+        weights = [array for array in self.bank if len(array.shape) == dimensions]
+        return sorted(weights, key=lambda array: -len(own & set(name_words(array.name))))
+
+
+def full(array):
+    """An array's values in its own shape."""
+    return array.values.reshape(array.shape)
+
+
+def rows_of(*arrays, **options):
+    """The same rows of arrays as (rows, last axis) in float64, so many that they are quick."""
+    width = options.get("width", arrays[0].shape[-1])
+    tables = [full(array).reshape(-1, width) for array in arrays]
+    count = len(tables[0])
+    keep = max(64, options.get("values", VALUES) // width)
+    if count > keep:
+        chosen = np.sort(np.random.RandomState(0).choice(count, keep, replace=False))
+        tables = [table[chosen] for table in tables]
+    return [table.astype(np.float64) for table in tables]
+
+
+def size(values):
+    """Root mean square."""
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
+
+
+def number(value):
+    """A constant in words."""
+    return "%.6g" % value

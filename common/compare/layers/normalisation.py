@@ -1,0 +1,160 @@
+"""Normalisations: over the last axis, over groups of channels, or over the batch, by channel.
+
+Weights and biases need not be recorded: they are fitted, one of each per channel.
+"""
+
+import itertools
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
+
+SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
+LEAST = 8  # rows for each channel's two constants
+EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
+FITTED = 10.0 ** np.arange(-9, -0.9, 0.25)
+LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
+BATCH = ("BatchNorm", "BatchNorm, unbiased")
+
+
+def cases(layer):
+    """Rows for the norm of a layer, channels for the norm of a batch, groups of channels."""
+    y = layer.output
+    if len(y.shape) < 2 or not y.spread or y.whole:
+        return
+    near = [x for x in layer.alike() if x.spread]
+    if y.shape[-1] >= 4 and y.size // y.shape[-1] >= LEAST:
+        tables = rows_of(y, *near, values=VALUES // 2)
+        for x, table in zip(near, tables[1:]):
+            yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
+        for (x, one), (z, other) in itertools.combinations(list(zip(near, tables[1:]))[:SUMMED], 2):
+            yield Case(layer, [x, z], x=one + other, y=tables[0], kinds=LAYER)
+    for x in near:
+        if len(y.shape) >= 3:
+            for axis in (1, len(y.shape) - 1):
+                yield from _by_channel(layer, x, axis)
+
+
+def _by_channel(layer, x, axis):
+    """Batch and group norms of one axis of channels."""
+    tables = [np.moveaxis(full(array), axis, 1) for array in (x, layer.output)]
+    batch, channels = tables[0].shape[:2]
+    tables = [table.reshape(batch, channels, -1) for table in tables]
+    count = batch * tables[0].shape[2]
+    if count < LEAST * 2 or channels > 4096:
+        return
+    some = slice(0, max(1, VALUES * 4 // count))  # channels: each needs all its values
+    columns = [
+        table[:, some].transpose(0, 2, 1).reshape(count, -1).astype(np.float64) for table in tables
+    ]
+    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=BATCH, axis=axis)
+    if channels >= 4 and tables[0].size <= 16 * VALUES:
+        for groups in {g for g in (1, 2, 4, 8, 16, 32, channels) if channels % g == 0}:
+            values = [table.astype(np.float64) for table in tables]
+            yield Case(
+                layer, [x], x=values[0], y=values[1], kinds=("GroupNorm",), groups=groups, axis=axis
+            )
+
+
+def options(case):
+    """Each kind with each usual epsilon, then with the epsilon that fits best."""
+    for kind in case.kinds:
+        first = [off(case, _constants(case, kind, epsilon)) for epsilon in (1e-6, 1e-3)]
+        if not min(first) < 0.2 * case.layer.output.rms:
+            continue  # no epsilon makes it that kind
+        for epsilon in EPSILONS:
+            yield _constants(case, kind, epsilon)
+        yield _constants(case, kind, _fitted(case, kind))
+
+
+def _fitted(case, kind):
+    """The epsilon that fits best, to three digits."""
+    tried = list(FITTED)
+    for step in (0.1, 0.02, 0.002):
+        offs = [off(case, _constants(case, kind, epsilon)) for epsilon in tried]
+        best = tried[int(np.argmin(offs))]
+        tried = [best * (1 + step * n) for n in range(-5, 6) if step * n > -1]
+    return float("%.3g" % best)
+
+
+def _constants(case, kind, epsilon):
+    constants = OrderedDict(kind=kind, epsilon=float(epsilon))
+    if hasattr(case, "groups"):
+        constants["groups"] = case.groups
+    return constants
+
+
+def off(case, constants):
+    """The distance after each channel's factor and shift are fitted."""
+    kind, epsilon = constants["kind"], constants["epsilon"]
+    if kind not in case.kinds or constants.get("groups") != getattr(case, "groups", None):
+        return np.inf
+    if kind == "GroupNorm":
+        return _group_off(case, epsilon)
+    if kind in BATCH:
+        return _batch_off(case, kind, epsilon)
+    return affine_off(normalised(case.x, kind, epsilon), case.y, kind != "RMSNorm")
+
+
+def normalised(x, kind, epsilon):
+    """Rows, normalised."""
+    if kind == "RMSNorm":
+        return x / np.sqrt((x**2).mean(1, keepdims=True) + epsilon)
+    x = x - x.mean(1, keepdims=True)
+    variance = (x**2).mean(1, keepdims=True)
+    if kind.endswith("unbiased"):
+        variance = variance * x.shape[1] / max(1, x.shape[1] - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind.endswith("outside the root"):
+            return x / (np.sqrt(variance) + epsilon)
+        return x / np.sqrt(variance + epsilon)
+
+
+def affine_off(z, y, shifted=True):
+    """The distance of y from z times a number, plus another if shifted, for each column."""
+    if not np.isfinite(z).all():
+        return np.inf
+    if shifted:
+        z, y = z - z.mean(0), y - y.mean(0)
+    square = (z**2).sum(0)
+    slope = (z * y).sum(0) / np.where(square, square, 1)
+    return size(y - z * slope)
+
+
+def _batch_off(case, kind, epsilon):
+    """Each channel: its factor is its weight over its deviation, so the columns fit anyway.
+
+    Only a norm without weights, all 1, tells the epsilon.
+    """
+    z = case.x - case.x.mean(0)
+    count = len(z) / (len(z) - 1.0) if kind.endswith("unbiased") else 1.0
+    z = z / np.sqrt((z**2).mean(0) * count + epsilon)
+    return size(case.y - z)
+
+
+def _group_off(case, epsilon):
+    """Each observation's groups are normalised, then each channel has its factor and shift."""
+    batch, channels, places = case.x.shape
+    x = case.x.reshape(batch, case.groups, -1)
+    z = x - x.mean(2, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = z / np.sqrt((z**2).mean(2, keepdims=True) + epsilon)
+    z, y = (
+        t.reshape(batch, channels, places).transpose(0, 2, 1).reshape(-1, channels)
+        for t in (z, case.y)
+    )
+    return affine_off(z, y)
+
+
+def words(constants):
+    """The kind of norm and its epsilon."""
+    says = constants["kind"]
+    if "groups" in constants:
+        says += " of %d groups" % constants["groups"]
+    return says + ", epsilon %s" % number(constants["epsilon"])
+
+
+def docs(a, b):
+    """The page's anchor."""
+    return "epsilon-of-a-normalisation"

@@ -1,0 +1,86 @@
+"""Pools of images: the largest or the mean of each window."""
+
+import itertools
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.layers.convolution import case_strides
+from common.compare.layers.layer import Case, full, size
+
+GREEDY = True
+WINDOWS = (2, 3, 4, 5)
+CHANNELS = 8
+
+
+def cases(layer):
+    """The nearest earlier images of as many channels."""
+    y = layer.output
+    if len(y.shape) != 4 or not y.spread:
+        return
+    for x in itertools.islice((x for x in layer.earlier() if len(x.shape) == 4), 4):
+        for last in (False, True):
+            images, target = (full(array) for array in (x, y))
+            if last:
+                images, target = (np.moveaxis(array, 3, 1) for array in (images, target))
+            if images.shape[:2] == target.shape[:2] and images.shape[2] >= target.shape[2]:
+                images, target = images[:, :CHANNELS], target[:, :CHANNELS]
+                yield Case(
+                    layer, [x], x=images.astype(np.float64), y=target.astype(np.float64), last=last
+                )
+
+
+def options(case):
+    """Windows, steps and what is added in front."""
+    for stride in case_strides(case.x.shape[2], case.y.shape[2]):
+        for window in WINDOWS:
+            if window > 1:
+                for low in range((window + 1) // 2 + 1)[:window]:
+                    for kind in ("max", "mean", "mean with the padding"):
+                        yield OrderedDict(kind=kind, window=window, stride=stride, padding=low)
+
+
+def off(case, constants):
+    """The distance."""
+    height, width = case.y.shape[2:]
+    window, stride, low = (constants[name] for name in ("window", "stride", "padding"))
+    if constants["kind"] == "mean with the padding" and not low:
+        return np.inf
+    need = [(n - 1) * stride + window for n in (height, width)]
+    high = [max(0, need[n] - low - case.x.shape[2 + n]) for n in (0, 1)]
+    if max(high) >= window:
+        return np.inf
+    fill = -np.inf if constants["kind"] == "max" else np.nan
+    x = np.pad(
+        case.x, ((0, 0), (0, 0), (low, high[0]), (low, high[1])), "constant", constant_values=fill
+    )
+    parts = [
+        x[:, :, i : i + height * stride : stride, j : j + width * stride : stride][
+            :, :, :height, :width
+        ]
+        for i in range(window)
+        for j in range(window)
+    ]
+    if any(part.shape != case.y.shape for part in parts):
+        return np.inf
+    if constants["kind"] == "max":
+        values = parts[0]
+        for part in parts[1:]:
+            values = np.maximum(values, part)
+    else:
+        there = sum((~np.isnan(part)).astype(float) for part in parts)
+        total = sum(np.nan_to_num(part) for part in parts)
+        values = total / (there if constants["kind"] == "mean" else window**2)
+    return size(values - case.y)
+
+
+def words(constants):
+    """The pool in words."""
+    values = (constants["kind"],) + (constants["window"],) * 2
+    says = "%s pool, %d x %d, " % values
+    return says + "stride %(stride)d, padding before the first place %(padding)d" % constants
+
+
+def docs(a, b):
+    """The page's anchor."""
+    return "same-padding-with-a-stride"

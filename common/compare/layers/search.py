@@ -1,0 +1,102 @@
+"""Finds what layers compute, and where A's and B's layers compute something else."""
+
+import numpy as np
+
+from common.compare.layers import (
+    activation,
+    combination,
+    convolution,
+    linear,
+    normalisation,
+    pooling,
+    resize,
+)
+from common.compare.layers.layer import SURE, Fit, Verdict
+
+FAMILIES = (combination, activation, normalisation, linear, pooling, resize, convolution)
+
+
+def fit(layer):
+    """The first ``Fit`` of a layer: of the simplest family, with the usual constants; or None."""
+    with np.errstate(all="ignore"):
+        for family in FAMILIES:
+            for case in family.cases(layer):
+                found = best(family, case)
+                if found is not None:
+                    return found
+    return None
+
+
+def best(family, case):
+    """The ``Fit`` of a case: the first option that is as near as rounding allows; or None."""
+    tried = []
+    for constants in family.options(case):
+        off = family.off(case, constants)
+        tried.append((off, constants))
+        if getattr(family, "GREEDY", False) and off <= case.limit:
+            break
+    least = min(off for off, _ in tried) if tried else np.inf
+    if not least <= case.limit:
+        return None
+    return next(
+        Fit(family, case, constants, off)
+        for off, constants in tried
+        if off <= max(1.2 * least, 0.02 * case.limit)
+    )
+
+
+def verdict(a, b):
+    """The ``Verdict`` on a layer of A and its counterpart in B."""
+    fits = fit(a), fit(b)
+    if None in fits or not same_family(*fits):
+        return Verdict(a, b, fits[0], fits[1], False, None, None)
+    family = fits[0].family
+    if differ(*fits):
+        docs = family.docs(fits[0].constants, fits[1].constants)
+        return Verdict(a, b, fits[0], fits[1], True, sentence(*fits), docs)
+    if family is convolution and fits[0].constants == fits[1].constants:
+        change = convolution.kernels(*fits)
+        if change is not None:
+            says = "%s: B's kernel is A's, %s" % (family.words(fits[0].constants), change)
+            return Verdict(a, b, fits[0], fits[1], True, says, "flipped-kernel")
+    return Verdict(a, b, fits[0], fits[1], False, None, None)
+
+
+def same_family(a, b):
+    """Whether two fits can be compared constant by constant."""
+    return a.family is b.family
+
+
+def differ(a, b):
+    """Whether neither side's constants would do for the other side."""
+    if not same_family(a, b) or len(a.case.inputs) != len(b.case.inputs):
+        return False
+    if a.constants == b.constants:
+        return False
+    with np.errstate(all="ignore"):
+        crossed = (
+            a.family.off(a.case, b.constants),
+            b.family.off(b.case, a.constants),
+        )
+    return all(off > max(one.case.limit / 4, SURE * one.off) for off, one in zip(crossed, (a, b)))
+
+
+def function(fit):
+    """What a fit says of one side, with the names of its inputs."""
+    inputs = " and ".join(array.name for array in fit.case.inputs)
+    return "%s; from %s" % (fit.family.words(fit.constants), inputs)
+
+
+def sentence(*fits):
+    """Two fits that differ in words."""
+    a, b = (fit.family.words(fit.constants) for fit in fits)
+    common = _shared_start(a, b)
+    return "%s in A, %s in B" % (a, b[len(common) :])
+
+
+def _shared_start(a, b):
+    """The words with which both begin, if only numbers follow them."""
+    ours, theirs = a.split(" "), b.split(" ")
+    count = next((n for n, (x, y) in enumerate(zip(ours, theirs)) if x != y), 0)
+    start = " ".join(ours[:count])
+    return start + " " if start and theirs[count][:1].isdigit() else ""

@@ -1,0 +1,113 @@
+"""What the layers of two recordings compute, pair by pair."""
+
+import copy
+
+import numpy as np
+
+from common.compare import between
+from common.compare.between.both import Both
+from common.compare.counterparts import matched
+from common.compare.layers import search
+from common.compare.layers.layer import Layer
+from common.compare.masks import words as mask_words
+
+LARGEST = 2**24  # values of an array whose difference is explained
+MOST = 48  # pairs of layers that are looked at
+USUAL = 8  # times the error of all earlier pairs: beyond that, something has changed
+LEAST = 16  # roundings that a change must exceed
+
+
+def verdicts(recordings, first):
+    """The ``Verdict`` on each pair of layers that is worth a look, in A's order."""
+    pairs = counterparts(recordings)
+    likely = set(jumps(recordings))
+    if first is not None:
+        likely.update((i, j) for i, j in pairs if i >= first["a_place"])
+    rest = [pair for pair in pairs if pair not in likely]
+    chosen = sorted((sorted(likely & set(pairs)) + rest)[:MOST])
+    theirs = as_in_a(recordings, pairs)
+    bank = weights(recordings)
+    return [search.verdict(Layer(recordings.a, i, bank), Layer(theirs, j, bank)) for i, j in chosen]
+
+
+def explanation(recordings, difference):
+    """What is different at the first difference, where the layers alone do not show it."""
+    i, j = difference["a_place"], difference["b_place"]
+    a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[j]
+    if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:
+        return None
+    agreeing = [recordings.a[pair.a] for pair in recordings.pairs if pair.a < i and pair.b < j]
+    inputs = [x for x in reversed(agreeing) if x.dtype.kind == "f" and x.finite]
+    theirs = list(recordings.b)
+    theirs[j] = b
+    both = Both(Layer(recordings.a, i), Layer(theirs, j), inputs)
+    with np.errstate(all="ignore"):
+        return between.explain(both)
+
+
+def weights(recordings):
+    """The recorded weights, of one side only, so that both are tried with the same."""
+    for arrays in (recordings.a, recordings.b):
+        rows = arrays[0].shape[0] if arrays[0].shape else 1
+        found = [x for x in arrays if x.shape and rows != x.shape[0] and x.finite]
+        found = [x for x in found if x.dtype.kind == "f" and 1 < len(x.shape) <= 4]
+        if found:
+            return found
+    return []
+
+
+def counterparts(recordings):
+    """[(place in A, place in B)] of all arrays that are the same, or should be."""
+    pairs = [pair[:2] for pair in recordings.pairs]
+    for before, ours, theirs in recordings.gaps():
+        new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+        pairs += [(i, j) for i, j, _ in matched(recordings, new[0], new[1], before)]
+    return sorted(pairs)
+
+
+def jumps(recordings):
+    """Pairs that agree, but are much further apart than all before them."""
+    usual = 0.0
+    for pair in recordings.pairs:
+        a, b = recordings.a[pair.a], recordings.b[pair.b]
+        if not recordings.agreement(pair.a, pair.b).proof or not b.spread:
+            continue
+        off = pair.off / b.spread
+        least = LEAST * max(a.epsilon, b.epsilon) * max(a.rms, b.rms) / b.spread
+        if off > max(USUAL * usual, least):
+            yield pair[:2]
+        usual = max(usual, off)
+
+
+def masks(recordings):
+    """Yield pairs that agree and mask with another value: places in A and B, values in words."""
+    for pair in recordings.pairs:
+        ours, theirs = recordings.a[pair.a].mask, recordings.b[pair.b].mask
+        if ours is not None and theirs is not None:
+            words = mask_words(ours.value), mask_words(theirs.value)
+            if words[0] != words[1]:
+                yield pair.a, pair.b, words[0], words[1]
+
+
+def as_in_a(recordings, pairs):
+    """B's arrays, with their axes in the order that they have in A."""
+    arrays = list(recordings.b)
+    known = {pair[:2]: pair.layout for pair in recordings.pairs}
+    usual = {}
+    for layout in known.values():
+        usual.setdefault(len(layout.axes), []).append(layout.axes)
+    for i, j in pairs:
+        a, b = recordings.a[i], recordings.b[j]
+        layout = known.get((i, j))
+        candidates = [layout.axes] if layout is not None else usual.get(b.values.ndim, [])
+        if layout is not None and (layout.flipped or layout.order is not None):
+            continue
+        for axes in candidates:
+            if len(axes) != b.values.ndim or a.values.ndim != b.values.ndim:
+                continue
+            moved = b.values.transpose(np.argsort(axes))
+            if moved.shape == a.values.shape:
+                arrays[j] = copy.copy(b)
+                arrays[j].values, arrays[j].shape, arrays[j].axes = moved, a.shape, a.axes
+                break
+    return arrays
