@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare import difference, trying
+from common.compare import conventions, difference, trying
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
@@ -56,6 +56,10 @@ def command(options):
     first = difference.first(recordings)
     if first is not None and first["agree_before"] == 0:
         refuse_other_batches(a, b, first)
+    convention = first and conventions.accept(recordings, first)
+    if convention:
+        print("convention, no mistake: " + convention)
+        first = difference.first(recordings)
     layers = trying.verdicts(recordings, first)
     first = difference.with_verdicts(recordings, first, layers)
     if first is not None and not first["computes"]:
@@ -73,9 +77,13 @@ def command(options):
         print("%d pairs agree, and no array that both have differs" % len(recordings.pairs))
     else:
         print("\n".join(difference_lines(first)))
+        if not first["computes"]:
+            for side, found in trying.alone(recordings, first):
+                names = (side, found.case.layer, search.function(found))
+                print("  before it %s alone recorded %s: %s" % names)
     for line in layer_lines(layers, first):
         print(line)
-    for line in hint_lines(recordings, layers):
+    for line in () if convention else hint_lines(recordings, layers):
         print(line)
     if options.json:
         write_json(options.json, verdict(recordings, first, layers))

@@ -124,6 +124,14 @@ class Recordings:
         """The kinds of layouts of the first pairs."""
         return {pair.layout.kind() for pair in self.pairs[:before]}
 
+    def usual_layouts(self, a, b):
+        """The transpositions of the pairs that also bring a's shape to b's."""
+        for layout in {pair.layout for pair in self.pairs if pair.layout.order is None}:
+            if len(layout.axes) == a.values.ndim and not layout.flipped:
+                moved = layout._replace(split=a.values.shape)
+                if tuple(a.values.shape[axis] for axis in layout.axes) == b.values.shape:
+                    yield moved
+
     def fresh(self, before):
         """Whether the first pairs hold inputs alone, of which nothing was computed."""
         floats = [pair for pair in self.pairs[:before] if self.a[pair.a].dtype.kind == "f"]

@@ -5,11 +5,13 @@ import copy
 import numpy as np
 
 from common.compare import between
-from common.compare.between.both import Both
+from common.compare.between.both import Both, Explanation
 from common.compare.counterparts import matched
-from common.compare.layers import search
+from common.compare.layers import combination, search
 from common.compare.layers.layer import Layer
 from common.compare.masks import words as mask_words
+from common.compare.optimizers import fit as optimizer
+from common.compare.optimizers import steps
 
 LARGEST = 2**24  # values of an array whose difference is explained
 MOST = 48  # pairs of layers that are looked at
@@ -25,15 +27,35 @@ def verdicts(recordings, first):
         likely.update((i, j) for i, j in pairs if i >= first["a_place"])
     rest = [pair for pair in pairs if pair not in likely]
     chosen = sorted((sorted(likely & set(pairs)) + rest)[:MOST])
-    theirs = as_in_a(recordings, pairs)
+    theirs, in_order = as_in_a(recordings, pairs)
     bank = weights(recordings)
-    return [search.verdict(Layer(recordings.a, i, bank), Layer(theirs, j, bank)) for i, j in chosen]
+    return [
+        search.verdict(
+            Layer(recordings.a, i, bank), Layer(theirs, j, bank, in_order), (i, j) in likely
+        )
+        for i, j in chosen
+    ]
+
+
+def alone(recordings, difference):
+    """Yield (side, ``Fit``) of layers that one side alone recorded before the first difference."""
+    sides = (("A", recordings.a, "a_place"), ("B", recordings.b, "b_place"))
+    pairs = recordings.pairs[: difference["agree_before"]]
+    for n, (side, arrays, place) in enumerate(sides):
+        start = pairs[-1][n] + 1 if pairs else 0
+        for k in range(max(start, difference[place] - 4), difference[place]):
+            found = search.fit(Layer(arrays, k))
+            if found is not None and found.family is not combination:
+                yield side, found
 
 
 def explanation(recordings, difference):
     """What is different at the first difference, where the layers alone do not show it."""
     i, j = difference["a_place"], difference["b_place"]
-    a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[j]
+    if steps.kind(difference["a"])[0] in ("weight", "update"):
+        says = optimizer.explained(recordings.a, recordings.b)
+        return says and Explanation(says, "optimiser")
+    a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[0][j]
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:
         return None
     agreeing = [recordings.a[pair.a] for pair in recordings.pairs if pair.a < i and pair.b < j]
@@ -50,8 +72,8 @@ def weights(recordings):
     for arrays in (recordings.a, recordings.b):
         rows = arrays[0].shape[0] if arrays[0].shape else 1
         found = [x for x in arrays if x.shape and rows != x.shape[0] and x.finite]
-        found = [x for x in found if x.dtype.kind == "f" and 1 < len(x.shape) <= 4]
-        if found:
+        found = [x for x in found if x.dtype.kind == "f" and len(x.shape) <= 4]
+        if any(len(x.shape) > 1 for x in found):
             return found
     return []
 
@@ -90,8 +112,10 @@ def masks(recordings):
 
 
 def as_in_a(recordings, pairs):
-    """B's arrays, with their axes in the order that they have in A."""
-    arrays = list(recordings.b)
+    """B's arrays, with their axes in the order that they have in A; and the names of those that
+    agree with A's in the order of their values, too.
+    """
+    arrays, in_order = list(recordings.b), set()
     known = {pair[:2]: pair.layout for pair in recordings.pairs}
     usual = {}
     for layout in known.values():
@@ -100,8 +124,11 @@ def as_in_a(recordings, pairs):
         a, b = recordings.a[i], recordings.b[j]
         layout = known.get((i, j))
         candidates = [layout.axes] if layout is not None else usual.get(b.values.ndim, [])
-        if layout is not None and (layout.flipped or layout.order is not None):
-            continue
+        if layout is not None:
+            if layout.flipped or layout.order is not None:
+                continue
+            if len(layout.axes) == b.values.ndim:
+                in_order.add(b.name)
         for axes in candidates:
             if len(axes) != b.values.ndim or a.values.ndim != b.values.ndim:
                 continue
@@ -110,4 +137,4 @@ def as_in_a(recordings, pairs):
                 arrays[j] = copy.copy(b)
                 arrays[j].values, arrays[j].shape, arrays[j].axes = moved, a.shape, a.axes
                 break
-    return arrays
+    return arrays, in_order

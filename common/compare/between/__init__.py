@@ -3,9 +3,9 @@
 A module has ``explain(both)``, which returns an ``Explanation`` or None.
 """
 
-from common.compare.between import batchnorm, positions, probabilities, rows, transposed
+from common.compare.between import batchnorm, losses, positions, probabilities, rows, transposed
 
-WAYS = (probabilities, transposed, positions, rows, batchnorm)
+WAYS = (probabilities, transposed, positions, rows, batchnorm, losses)
 
 
 def explain(both):

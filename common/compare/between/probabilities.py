@@ -6,6 +6,7 @@ from common.compare.between.both import Explanation
 from common.compare.layers.layer import number, size
 
 SMALLEST = 1e-30
+LEAST = 0.02  # by which a scale differs: less is more likely something in front of it
 
 
 def explain(both):
@@ -20,7 +21,8 @@ def explain(both):
     weight = np.sqrt(p) * there
     noise = 1e-4 * size((theirs - ours) * weight) + 1e-5
     times = (ours * theirs * weight**2).sum() / max((ours**2 * weight**2).sum(), 1e-300)
-    if size((theirs - times * ours) * weight) < 0.02 * size((theirs - ours) * weight) + noise:
+    left = size((theirs - times * ours) * weight)
+    if abs(times - 1) > LEAST and left < 0.002 * size((theirs - ours) * weight) + 1e-5:
         return Explanation(_scaled(times), "scale-of-attention")
     if p.ndim == 4 and len(p) > 1:
         off = theirs - ours

@@ -43,10 +43,13 @@ class Case:
 class Layer:
     """An array of a recording, and the arrays that were recorded before it."""
 
-    def __init__(self, arrays, place, bank=()):
-        """bank: recorded weights, of this side or of the other."""
+    def __init__(self, arrays, place, bank=(), in_order=None):
+        """bank: recorded weights, of this side or of the other.
+
+        in_order: the names of arrays that agree with A's in the order of their values, too.
+        """
         self.arrays, self.place, self.output = arrays, place, arrays[place]
-        self.bank = bank
+        self.bank, self.in_order = bank, in_order
 
     def __str__(self):
         return self.output.name
@@ -75,6 +78,11 @@ class Layer:
         own = set(name_words(self.output.name))
         weights = [array for array in self.bank if len(array.shape) == dimensions]
         return sorted(weights, key=lambda array: -len(own & set(name_words(array.name))))
+
+    @property
+    def biases(self):
+        """Recorded vectors, and pairs of them, which go with weights."""
+        return [array for array in self.bank if len(array.shape) in (1, 2)]
 
 
 def full(array):

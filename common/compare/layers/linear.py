@@ -10,6 +10,7 @@ from common.compare.layers.layer import NEAR, Case, full, size
 
 BETWEEN = ("identity", "ReLU", "GELU (by tanh)", "GELU (by erf)", "tanh", "sigmoid", "SiLU")
 ROWS = 512  # of the output that are looked at
+ORDERED = True  # the order of the input's values matters
 
 
 def cases(layer):

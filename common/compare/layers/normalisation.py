@@ -8,6 +8,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.functions import bfloat16
 from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
 
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
@@ -109,6 +110,34 @@ def normalised(x, kind, epsilon):
         if kind.endswith("outside the root"):
             return x / (np.sqrt(variance) + epsilon)
         return x / np.sqrt(variance + epsilon)
+
+
+def weights(a, b):
+    """How B's fitted weights differ from A's, in words and with the docs' anchor; or None."""
+    if a.constants["kind"] != b.constants["kind"] or a.constants["kind"] not in LAYER:
+        return None
+    ours, theirs = (_slopes(fit) for fit in (a, b))
+    if len(ours) != len(theirs) or size(theirs - ours) < 1e-5 * size(ours):
+        return None
+    start = words(a.constants)
+    for one, other, names in ((ours, theirs, ("A", "B")), (theirs, ours, ("B", "A"))):
+        if size(one - other - 1) < 1e-5 * size(one):
+            says = "%s, times 1 + w in %s, times w in %s"
+            return says % ((start,) + names), "one-plus-the-weight"
+        rounded = bfloat16(one)
+        if size(rounded - other) < 1e-5 * size(one) < size(rounded - one):
+            says = "%s, with its factor rounded to bfloat16 in %s"
+            return says % (start, names[1]), "one-plus-the-weight"
+    return None
+
+
+def _slopes(fit):
+    """Each column's factor."""
+    z = normalised(fit.case.x, fit.constants["kind"], fit.constants["epsilon"])
+    y = fit.case.y
+    if fit.constants["kind"] != "RMSNorm":
+        z, y = z - z.mean(0), y - y.mean(0)
+    return (z * y).sum(0) / np.maximum((z**2).sum(0), 1e-300)
 
 
 def affine_off(z, y, shifted=True):

@@ -9,11 +9,25 @@ from common.compare.layers import (
     linear,
     normalisation,
     pooling,
+    recurrent,
     resize,
+    rotary,
+    statistics,
 )
 from common.compare.layers.layer import SURE, Fit, Verdict
 
-FAMILIES = (combination, activation, normalisation, linear, pooling, resize, convolution)
+FAMILIES = (
+    combination,
+    activation,
+    normalisation,
+    linear,
+    rotary,
+    recurrent,
+    pooling,
+    resize,
+    convolution,
+    statistics,
+)
 
 
 def fit(layer):
@@ -45,21 +59,34 @@ def best(family, case):
     )
 
 
-def verdict(a, b):
-    """The ``Verdict`` on a layer of A and its counterpart in B."""
+def verdict(a, b, likely=True):
+    """The ``Verdict`` on a layer of A and its counterpart in B.
+
+    likely: whether they differ, or agree much worse than layers before them. Others compute the
+    same, perhaps of values in another order.
+    """
     fits = fit(a), fit(b)
-    if None in fits or not same_family(*fits):
-        return Verdict(a, b, fits[0], fits[1], False, None, None)
-    family = fits[0].family
-    if differ(*fits):
-        docs = family.docs(fits[0].constants, fits[1].constants)
-        return Verdict(a, b, fits[0], fits[1], True, sentence(*fits), docs)
-    if family is convolution and fits[0].constants == fits[1].constants:
-        change = convolution.kernels(*fits)
-        if change is not None:
-            says = "%s: B's kernel is A's, %s" % (family.words(fits[0].constants), change)
-            return Verdict(a, b, fits[0], fits[1], True, says, "flipped-kernel")
-    return Verdict(a, b, fits[0], fits[1], False, None, None)
+    says = docs = None
+    if likely and None not in fits and same_family(*fits) and _comparable(fits[1]):
+        family = fits[0].family
+        if differ(*fits) and not (family is statistics and statistics.is_convention(*fits)):
+            says = sentence(*fits)
+            docs = family.docs(fits[0].constants, fits[1].constants)
+        elif family is normalisation:
+            says, docs = normalisation.weights(*fits) or (None, None)
+        elif family is convolution and fits[0].constants == fits[1].constants:
+            change = convolution.kernels(*fits)
+            if change is not None:
+                says = "%s: B's kernel is A's, %s" % (family.words(fits[0].constants), change)
+                docs = "flipped-kernel"
+    return Verdict(a, b, fits[0], fits[1], says is not None, says, docs)
+
+
+def _comparable(fit):
+    """Whether B's inputs have A's order, where that matters: other weights may make up for it."""
+    ordered = getattr(fit.family, "ORDERED", False)
+    known = fit.case.layer.in_order
+    return not ordered or all(array.name in known for array in fit.case.inputs)
 
 
 def same_family(a, b):

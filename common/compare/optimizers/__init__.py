@@ -1,0 +1,1 @@
+"""Which optimiser moved the weights, from gradients and weights of a recording."""

@@ -1,0 +1,51 @@
+"""The first step of optimisers: a direction made of the gradient, times the rate.
+
+The weight's own decay is fitted apart. Where several optimisers take the same first step, all are
+named: only a second one tells them apart.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+Rule = namedtuple("Rule", "name direction epsilon ratios")
+Rule.__doc__ = """A first step.
+
+direction: of a gradient. epsilon: its constant, or None. ratios: [(optimiser, number)]: with that
+optimiser the fitted factor is its rate times the number.
+"""
+EPSILONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-3, 1e-10, 1e-12)
+ADAMS = [
+    ("Adam", 1.0),
+    ("Adam without bias correction", 0.1 / 0.001**0.5),
+    ("RMSprop, decay 0.99", 10.0),
+    ("RMSprop, decay 0.9", 10.0**0.5),
+]
+
+
+def every():
+    """The rules, the simple ones first."""
+    yield Rule("SGD", lambda g: g, None, [("SGD", 1.0), ("SGD with dampening 0.9", 0.1)])
+    for epsilon in EPSILONS:
+        yield Rule("Adam", _over_root(epsilon), epsilon, ADAMS)
+    for epsilon in EPSILONS[:5]:
+        yield Rule(
+            "inside", _inside_root(epsilon), epsilon, [("Adam, epsilon inside the root", 1.0)]
+        )
+    yield Rule("sign", np.sign, None, [("Lion, or the gradient's sign", 1.0)])
+    for start in (0.1, 1.0):
+        yield Rule(
+            "Adagrad", _adagrad(start), None, [("Adagrad, its sums beginning at %g" % start, 1.0)]
+        )
+
+
+def _over_root(epsilon):
+    return lambda g: g / (np.abs(g) + epsilon)
+
+
+def _inside_root(epsilon):
+    return lambda g: g / np.sqrt(g**2 + epsilon)
+
+
+def _adagrad(start):
+    return lambda g: g / np.sqrt(g**2 + start)

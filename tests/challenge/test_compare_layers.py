@@ -1,0 +1,365 @@
+"""What the layers of two recordings compute is named, with the constants of both."""
+
+import math
+
+import numpy as np
+import pytest
+
+from common.compare.functions import SHAPES, bfloat16, softmax
+from common.compare.layers import convolution, resize, search
+from common.compare.layers.layer import Layer
+from common.compare.optimizers import fit
+from common.compare.pairing import Array
+
+
+def normal(*shape, seed=0):
+    return np.random.RandomState(seed).standard_normal(shape).astype("f")
+
+
+def rounded(array, seed=0):
+    """The array as another library would compute it."""
+    error = 1e-7 * np.random.RandomState(seed).standard_normal(array.shape)
+    return (array * (1 + error)).astype("f")
+
+
+X = normal(8, 12, 32)
+
+
+def recording(*arrays, seed=0):
+    return {"layer%d" % n: rounded(array, seed + n) for n, array in enumerate(arrays)}
+
+
+def computes(compared, a, b):
+    """(exit code, what differs) of two recordings."""
+    code, difference, _ = compared(a, b)
+    return code, difference and difference["computes"]
+
+
+def layer_norm(x, epsilon, mean=True, shift=0.1, unbiased=False):
+    center = x - x.mean(-1, keepdims=True) if mean else x
+    variance = (center**2).mean(-1, keepdims=True) * (32 / 31.0 if unbiased else 1)
+    return center / np.sqrt(variance + epsilon) * (1 + normal(32, seed=5) / 4) + shift
+
+
+EPSILONS = [1e-3, 1e-5, 1e-6, 1e-12]
+
+
+@pytest.mark.parametrize("mean, kind", [(True, "LayerNorm"), (False, "RMSNorm")])
+@pytest.mark.parametrize("size", [1, 0.02])
+@pytest.mark.parametrize("ours, theirs", [(1e-5, 1e-3), (1e-5, 1e-6), (1e-12, 1e-5)])
+def test_an_epsilon_is_named(compared, mean, kind, size, ours, theirs):
+    x = X * np.float32(size)
+    shift = 0.1 if mean else 0
+    a, b = (
+        recording(x, layer_norm(x, epsilon, mean, shift), seed=n)
+        for n, epsilon in enumerate((ours, theirs))
+    )
+    code, says = computes(compared, a, b)
+    assert code == 3 and says == "%s, epsilon %g in A, %g in B" % (kind, ours, theirs)
+    assert compared(a, recording(x, layer_norm(x, ours, mean, shift), seed=7))[0] == 0
+
+
+def test_an_epsilon_that_does_not_show_is_no_difference(compared):
+    x = 1000 * X
+    a, b = (recording(x, layer_norm(x, epsilon), seed=n) for n, epsilon in enumerate((1e-6, 1e-5)))
+    assert compared(a, b)[0] == 0
+
+
+def test_one_plus_the_weight_is_named(compared):
+    unit = layer_norm(X, 1e-6, mean=False, shift=0) / (1 + normal(32, seed=5) / 4)
+    w = normal(32, seed=9)
+    code, says = computes(compared, recording(X, unit * (1 + w)), recording(X, unit * w, seed=3))
+    assert code == 3 and says == "RMSNorm, epsilon 1e-06, times 1 + w in A, times w in B"
+
+
+TOLD_APART = [
+    ("GELU (by tanh)", "GELU (by erf)"),
+    ("GELU (by erf)", "GELU (x sigmoid(1.702 x))"),
+    ("SiLU", "Mish"),
+    ("ReLU", "squared ReLU"),
+    ("ELU", "SELU"),
+    ("hard sigmoid (x / 6 + 0.5)", "hard sigmoid (0.2 x + 0.5)"),
+    ("tanh", "softsign"),
+]
+
+
+@pytest.mark.parametrize("ours, theirs", TOLD_APART)
+@pytest.mark.parametrize("gated", [False, True])
+def test_an_activation_is_named(compared, ours, theirs, gated):
+    x, gate = 2 * X, normal(8, 12, 32, seed=1)
+    apply = lambda name: SHAPES[name](x) * (gate if gated else 1)  # noqa: E731
+    a, b = (recording(x, gate, apply(name), seed=n) for n, name in enumerate((ours, theirs)))
+    code, says = computes(compared, a, b)
+    assert code == 3 and says == "%s in A, %s in B" % (ours, theirs)
+    assert compared(a, recording(x, gate, apply(ours), seed=8))[0] == 0
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "identity"])
+def test_every_activation_is_found(name):
+    arrays = [Array("x", 2 * X), Array("y", rounded(SHAPES[name](2 * X.astype(np.float64))))]
+    found = search.fit(Layer(arrays, 1))
+    assert found.family.words(found.constants) == name
+
+
+def test_leaky_slopes_are_named(compared):
+    leaky = lambda slope: np.where(X < 0, np.float32(slope) * X, X)  # noqa: E731
+    code, says = computes(compared, recording(X, leaky(0.01)), recording(X, leaky(0.2), seed=4))
+    assert code == 3 and says == "leaky ReLU, slope 0.01 in A, 0.2 in B"
+
+
+IMAGES = normal(4, 3, 16, 16)
+
+
+def convolved(x, weight, **constants):
+    """A convolution by its patches; weight (in, kernel, kernel, out)."""
+    shape = constants.pop("shape")
+    seen = convolution.patches(x.astype(np.float64), constants, shape)
+    return seen.dot(weight.reshape(-1, weight.shape[-1])).transpose(0, 3, 1, 2)
+
+
+@pytest.mark.parametrize("layout", [(0, 1, 2, 3), (0, 2, 3, 1)])
+def test_a_padding_is_named_without_the_weight(compared, layout):
+    weight = normal(3, 3, 3, 8, seed=1)
+    made = lambda low: convolved(  # noqa: E731
+        IMAGES, weight, kind="convolution", kernel=3, stride=2, padding=low, shape=(8, 8)
+    )
+    move = lambda arrays: {n: x.transpose(layout) for n, x in arrays.items()}  # noqa: E731
+    a, b = recording(IMAGES, made(1)), move(recording(IMAGES, made(0), seed=2))
+    code, says = computes(compared, a, b)
+    start = "convolution, 3 x 3, stride 2, padding before the first place "
+    assert code == 3 and says == start + "1 in A, 0 in B"
+    assert compared(a, move(recording(IMAGES, made(1), seed=2)))[0] == 0
+
+
+def test_a_flipped_kernel_is_named_without_the_weight(compared):
+    weight = normal(3, 3, 3, 8, seed=1)
+    options = dict(kind="transposed", kernel=3, stride=2, padding=0, shape=(33, 33))
+    a = recording(IMAGES, convolved(IMAGES, weight, **options))
+    b = recording(IMAGES, convolved(IMAGES, weight[:, ::-1, ::-1], **options), seed=2)
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.startswith("transposed convolution, 3 x 3, stride 2")
+    assert says.endswith("B's kernel is A's, flipped along height and width")
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_a_resize_is_named(compared, down):
+    size = 7 if down else 40
+    apply = lambda **k: np.einsum(  # noqa: E731
+        "ih,nchw,jw->ncij", resize.matrix(16, size, **k), IMAGES, resize.matrix(16, size, **k)
+    )
+    ours = dict(mode="linear", grid="half pixels", antialias=False)
+    for theirs in (
+        dict(ours, grid="aligned corners"),
+        dict(ours, mode="cubic, a = -0.75"),
+        dict(ours, antialias=True) if down else dict(ours, grid="from the corner"),
+    ):
+        a, b = recording(IMAGES, apply(**ours)), recording(IMAGES, apply(**theirs), seed=2)
+        code, says = computes(compared, a, b)
+        assert code == 3 and resize.words(ours) in says and resize.words(theirs) in says
+
+
+def test_a_flatten_in_another_order_is_named_where_it_was_not_recorded(compared):
+    weight = normal(10, 3 * 6 * 8, seed=1) / 12
+    x = normal(24, 3, 6, 8)
+    last = (0, 2, 3, 1)
+    right = x.reshape(24, -1).dot(weight.T)
+    a = dict(recording(x, right), weight=weight)
+    code, says = computes(
+        compared, a, recording(x.transpose(last), x.transpose(last).reshape(24, -1).dot(weight.T))
+    )
+    assert code == 3 and "order 1, 2, 3" in says and "2, 3, 1" in says
+    assert compared(a, recording(x.transpose(last), right, seed=5))[0] == 0
+
+
+def test_a_square_weight_that_is_transposed_is_named_without_it(compared):
+    w = normal(32, 32, seed=1) / 6
+    a, b = recording(X, X.dot(w) + 1), recording(X, X.dot(w.T) + 1, seed=2)
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.startswith("the square weight of a dense layer is transposed")
+    other = normal(32, 32, seed=3) / 6
+    assert computes(compared, a, recording(X, X.dot(other), seed=2)) == (3, None)
+
+
+def rotary(x, by, base=10000.0, rounding=lambda x: x):
+    half = x.shape[-1] // 2
+    turn = np.arange(x.shape[1])[:, None] * rounding(base ** (-np.arange(half) / float(half)))
+    cosine, sine = np.cos(turn), np.sin(turn)
+    first, second = (
+        (x[..., :half], x[..., half:]) if by == "halves" else (x[..., 0::2], x[..., 1::2])
+    )
+    parts = (first * cosine - second * sine, first * sine + second * cosine)
+    if by == "halves":
+        return np.concatenate(parts, -1)
+    return np.stack(parts, -1).reshape(x.shape)
+
+
+def test_rotary_embeddings_are_named_and_not_where_the_weights_make_up_for_them(compared):
+    x = normal(4, 64, 16)
+    a = recording(x, rotary(x, "pairs"))
+    code, says = computes(compared, a, recording(x, rotary(x, "halves"), seed=2))
+    assert code == 3 and "by pairs" in says and "by halves" in says
+    code, says = computes(compared, a, recording(x, rotary(x, "pairs", 5e5), seed=2))
+    assert code == 3 and says == "rotary embedding by pairs, base 10000 in A, 500000 in B"
+    code, says = computes(compared, a, recording(x, rotary(x, "pairs", rounding=bfloat16), seed=2))
+    assert code == 3 and "frequencies in bfloat16" in says
+    order = np.concatenate([np.arange(0, 16, 2), np.arange(1, 16, 2)])
+    moved = x[..., order]
+    port = {"q": rounded(moved), "turned": rounded(rotary(moved, "halves"), 2)}
+    x0 = {"x": normal(4, 64, 9, seed=4)}
+    assert compared(dict(x0, q=a["layer0"], turned=a["layer1"]), dict(x0, **port))[0] == 0
+
+
+def attention(scale, offset=0, bias=0.0):
+    q, k = normal(3, 2, 8, 16), normal(3, 2, 8, 16, seed=1)
+    scores = np.einsum("nhik,nhjk->nhij", q, k) * scale + bias
+    scores = np.where(np.tril(np.ones((8, 8), bool), offset), scores, -1e9)
+    return recording(q, k, softmax(scores, -1))
+
+
+def test_probabilities_show_what_happened_to_the_scores(compared):
+    code, says = computes(compared, attention(0.25), attention(1))
+    assert code == 3 and "multiplied by 4 before the softmax: the root of 16" in says
+    code, says = computes(compared, attention(0.25), attention(0.25, offset=1))
+    assert code == 3 and "a token sees itself and all before it in A, 1 after it, too in B" in says
+    bias = normal(1, 2, 8, 8, seed=3)
+    code, says = computes(compared, attention(0.25), attention(0.25, bias=bias))
+    assert code == 3 and "relative positions" in says
+
+
+def test_positions_that_ignore_the_padding_are_named(compared):
+    table, tokens = normal(12, 16, seed=1), normal(50, 16, seed=2)
+    mask = np.ones((4, 12), int)
+    mask[0, :5] = mask[1, :2] = 0
+    ids = np.random.RandomState(0).randint(1, 50, (4, 12)) * mask
+    counted = np.maximum(mask.cumsum(1) - 1, 0)
+    run = lambda positions: {  # noqa: E731
+        "ids": ids,
+        "mask": mask,
+        "hidden": rounded(tokens[ids] + table[positions]),
+    }
+    plain = np.tile(np.arange(12), (4, 1))
+    for a, b, says in (
+        (counted, plain, "from the mask in A, from the first place in B"),
+        (plain, counted, "from the first place in A, from the mask in B"),
+    ):
+        assert computes(compared, run(a), run(b)) == (3, "positions are counted " + says)
+
+
+def test_a_norm_whose_input_was_not_recorded_shows_its_epsilon(compared):
+    hidden = normal(8, 12, 32, seed=3) * (0.2 + np.abs(normal(8, 12, 1, seed=4)))
+    a, b = (recording(X, layer_norm(hidden, e), seed=n) for n, e in enumerate((1e-5, 1e-2)))
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.endswith("another epsilon in a LayerNorm: B's is larger")
+
+
+def gru(x, wx, wh, order):
+    h, states = np.zeros((len(x), wh.shape[1])), []
+    for step in range(x.shape[1]):
+        a, b = x[:, step].dot(wx.T), h.dot(wh.T)
+        a, b = ({k: y[:, 8 * n : 8 * n + 8] for n, k in enumerate(order)} for y in (a, b))
+        r, z = (1 / (1 + np.exp(-a[k] - b[k])) for k in "rz")
+        h = (1 - z) * np.tanh(a["n"] + r * b["n"]) + z * h
+        states.append(h)
+    return np.stack(states, 1)
+
+
+def test_gates_in_another_order_are_named(compared):
+    x, wx, wh = normal(4, 6, 5), normal(24, 5, seed=1), normal(24, 8, seed=2)
+    a = {"x": x, "weight_ih": wx, "weight_hh": wh, "gru": gru(x, wx, wh, "rzn").astype("f")}
+    b = dict(a, gru=gru(x, wx, wh, "zrn").astype("f"))
+    code, says = computes(compared, a, b)
+    assert code == 3 and "order r z n in A" in says and "order z r n in B" in says
+
+
+def batch_norm_step(x, momentum, unbiased):
+    flat = x.transpose(1, 0, 2, 3).reshape(x.shape[1], -1).astype(np.float64)
+    variance = flat.var(1, ddof=int(unbiased))
+    share = 1 - momentum
+    return {
+        "x": x,
+        "running_mean after 1": share * flat.mean(1),
+        "running_var after 1": momentum + share * variance,
+    }
+
+
+def test_a_momentum_is_a_mistake_and_a_divisor_of_the_variance_is_a_convention(compared):
+    x = 2 * normal(4, 6, 8, 8) + normal(1, 6, 1, 1, seed=2)
+    a, b = batch_norm_step(x, 0.9, True), batch_norm_step(x, 0.1, True)
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.endswith("0.1 in A, 0.9 in B")
+    code, _, printed = compared(a, batch_norm_step(x, 0.9, False))
+    assert code == 0 and "convention" in printed and "unbiased variance in A" in printed
+
+
+def stepped(rule, start=True):
+    """A recording of one step of an optimiser."""
+    arrays = {"x": normal(8, 16)}
+    for n, shape in enumerate([(16, 12), (12,), (12, 5)]):
+        w, g = normal(*shape, seed=n).astype(np.float64), 0.1 * normal(*shape, seed=n + 9)
+        name = "layer%d.weight" % n
+        arrays["grad " + name] = g
+        if start:
+            arrays["step0 " + name] = w.astype("f")
+        arrays["step1 " + name] = rule(w, g.astype(np.float64)).astype("f")
+    return arrays
+
+
+RULES = {
+    "SGD, rate 0.1, no decay": lambda w, g: w - 0.1 * g,
+    "SGD, rate 0.1, decay 0.01 times the rate": lambda w, g: w - 0.1 * (g + 0.01 * w),
+    "Adam, rate 0.001, epsilon 1e-08, no decay": lambda w, g: w - 1e-3 * g / (np.abs(g) + 1e-8),
+    "Adam, rate 0.001, epsilon 1e-08, decay 0.1 times the rate": lambda w, g: (
+        w * (1 - 1e-4) - 1e-3 * g / (np.abs(g) + 1e-8)
+    ),
+    "Adam, rate 0.001, epsilon 1e-08, decay 0.1, not times the rate": lambda w, g: (
+        w * (1 - 0.1) - 1e-3 * g / (np.abs(g) + 1e-8)
+    ),
+    "Adam without bias correction, rate 0.001, epsilon 1e-08, no decay": lambda w, g: (
+        w - 1e-3 * 0.1 * g / (math.sqrt(0.001) * np.abs(g) + 1e-8)
+    ),
+}
+
+
+@pytest.mark.parametrize("ours", sorted(RULES))
+@pytest.mark.parametrize("theirs", sorted(RULES))
+def test_an_optimiser_is_named(compared, ours, theirs):
+    code, difference, _ = compared(stepped(RULES[ours]), stepped(RULES[theirs]))
+    if ours == theirs:
+        assert code == 0
+    else:
+        assert code == 3 and difference["a"] == "step1 layer0.weight"
+        assert difference["computes"] == "the optimiser: %s in A; %s in B" % (ours, theirs)
+
+
+def test_an_optimiser_is_named_from_the_weights_after_a_step_alone(compared):
+    names = ("Adam, rate 0.001, ", "Adam without bias correction, rate 0.001, ")
+    rules = [RULES[name + "epsilon 1e-08, no decay"] for name in names]
+    code, says = computes(compared, *(stepped(rule, False) for rule in rules))
+    assert code == 3
+    assert "Adam in A, Adam without bias correction in B, both with rate 0.001" in says
+
+
+def test_what_one_side_alone_recorded_before_a_difference_is_said(compared):
+    def run(name):
+        h = X.dot(normal(32, 64, seed=1) / 4)
+        return recording(X, h, SHAPES[name](h), SHAPES[name](h).dot(normal(64, 32, seed=2)))
+
+    b = run("GELU (by erf)")
+    del b["layer2"]
+    code, _, printed = compared(run("GELU (by tanh)"), b)
+    assert code == 3 and "A alone recorded layer2: GELU (by tanh)" in printed
+
+
+def test_words_of_a_decay():
+    assert fit.decay_words(1e-5, 1e-3) == "0.01 times the rate"
+    assert fit.decay_words(0.1, 1e-3) == "0.1, not times the rate"
+    assert fit.decay_words(0.0123456, 1e-3) == "0.01235"
+
+
+def test_unrelated_layers_compute_nothing_known():
+    shapes = [(8, 12, 32), (8, 12, 32), (8, 4, 9, 9), (8, 4, 9, 9), (8, 10), (8, 4, 3, 3), (8, 20)]
+    for seed in range(3):
+        arrays = [Array(str(n), normal(*s, seed=seed * 10 + n)) for n, s in enumerate(shapes)]
+        weights = [Array("w", normal(10, 20, seed=5)), Array("v", normal(36, 10, seed=6))]
+        for place in range(len(arrays)):
+            assert search.fit(Layer(arrays, place, weights)) is None
