@@ -19,10 +19,14 @@ def biases_not_zero(module):
 
 @mistake("weights")
 def biases_ignored(module):
-    """The first bias is ignored, which does not show with initial biases of 0."""
+    """The first bias is ignored, which does not show with initial biases of 0.
+
+    In a network without biases it is the first normalisation's weight.
+    """
 
     def put(weights):
-        first = next(name for name in weights if name.endswith(".bias"))
+        biases = [name for name in weights if name.endswith(".bias")]
+        first = (biases or [name for name, w in weights.items() if w.ndim == 1])[0]
         return dict(weights, **{first: np.zeros_like(weights[first])})
 
     return with_weights(module, put)
