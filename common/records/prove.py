@@ -25,7 +25,7 @@ certificates: leave out planted mistakes.
 check: only list what is not on record.
 ci: prove what every run of continuous integration proves, and this run's share of the rest.
 all: prove everything, even if it is on record.
-minutes: after these, start only proofs that have no record or a stale one; None: no limit.
+minutes: after these, begin no proof; None: no limit.
 """
 
 
@@ -59,7 +59,7 @@ def parse(arguments):
         "--minutes",
         type=commands.whole_number,
         metavar="N",
-        help="after this time, prove only certificates with no record or a stale one",
+        help="begin no proof after this time",
     )
     options = parser.parse_args(arguments)
     for name in options.names:
@@ -96,7 +96,7 @@ def chosen(options, states):
     share = turn()
 
     def priority(proof):
-        if urgent(proof, states[proof]):
+        if proof.kind == CERTIFICATE and states[proof] in (STALE, MISSING):
             return 0
         if proof.kind == CERTIFICATE and (proof.model, proof.lane) == ("cnn", LANES[0]):
             return 1
@@ -104,11 +104,6 @@ def chosen(options, states):
         return 2 if due or states[proof] in (STALE, MISSING) else None
 
     return sorted((proof for proof in states if priority(proof) is not None), key=priority)
-
-
-def urgent(proof, state):
-    """Whether a proof is made however little time is left: a certificate without a valid record."""
-    return proof.kind == CERTIFICATE and state in (STALE, MISSING)
 
 
 def make(proof):
@@ -153,7 +148,7 @@ def command(arguments):
     limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     failed = left = 0
     for proof in selected:
-        if not urgent(proof, states[proof]) and time.perf_counter() > limit:
+        if time.perf_counter() > limit:
             left += 1
         else:
             failed += not make(proof)
