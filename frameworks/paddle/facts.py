@@ -1,0 +1,11 @@
+"""PaddlePaddle: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+PADDLE = Environment("paddle", "PaddlePaddle", "paddle", onnx=True)
+# Not tested on any GPU.
+CUDA = PADDLE._replace(
+    name="paddle-cuda", onnx=False, requirements="requirements-cuda.txt", gpu_of="paddle"
+)
+
+FRAMEWORK = Framework([PADDLE, CUDA], endings=(".pdparams",))

@@ -1,0 +1,32 @@
+"""Files of Paddle's own made by someone who means harm; see ``tests/native/hostile.py``."""
+
+import pickle
+
+import numpy as np
+
+
+class Marks:
+    """When unpickled, it makes a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (self.marker, "w")
+
+
+def pickle_in_state(path, marker):
+    """A state_dict with an entry that runs something."""
+    with open(path, "wb") as file:
+        pickle.dump({"conv1.weight": Marks(marker)}, file, protocol=4)
+    return "not weights of this network"
+
+
+def array_of_objects(path, marker):
+    """A state_dict whose array holds an object that runs something."""
+    with open(path, "wb") as file:
+        pickle.dump({"conv1.weight": np.array([Marks(marker)])}, file, protocol=4)
+    return "not weights of this network"
+
+
+ATTACKS = {".pdparams": (pickle_in_state, array_of_objects)}

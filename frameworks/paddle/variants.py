@@ -1,0 +1,20 @@
+"""Paddle's levers, and the mistakes of the lessons."""
+
+from frameworks.variants import FREED, input_gradient, kept, pool_first
+
+LEVERS = [
+    FREED,
+    kept("dynamic", "`to_static`", ('"to_static": best', '"to_static": False')),
+    pool_first(
+        ('("relu2", nn.ReLU()),', ""),
+        ('("pool1", nn.MaxPool2D(2)),', '("pool1", nn.MaxPool2D(2)), ("relu2", nn.ReLU()),'),
+        ('("relu4", nn.ReLU()),', ""),
+        ('("pool2", nn.MaxPool2D(2)),', '("pool2", nn.MaxPool2D(2)), ("relu4", nn.ReLU()),'),
+    ),
+    input_gradient(("x = paddle.to_tensor(x)", "x = paddle.to_tensor(x, stop_gradient=False)")),
+]
+
+LESSONS = {
+    "softmax_twice": (("criterion(network(x), y)", "criterion(F.softmax(network(x)), y)"),),
+    "dropout_in_prediction": (("network.eval()", "network.train()"),),
+}
