@@ -18,11 +18,47 @@ def _command(model, options=" ..."):
     return "tox run -e bench -- NAME%s%s" % (options, which)
 
 
+def plain(bench):
+    """Whether a bench compares frameworks: it has no levers, workers or batch sizes."""
+    keys = [contenders.read(key) for key in bench.result["contenders"]]
+    special = any(key.lever or key.workers > 1 for key in keys)
+    return not (special or bench.result.get("scaling"))
+
+
+def newest(benches):
+    """(the newest comparison of each machine, network and question, the earlier ones).
+
+    The newest come first, those of the CNN before others.
+    """
+    found, earlier = {}, []
+    for bench in sorted(filter(plain, benches), key=lambda bench: bench.result["made"]):
+        key = bench.machine, bench.result["model"], _question(bench.result)
+        if key in found:
+            earlier.insert(0, found.pop(key))
+        found[key] = bench
+    cnn = next(iter(ALL))
+    return sorted(reversed(list(found.values())), key=lambda b: b.result["model"] != cnn), earlier
+
+
+def _question(result):
+    """What a bench of frameworks was made to find out."""
+    name = "the CNN" if result["model"] == "cnn" else ALL[result["model"]].title
+    if "bfloat16_flops" in result:
+        return "Is bfloat16 faster than float32? %s" % name[0].upper() + name[1:]
+    return "Which framework trains %s fastest?" % name
+
+
 def benched(used, machine):
     """The tables of one machine: one for each bench, but a single one for a network's levers.
 
     Workers that share a batch have a single table for all networks.
     """
+    newer, earlier = newest([bench for bench in used.benches if bench.machine == machine])
+    return [compared(bench) for bench in newer + earlier] + questions(used, machine)
+
+
+def questions(used, machine):
+    """The tables of one machine that answer further questions."""
     benches = [bench for bench in used.benches if bench.machine == machine]
     parted = {
         bench.path: [contenders.read(key) for key in bench.result["contenders"]]
@@ -30,8 +66,8 @@ def benched(used, machine):
     }
     levers = [bench for bench in benches if any(key.lever for key in parted[bench.path])]
     workers = [bench for bench in benches if any(key.workers > 1 for key in parted[bench.path])]
-    plain = [bench for bench in benches if bench not in levers + workers]
-    made = [(scaled if bench.result.get("scaling") else compared)(bench) for bench in plain]
+    sizes = [bench for bench in benches if bench not in workers and bench.result.get("scaling")]
+    made = [scaled(bench) for bench in sizes]
     made.append(shared(workers, machine))
     for name, model in ALL.items():
         made.append(
@@ -46,11 +82,12 @@ def compared(bench):
     model = ALL[result["model"]]
     rows, drawn, against = [], [], result.get("against")
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
-        drawn.append((_named(key), contender["ratio"]) + tuple(contender["interval"]))
+        name = _named(key) + mark(result, key)
+        drawn.append((name, contender["ratio"]) + tuple(contender["interval"]))
         product = contender.get("share_of_matmul")
         rows.append(
             [
-                (_named(key) + mark(result, key), bench.path),
+                (name, bench.path),
                 contender["verdict"],
                 "%.3f (%.3f–%.3f)" % ((contender["ratio"],) + tuple(contender["interval"])),
                 "%.0f" % contender["per_second"],
@@ -63,11 +100,13 @@ def compared(bench):
         if against:
             rows[-1] += _since(against["changes"].get(key))
     note = (
-        "Proven, and then timed in turn: {}, {} threads, batches of {}. The ratio of "
-        "speed is that to {}, with its 95% interval; where that holds 1, no difference was shown. "
-        "Within and between runs: how far the ratios of the rounds of a run, and of the runs, are "
-        "apart. Others: the most that other programs used of the cores meanwhile. {}"
+        "{}, {}. Every contender passed the proof; then they were timed in turn: {}, {} threads, "
+        "batches of {}. The ratio is the speed relative to {}, with its 95% interval; an interval "
+        "that contains 1 shows no difference. Within and between runs: the spread of the ratios. "
+        "Others: the largest share of the cores that other programs used meanwhile. {}"
     ).format(
+        bench.machine,
+        _when(result),
         _runs(result),
         result["threads"],
         result["batch_size"],
@@ -76,23 +115,20 @@ def compared(bench):
     )
     if "bfloat16_flops" in result:
         speeds = result["matmul_flops"], result["bfloat16_flops"]
-        note += (
-            " A matrix product of float32 (NumPy's) has {:.0f} GFLOP/s, of bfloat16 {:.0f}.".format(
-                *(speed / 1e9 for speed in speeds)
-            )
-        )
+        products = " NumPy's matrix product reaches {:.0f} GFLOP/s; in bfloat16 one reaches {:.0f}."
+        note += products.format(*(speed / 1e9 for speed in speeds))
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
     if against:
         together, yardstick = against.get("together"), "matrix products"
         if together:
             figures = (_since(together)[0], yardstick)
-            yardstick = "that of the median of those whose module, versions and settings are as "
-            yardstick += "they were, which itself is %s in %s" % figures
+            yardstick = "the median speed of the contenders that have not changed, which itself "
+            yardstick += "changed by a factor of %s in %s" % figures
         figures = (_when(against), yardstick)
-        note += " Since %s: the ratio of speed to what a bench found then, counted in %s." % figures
+        note += " Since %s: the speed relative to the bench of that time, in units of %s." % figures
         columns += ["since %s (95%%) " % _when(against), ""]
-    title = titled("Which is faster: %s, %s" % (bench.machine, _when(result)), model)
+    title = _question(result)
     command = _command(model)
     figure = partial(study_figures.ratios, _key(bench), title, drawn, [bench], command)
     return Table(title, note, columns, rows, figure)
@@ -118,18 +154,25 @@ def scaled(bench):
         )
     noun = model.task.observations
     note = (
-        "Proven, and then timed in turn, on {}: {}, {} threads. A step's time as a part that "
-        "is the same for each batch, and one for each of its {}: the two that fit best, and by how "
-        "much a step is off at most. Memory: of the process, at its peak. Then for each batch size "
-        "the median step with its quartiles, and how many times as fast it is as {}, with the 95% "
-        "interval. {}"
-    ).format(result["made"][:10], _runs(result), result["threads"], noun, _named(first), CHANGED)
+        "{}, {}. Every contender passed the proof; then they were timed in turn: {}, {} threads. "
+        "A step's time is fitted as a fixed cost and a cost for each of the {}; off is the largest "
+        "error of the fit. Memory: the process's peak. For each batch size: the median step with "
+        "its quartiles, and the speed relative to {} with its 95% interval. {}"
+    ).format(
+        bench.machine,
+        result["made"][:10],
+        _runs(result),
+        result["threads"],
+        noun,
+        _named(first),
+        CHANGED,
+    )
     study = STEP.get(model.name)
     answered = answers(study, _parted(result["scaling"])) if study else ()
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
-    title = study.question.rstrip("?") if study else "What a step costs"
-    title = titled("%s: %s" % (title, bench.machine), model)
+    title = study.question if study else "What does a step cost, and what each %s?" % noun[:-1]
+    title = titled(title, model)
     fits = {_named(key): fit for key, fit in result["scaling"].items()}
     command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
     figure = partial(study_figures.steps, _key(bench), title, fits, bench, command)
@@ -255,10 +298,11 @@ def shared(benches, machine):
         "; ".join(won),
     )
     note = (
-        "Made on {} ({}). Fits: a step's time is a fixed cost and a cost for each image. "
-        "Exchange: the part of a worker's step that one process on one core does not need for such "
-        "a share of the batch: what workers wait and exchange, and that they share the memory. {}"
+        "{}, {} ({}). Fits: a step's time as a fixed cost and a cost for each image. Exchange: the "
+        "part of a worker's step that one process on one core does not need for the same share of "
+        "the batch: waiting, exchanging gradients, and sharing memory. {}"
     ).format(
+        machine,
         ", ".join(sorted(when)),
         "%d runs or more" % runs
         if runs > 1
@@ -267,7 +311,7 @@ def shared(benches, machine):
     )
     columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
     columns += ["all cores, /s ", "workers, /s ", "workers to all cores (95%) ", "", "exchange "]
-    title = "%s: %s" % (SHARED.question.rstrip("?"), machine)
+    title = SHARED.question
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
     figure = partial(study_figures.shared, key, title, speeds, benches, command)
@@ -355,21 +399,23 @@ def pulled(benches, machine, model):
             )
             when.add(bench.result["made"][:10])
             runs.add(bench.result["runs"])
-            drawn.append(("%s: %s" % (key.name, known.says), ratio, low, high))
+            name = key.name + mark(bench.result, plain)
+            drawn.append(("%s: %s" % (name, known.says), ratio, low, high))
         for key, failed in bench.result.get("not_proven", {}).items():
             key = contenders.read(key)
             says = modules.find_lever(key.name, key.lever, model.name).says
             rows.append([(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"])
     study = LEVERS.get(model.name)
-    title = study.question if study else "What was tried"
+    title = titled(study.question if study else "What does each switch gain?", model)
     command = _command(model, " --levers")
     note = (
-        "Each alone, in lane best, with it against without it, proven and timed in turn ({}; {} "
-        "runs of each): `{}`. They are in frameworks/NAME/variants.py. {}"
-    ).format(", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED)
+        "{}, {}. Each switch alone: lane best with it against lane best without it, both proven "
+        "and timed in turn ({} runs of each): `{}`. They are in frameworks/NAME/variants.py. {}"
+    ).format(
+        machine, ", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED
+    )
     answered = answers(study, _gained(rows)) if study else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
-    title = "%s: %s" % (title.rstrip("?"), machine)
     key = "levers-%s-%s" % (model.name, machine)
     figure = partial(study_figures.ratios, key, title, drawn, benches, command)
     return Table(title, note, columns, rows, figure, answered)

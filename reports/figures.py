@@ -7,6 +7,7 @@ from common.networks.model import JOINTS, VALUES
 from common.system.modules import MIXED
 from reports.drawing import ACCENT, LINES, OTHER, YARDSTICK, Drawn, panels
 from reports.provenance import provenance
+from reports.table import CHANGED, module_is_as_it_was
 from reports.tables import kind, latest, of_model, ordered
 
 # Two widths of line, so that both lanes are seen where they agree; the third stands alone.
@@ -16,12 +17,17 @@ COLOURS = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9), MIXED: (ACCENT, 0.9)}
 def _panels(runs, title, xlabel, ylabel, draw, log=False):
     """A panel for each framework, which ``draw(axes, result)`` fills with each of its runs."""
 
-    def fill(axes, name):
-        for run in runs:
-            if run.result["framework"] == name:
-                draw(axes, run.result)
+    by_name = {}
+    for run in runs:
+        by_name.setdefault(run.result["framework"], []).append(run.result)
+    changed = {name for name, some in by_name.items() if not all(map(module_is_as_it_was, some))}
+    marked = {name + " †" * (name in changed): some for name, some in by_name.items()}
 
-    names = list(dict.fromkeys(run.result["framework"] for run in runs))
+    def fill(axes, name):
+        for result in marked[name]:
+            draw(axes, result)
+
+    names = list(marked)
     return panels(names, title, xlabel, ylabel, fill, log)
 
 
@@ -61,7 +67,10 @@ def learning(committed, machine):
         images = some[0].result["dataset"]["train_images"]
         epochs = some[0].result["hyperparameters"]["epochs"]
         title = "Learning curves, %s: %s" % (length, machine)
-        caption = "Training loss of each step, with dropout; a moving mean over a 40th of the run."
+        caption = (
+            "Training loss of each step, with dropout; a moving mean over a 40th of the run. "
+            + CHANGED
+        )
         svg = _panels(some, title, "step", "training loss", _learning)
         command = "tox run -e NAME -- --lane LANE --train-images %d --epochs %d" % (images, epochs)
         key = "learning-%s-%d" % (machine, number)
@@ -96,7 +105,7 @@ def _free_run(runs, model, command):
     svg = _panels(runs, title, "step", "value", draw)
     caption = (
         "The first test sequence. Left of the line the network is given the wave and predicts the "
-        "next value; right of it, it is given its own last prediction."
+        "next value; right of it, it is given its own last prediction. " + CHANGED
     )
     key = "%s-%s" % (model.name, runs[0].machine)
     return Drawn(key, title, caption, svg, command, provenance(runs))
@@ -122,7 +131,9 @@ def _joints(runs, model, command):
 
     title = "%s, joints that were found: %s" % (model.title, runs[0].machine)
     svg = _panels(runs, title, "x, sides of the image", "y", draw)
-    caption = "The first test figure: its visible joints, and what the network makes of it."
+    caption = (
+        "The first test figure: its visible joints, and what the network makes of it. " + CHANGED
+    )
     key = "%s-%s" % (model.name, runs[0].machine)
     return Drawn(key, title, caption, svg, command, provenance(runs))
 
@@ -140,7 +151,8 @@ def divergence(committed):
     )
     caption = (
         "The loss of each of the 20 steps of the trajectory rung, dropout off: its difference from "
-        "the NumPy reference in float64. Grey: what the same reference makes of it in float32."
+        "the NumPy reference in float64. Grey: what the same reference makes of it in float32. "
+        + CHANGED
     )
     command = "tox exec -e NAME -- python -m common.proof NAME --lane LANE"
     return Drawn("divergence", title, caption, svg, command, provenance(latest(committed)))

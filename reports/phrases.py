@@ -21,6 +21,7 @@ prose: whether it is a sentence of a docstring.
 
 STEP = steps(reading.FIRST)
 NOTHING = "–"  # to be said
+SETTING = re.compile(r'"\w+": [^.(]*(#.*)?$')  # an entry of settings that calls nothing
 NOT_YET = "not there yet"
 
 
@@ -91,9 +92,7 @@ def _find(phrase, source):
         return NOT_YET if table.phrases[phrase.name] else NOTHING
     for key in phrase.keys if file else ():
         kind, _, name = key.partition(": ")
-        if kind == "code":
-            unit = file.first(name)
-        elif kind == "last":
+        if kind == "last":
             unit = (_units(source, name) or [None])[-1]
         else:
             unit = _of_row(source, key)
@@ -102,7 +101,8 @@ def _find(phrase, source):
             return _sentence(file.module, numbers)
         if unit:
             return _said(file, unit)
-    return NOTHING if table.unsaid.intersection(phrase.keys) else NOT_YET
+    known = table.unsaid.union(source.pieces)  # a row may have nothing but settings
+    return NOTHING if known.intersection(phrase.keys) else NOT_YET
 
 
 def _of_row(source, key):
@@ -121,8 +121,10 @@ def _of_row(source, key):
 
 
 def _units(source, key):
-    """The units of a row, without heads of functions."""
-    return [piece.unit for piece in source.pieces.get(key, ()) if not piece.unit.head]
+    """The units of a row that are a framework's words: no head of a function, no plain setting."""
+    units = [piece.unit for piece in source.pieces.get(key, ()) if not piece.unit.head]
+    lines = source.module.lines
+    return [unit for unit in units if not SETTING.match(lines[unit.lines[0] - 1].strip())]
 
 
 def _sentence(module, numbers):

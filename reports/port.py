@@ -7,14 +7,18 @@ the diagnosis of a challenge replays in the reference.
 import difflib
 from collections import namedtuple
 
+import tomllib
+
 import frameworks
 from common.challenge import causes, hypotheses
 from common.mistakes import catalogue
+from common.networks import MODELS
 from common.networks.cnn import CNN
 from common.system import modules as loader
 from common.system import source
 from common.system.patches import by_file, patched
 from reports import tables
+from reports.committed import HERE
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
 Symptom.__doc__ = """What you see if your port is off.
@@ -23,8 +27,23 @@ rung: the one that fails, and nothing before it.
 title: the symptom.
 proves: what the rung compares.
 look: where to look first.
-causes: [(name, what it is, key of the row with the right line, how often it was caught here)].
+causes: [Cause], of mistakes that can be made in any framework.
 traps: [(module, line, name, [(wrong lines, right lines)])], each framework's own.
+"""
+
+Mend = namedtuple("Mend", "says phrase", defaults=("", ""))
+Mend.__doc__ = """What mends a mistake.
+
+says: what to do.
+phrase: the entry of the phrase book with each framework's right line.
+"""
+
+Cause = namedtuple("Cause", "name says mend model caught")
+Cause.__doc__ = """A mistake that was planted.
+
+name, says: its name, and what it is.
+model: the first network that it was planted in.
+caught: for each environment and network whether it was caught.
 """
 
 # rung: (the symptom, what the rung compares, where to look)
@@ -79,86 +98,58 @@ RUNGS = {
     ),
 }
 
-# {mistake that can be made in any framework: the row with the right line}.
-MENDS = {
-    "height_and_width_swapped": "images",
-    "labels_off_by_one": "labels",
-    "own_batch_order": "loop",
-    "biases_not_zero": "weights-in",
-    "biases_ignored": "weights-in",
-    "claims_bfloat16": "precision",
-    "rows_of_a_prediction_out_of_order": "batches",
-    "last_partial_batch_lost": "batches",
-    "scores_in_half_precision": "precision",
-    "kernel_flipped": "weights-in",
-    "biases_swapped": "weights-in",
-    "channels_last_flatten": "flatten",
-    "learning_rate_written_in": "optimiser",
-    "bias_decay": "optimiser",
-    "bias_lost_on_the_way_back": "backward",
-    "probability_clipped": "loss-function",
-    "weight_decay_on_kernels": "optimiser",
-    "convolution_backward_in_tf32": "precision",
-    "gradient_clipped": "update",
-    "loss_summed": "loss-function",
-    "batch_size_written_in": "loss-function",
-    "velocity_reset_each_pass": "optimiser",
-    "nesterov": "optimiser",
-    "scaled_gradient": "optimiser",
-    "momentum_written_in": "optimiser",
-    "stops_early": "loop",
-    "learning_rate_falls_late": "optimiser",
-    "state_lost_late": "optimiser",
-    "weights_averaged_every_thirty_steps": "optimiser",
-    "lookahead_every_twenty_five_steps": "optimiser",
-    "learning_rate_restarts_at_forty_steps": "optimiser",
-    "models_share_state": "optimiser",
-    "predicts_with_the_model_built_last": "train-off",
-    "losses_rounded": "loss-out",
-    "predicts_with_stale_weights": "train-off",
-    "rate_taken_for_keep": "rates",
-    "rates_exchanged": "rates",
-    "dropout_forgotten": "train-on",
-    "seed_ignored": "seed",
-    "seed_from_the_clock": "seed",
-    "prediction_drops_in_last_partial_batch": "train-off",
-    "images_flipped_with_dropout_on": "train-on",
-    "half_of_the_rows_counted": "accuracy",
-    "two_highest_counted": "accuracy",
-    "labels_off_in_evaluation": "accuracy",
-}
-
 
 def words(name):
     """A mistake's name for people."""
     return name.replace("_", " ")
 
 
+def mends():
+    """{mistake: its ``Mend``}, the mistakes that people make most often first."""
+    read = tomllib.loads((HERE / "mends.toml").read_text(encoding="utf-8"))
+    for path in sorted((HERE / "rows").glob("*.toml")):
+        read.update(tomllib.loads(path.read_text(encoding="utf-8")).get("mends", {}))
+    return {name: Mend(**said) for name, said in read.items()}
+
+
 def symptoms(modules):
-    """[Symptom], in the order of the rungs."""
-    environments = tables.planted(CNN)
+    """[Symptom], in the order of the rungs; the most common causes come first in each."""
+    known = mends()
+    records = {name: tables.planted(model) for name, model in MODELS.items()}
+    order = list(known)
+    causes_of = {rung: {} for rung in RUNGS}
+    for name, environments in records.items():
+        for mistake in catalogue.mistakes(MODELS[name]):
+            pairs = [record["outside"].get(mistake.name) for record in environments.values()]
+            pairs = [pair for pair in pairs if pair]
+            cause = causes_of[mistake.rung].get(mistake.name)
+            if cause is None:
+                says = " ".join((mistake.make.__doc__ or "").split("\n\n")[0].split())
+                cause = Cause(mistake.name, says, known.get(mistake.name, Mend()), MODELS[name], [])
+                causes_of[mistake.rung][mistake.name] = cause
+            cause.caught.extend(bool(rung) for _, rung in pairs)
     all_symptoms = []
     for rung, (title, proves, look) in RUNGS.items():
-        general = []
-        for mistake in catalogue.mistakes(CNN):
-            if mistake.rung == rung:
-                caught = [
-                    environment["outside"].get(mistake.name)
-                    for environment in environments.values()
-                ]
-                caught = [pair for pair in caught if pair]
-                seen = sum(1 for _, at in caught if at)
-                says = " ".join((mistake.make.__doc__ or "").split("\n\n")[0].split())
-                times = "%d of %d" % (seen, len(caught)) if caught else "not planted"
-                general.append((mistake.name, says, MENDS[mistake.name], times))
-        traps = [trap for module in modules for trap in _traps(module, rung, environments)]
-        all_symptoms.append(Symptom(rung, title, proves, look, general, traps))
+        causes = sorted(
+            causes_of[rung].values(),
+            key=lambda c: order.index(c.name) if c.name in order else len(order),
+        )
+        own = [trap for module in modules for trap in traps(module, rung, records[CNN.name])]
+        all_symptoms.append(Symptom(rung, title, proves, look, causes, own))
     return all_symptoms
 
 
-def _traps(module, rung, environments):
+def first(all_symptoms, count=10):
+    """The causes that people make most often, whatever their rung: [(rung, Cause)]."""
+    order = list(mends())
+    found = [(symptom.rung, cause) for symptom in all_symptoms for cause in symptom.causes]
+    found = [pair for pair in found if pair[1].name in order]
+    return sorted(found, key=lambda pair: order.index(pair[1].name))[:count]
+
+
+def traps(module, rung, environments):
     """A framework's own traps that a rung catches: as lines of its module, wrong and right."""
-    traps = []
+    found = []
     for trap in loader.traps(module.key, CNN.name):
         caught = environments.get(module.key, {}).get("own", {}).get(trap.name, [None, None])[1]
         if (caught or trap.rung) != rung:
@@ -172,8 +163,8 @@ def _traps(module, rung, environments):
             hunks += [(wrong[a:b], right[c:d]) for _, a, b, c, d in changes]
             if path == module.path:
                 first = max(1, min(changes[0][3] + 1, len(right)))
-        traps.append((module, first, trap.name, hunks))
-    return traps
+        found.append((module, first, trap.name, hunks))
+    return found
 
 
 def known():

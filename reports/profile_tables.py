@@ -73,7 +73,7 @@ def spent(profiles, machine, model):
     columns = ["run", "step ", "its sum ", "forward ", "backward "] + [name + " " for name in shown]
     columns += ["convolutions' speed ", "kernels", "not padding ", "of its limit "]
     columns += ["slowest operations"]
-    title = titled("Where a step's time goes: %s" % machine, model)
+    title = titled("Where does a step's time go?", model)
     key = "profile-%s-%s" % (model.name, machine)
     figure = partial(study_figures.spent, key, title, shares, mine, command)
     return Table(title, note, columns, rows, figure)

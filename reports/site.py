@@ -1,6 +1,7 @@
 """The Rosetta page: the modules side by side, the proof and the results, as a static site."""
 
 import json
+import re
 import shutil
 import zipfile
 
@@ -9,30 +10,39 @@ from markupsafe import Markup, escape
 
 import frameworks
 from common.networks import ALL, MODELS
-from common.system import modules as known_modules
 from common.system.machine import described
-from reports import aligned, comparison, concepts, figures, phrases, port, reading, sources, tables
+from reports import (
+    aligned,
+    bench_tables,
+    comparison,
+    concepts,
+    figures,
+    phrases,
+    port,
+    reading,
+    sources,
+    tables,
+    wall,
+)
 from reports.committed import HERE, RUNS
 from reports.provenance import provenance
 from reports.table import CODE, pieces
 
 SITE = HERE / "site"
 
-LEAD = (
-    "The same convolutional network in %d frameworks, concept beside concept, and proven to be the "
-    "same: the same batches and weights, and from there the same scores, gradients, updates and "
-    "losses as a float64 reference, to within the rounding of float32."
-)
+# What the page opens with, and what a network's page shows where both have it.
+FIRST_PAIR = ("pytorch", "keras")
 
-# (id, title, template); the first has its own place in the page.
+# (id, title, template); the first is on the page of each network, the others on the first one's.
 SECTIONS = (
     ("code", "Side by side", None),
+    ("surprises", "Surprises", "surprises.html.j2"),
     ("port", "My port is off", "port.html.j2"),
     ("results", "Results", "results.html.j2"),
     ("proof", "Proof", "proof.html.j2"),
     ("phrase-book", "Phrase book", "phrases.html.j2"),
-    ("networks", "Further networks", "networks.html.j2"),
-    ("original", "Beside the original", "original.html.j2"),
+    ("networks", "Networks", "networks.html.j2"),
+    ("original", "The original comparison", "original.html.j2"),
 )
 
 # Further words that find a part.
@@ -40,13 +50,58 @@ WORDS = {
     "port": "bug wrong diagnosis challenge mistake",
     "results": "fastest fast speed time slow accuracy bench compare",
     "proof": "certificate rung tolerance proven",
+    "surprises": "gotcha trap pitfall",
+    "networks": "models cnn mlp lstm",
 }
 
 
-def broadest(modules):
-    """The modules but for the reference's, those of frameworks with the most networks first."""
-    others = [module for module in modules if module.key != frameworks.REFERENCE]
-    return sorted(others, key=lambda module: -len(known_modules.models(module.key)))
+def pair(modules):
+    """The keys of the two modules that a page opens with."""
+    keys = [module.key for module in modules]
+    first = [key for key in FIRST_PAIR if key in keys]
+    return (first + [key for key in keys if key not in first])[:2]
+
+
+def counted():
+    """How many frameworks there are, in words; one that is here in two versions counts once."""
+    titles = {}
+    for module in sources.modules():
+        titles.setdefault(re.match(r"\w+", module.title).group(), []).append(module.title)
+    several = sorted(name for name, versions in titles.items() if len(versions) > 1)
+    words = "%d frameworks" % (len(titles) - 1)  # less NumPy, the reference
+    if several:
+        names = ", ".join(several[:-1]) + " and " * (len(several) > 1) + several[-1]
+        words += " (%s in two versions)" % names
+    return words
+
+
+def file(network):
+    """The name of a network's page."""
+    return "index.html" if network == reading.FIRST else network + ".html"
+
+
+def networks():
+    """[(Model, its modules)] of the networks that have a page."""
+    written = [(model, sources.modules(name)) for name, model in MODELS.items()]
+    return [(model, modules) for model, modules in written if modules]
+
+
+def elsewhere(network):
+    """[(address, title, words, network's title)] of the rows that only other networks have."""
+    here = {concept.key for concept in concepts.rows(network)}
+    shared = {concept.key for concept in concepts.rows("shared")}
+    found = [(file(model.name), model.title, model.name, "network") for model, _ in networks()]
+    for model, _ in networks():
+        for concept in concepts.rows(model.name):
+            if concept.key not in here | shared:
+                words = " ".join([concept.says, concept.words, model.name])
+                address = "%s#%s" % (file(model.name), concept.key)
+                found.append((address, concept.title, words, model.title))
+                here.add(concept.key)
+    if network != reading.FIRST:
+        first = file(reading.FIRST)
+        found += [("%s#%s" % (first, k), t, WORDS.get(k, ""), "part") for k, t, _ in SECTIONS[1:]]
+    return found
 
 
 def carried():
@@ -118,6 +173,101 @@ def packed(challenge, folder):
     return path.name, "%.0f MB" % (path.stat().st_size / 1e6)
 
 
+def network(model, modules):
+    """What the template of a network's page is given: its modules side by side."""
+    read, first = reading.read(modules, model.name), pair(modules)
+    rows = concepts.rows(model.name)
+    return {
+        "up": "",
+        "counted": counted(),
+        "sections": SECTIONS,
+        "home": "" if model.name == reading.FIRST else file(reading.FIRST),
+        "model": model,
+        "networks": [(other, file(other.name), len(some)) for other, some in networks()],
+        "modules": modules,
+        "first": first,
+        "folded": concepts.FOLDED,
+        "steps": aligned.rows(model.name, modules, read),
+        "whole": {module.key: aligned.whole(module, read[module.key]) for module in modules},
+        "data": {
+            "first": first,
+            "modules": [{"key": module.key, "title": module.title} for module in modules],
+            "concepts": list(WORDS.items()) + [(concept.key, concept.words) for concept in rows],
+            "elsewhere": elsewhere(model.name),
+        },
+    }
+
+
+def index_parts(used, left_out, challenge, size):
+    """What the template of the first page is given besides: the parts that are of all networks."""
+    modules, runs = sources.modules(), used.runs
+    cnn = tables.of_model(runs, MODELS["cnn"])
+    compared, models = comparison.comparison(used)
+    planted = [model for model in MODELS.values() if tables.planted(model)]
+    newest, earlier = bench_tables.newest(used.benches)
+    symptoms, first = port.symptoms(modules), pair(modules)
+    failing = [
+        failed
+        for failed in (wall.failure(module) for module in modules if module.key in first)
+        if failed
+    ]
+    parts = wall.wall()
+    return {
+        "compared": compared,
+        "symptoms": symptoms,
+        "common_causes": port.first(symptoms),
+        "carried": carried(),
+        "known": port.known(),
+        "first_losses": port.losses(used),
+        "challenge": challenge,
+        "challenge_size": size,
+        "newest": [bench_tables.compared(bench) for bench in newest],
+        "earlier": [bench_tables.compared(bench) for bench in earlier],
+        "questions": [
+            table for name in tables.by_date(used) for table in tables.questions(used, name)
+        ],
+        "metrics": comparison.METRICS,
+        "models": models,
+        "machines": [machine(used, name) for name in tables.by_date(used)],
+        "left_out": left_out,
+        "shares": [table for table in (proof(runs, model) for model in ALL.values()) if table],
+        "proves": {rung: proves for rung, (_, proves, _) in port.RUNGS.items()},
+        "divergence": figures.divergence(cnn) if cnn else None,
+        "wall": parts,
+        "on_record": wall.passed(parts[1]),
+        "failure": failing[0] if failing else None,
+        "planted_counts": wall.caught(),
+        "mistake_kinds": wall.kinds(),
+        "planted": [
+            make(model) for model in planted for make in (tables.mistakes, tables.own_mistakes)
+        ],
+        "phrases": [(concept, list(zip(modules, said))) for concept, said in phrases.book(modules)],
+        "written": tables.networks(),
+        "files": tables.files(),
+        "diagnosed": [table for table in map(tables.diagnosed, MODELS.values()) if table],
+        "exchanges": [table for table in map(tables.exchanged, MODELS.values()) if table],
+        "original": tables.original(runs),
+        "differs": tables.differs(),
+        "lessons": tables.learnt(used),
+        "surprises": surprises(),
+    }
+
+
+def surprises():
+    """[(network's title, [(module, line, HTML)])]: what a newcomer trips over, by network."""
+    found = []
+    for model, modules in networks():
+        said = []
+        for module in modules:
+            source = reading.Source(module, reading.table(module, model.name))
+            numbers = dict(reading.fields(module, source.docstrings)).get("Surprise")
+            if numbers:
+                text = " ".join(module.lines[number - 1].strip() for number in numbers)
+                said.append((module, numbers[0], Markup(aligned.sentence(text))))
+        found.append((model, said))
+    return found
+
+
 def render(used, left_out, folder=SITE, challenge=None):
     """Write the site into an emptied ``folder``; return its size in bytes.
 
@@ -127,11 +277,6 @@ def render(used, left_out, folder=SITE, challenge=None):
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "assets", folder / "assets")
     offered, size = packed(challenge, folder)
-    modules, runs = sources.modules(), used.runs
-    first = [module.key for module in broadest(modules)[:2]]
-    read = reading.read(modules)
-    cnn = tables.of_model(runs, MODELS["cnn"])
-    compared, models = comparison.comparison(used)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -140,55 +285,15 @@ def render(used, left_out, folder=SITE, challenge=None):
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["prose"] = prose
-    planted = [model for model in MODELS.values() if tables.planted(model)]
-    pages = {
-        "index.html": environment.get_template("index.html.j2").render(
-            up="",
-            lead=LEAD % len(modules),
-            sections=SECTIONS,
-            modules=modules,
-            first=first,
-            steps=aligned.rows("cnn", modules, read),
-            whole={module.key: aligned.whole(module, read[module.key]) for module in modules},
-            titles={concept.key: concept.title for concept in concepts.rows("cnn")},
-            symptoms=port.symptoms(modules),
-            carried=carried(),
-            known=port.known(),
-            first_losses=port.losses(used),
-            challenge=offered,
-            challenge_size=size,
-            benches=[table for name in tables.machines(used) for table in tables.timed(used, name)],
-            metrics=comparison.METRICS,
-            models=models,
-            machines=[machine(used, name) for name in tables.machines(used)],
-            left_out=left_out,
-            shares=[table for table in (proof(runs, model) for model in ALL.values()) if table],
-            proves={rung: proves for rung, (_, proves, _) in port.RUNGS.items()},
-            divergence=figures.divergence(cnn) if cnn else None,
-            planted_says=tables.planted_says(MODELS["cnn"]),
-            planted=[
-                make(model) for model in planted for make in (tables.mistakes, tables.own_mistakes)
-            ],
-            phrases=[
-                (concept, list(zip(modules, said))) for concept, said in phrases.book(modules)
-            ],
-            networks=tables.networks(),
-            files=tables.files(),
-            diagnosed=[table for table in map(tables.diagnosed, MODELS.values()) if table],
-            exchanges=[table for table in map(tables.exchanged, MODELS.values()) if table],
-            original=tables.original(runs),
-            differs=tables.differs(),
-            lessons=tables.learnt(used),
-            data={
-                "first": first,
-                "modules": [{"key": module.key, "title": module.title} for module in modules],
-                "concepts": list(WORDS.items())
-                + [(concept.key, concept.words) for concept in concepts.rows("cnn")],
-                "results": compared,
-                "schema": json.loads(RUNS.schema.read_text()),
-            },
-        )
-    }
+    parts = index_parts(used, left_out, offered, size)
+    pages = {}
+    for model, modules in networks():
+        template = "index.html.j2" if model.name == reading.FIRST else "network.html.j2"
+        shown = network(model, modules)
+        if model.name == reading.FIRST:
+            data = {"results": parts.pop("compared"), "schema": json.loads(RUNS.schema.read_text())}
+            shown.update(parts, data={**shown["data"], **data})
+        pages[file(model.name)] = environment.get_template(template).render(shown)
     page = environment.get_template("file.html.j2")
     for module in (one for model in [*MODELS, *sources.BESIDE] for one in sources.modules(model)):
         path = "files/%s.html" % module.path

@@ -8,6 +8,7 @@ from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from common.system import modules
 from reports.bench_tables import benched
+from reports.bench_tables import questions as asked
 from reports.committed import HERE
 from reports.lessons import learnt
 from reports.profile_tables import spent
@@ -42,6 +43,14 @@ def _order(committed):
 def machines(used):
     """The names of the machines with results."""
     return sorted({committed.machine for committed in sum(used, [])})
+
+
+def by_date(used):
+    """The names of the machines with results, the one with the newest first."""
+    made = {}
+    for committed in sorted(sum(used, []), key=lambda committed: committed.result["made"]):
+        made[committed.machine] = committed.result["made"]
+    return sorted(made, key=made.get, reverse=True)
 
 
 def ordered(committed):
@@ -438,8 +447,17 @@ def measured(used, machine):
 
 def timed(used, machine):
     """What was timed in turn, and where each framework's profiler says the time goes."""
+    return benched(used, machine) + _profiled(used, machine)
+
+
+def questions(used, machine):
+    """What was timed to answer a question, and where a step's time goes."""
+    return asked(used, machine) + _profiled(used, machine)
+
+
+def _profiled(used, machine):
     profiled = [spent(used.profiles, machine, model) for model in ALL.values()]
-    return benched(used, machine) + [table for table in profiled if table.rows]
+    return [table for table in profiled if table.rows]
 
 
 def every(used):

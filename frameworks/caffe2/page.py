@@ -36,7 +36,7 @@ ROWS = {
 UNSAID = "drop-seed declared input reset no-gradient"
 
 PHRASES = {
-    "seed": "seed = (3",
+    "seed": "core.DeviceScope(core.DeviceOption(kind, random_seed",
     "device": "core.DeviceScope",
     "graph or JIT": "CreateNet",
     "weights taken out": "FetchBlob(layer",

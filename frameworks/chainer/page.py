@@ -63,6 +63,7 @@ NETWORKS = {
 }
 
 PHRASES = {
+    "padding": "self.conv1 = L.Convolution2D",
     "weights taken out": "cuda.to_cpu",
     "Adam": "optimizers.Adam",
     "LSTM": "L.LSTM",

@@ -40,6 +40,7 @@ NETWORKS = {
 }
 
 PHRASES = {
+    "seed": "Dropout(drop1",
     "initial weights put in": "block.b.value =",
     "weights taken out": "block.W.value",
     "Adam": "C.adam",

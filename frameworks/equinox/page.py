@@ -29,6 +29,9 @@ UNSAID = "input device-network batch reset no-gradient"
 
 PHRASES = {
     "padding": "padding",
-    "pooling": "eqx.nn.MaxPool2d",
+    "pooling": "self.pool = eqx.nn.MaxPool2d",
+    "dropout": "self.drop1, self.drop2",
+    "training, not prediction": (),
+    "graph or JIT": "eqx.filter_jit",
     "backward": "eqx.filter_value_and_grad",
 }

@@ -60,6 +60,10 @@ NETWORKS = {
 }
 
 PHRASES = {
+    "pooling": "MaxPooling2D(2)",
+    "device": (),
+    "autotune": (),
+    "weight layout": "AXES =",
     "initial weights put in": "layer.set_weights",
     "weights taken out": "get_weights",
     "Adam": "optimizers.Adam",

@@ -23,6 +23,7 @@ ROWS = {
 UNSAID = "autotune declared device-network gradient batch reset no-gradient"
 
 PHRASES = {
+    "seed": "Dropout(drop1",
     "padding": 'padding="same"',
     "initial weights put in": "set_weights",
     "weights taken out": "get_weights",

@@ -83,7 +83,10 @@ NETWORKS = {
 }
 
 PHRASES = {
+    "weight layout": "AXES =",
     "padding": '"SAME"',
+    "training, not prediction": "training=True",
+    "prediction": "training=False",
     "graph or JIT": "tf.function",
     "weights taken out": "variable.numpy",
     "Adam": "w.assign_sub",

@@ -39,6 +39,7 @@ ROWS = {
 UNSAID = "drop-seed input device-network reset no-gradient"
 
 PHRASES = {
+    "weight layout": "AXES =",
     "seed": "tf.set_random_seed",
     "padding": '"SAME"',
     "weights taken out": "arrays =",

@@ -53,7 +53,9 @@ NETWORKS = {
 }
 
 PHRASES = {
-    "seed": "seed =",
+    "seed": "MRG_RandomStreams(int",
+    "training, not prediction": (),
+    "prediction": (),
     "padding": "border_mode",
     "device": "gpuarray.use",
     "graph or JIT": "train_step = theano.function",

@@ -1,12 +1,13 @@
 // What is shown is kept in the address, after the #: with=NAME,OTHER&at=dropout1, and
 // view=files, all=1, only=dropout1,optimiser, and machine, model, lane and by where they are not the
 // defaults. `at` is the id of anything on the page: a part, a step, a concept, a line such as NAME-79, a figure.
-// Without this script the page shows its first two frameworks, and all tables.
+// Each network has a page of its own; results.js is for the first one.
+// Without this script a page shows its first two frameworks, and all tables.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
-const data = (name) => JSON.parse($("data-" + name).textContent);
+const data = (name) => JSON.parse($("data-" + name)?.textContent || "null");
 const element = (name, properties = {}, ...children) => {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
@@ -17,6 +18,9 @@ const modules = data("modules"); // [{key, title}]
 const concepts = new Map(data("concepts")); // further words that find a concept, or a part
 const titles = new Map(modules.map(({ key, title }) => [key, title]));
 const MOST = 4; // columns that can be read
+// What results are shown; none on the pages of further networks.
+const filters = Object.fromEntries(["machine", "model", "lane", "by"].map((name) => [name, $("by-" + name)]).filter(([, select]) => select));
+for (const select of Object.values(filters)) select.dataset.first = select.value;
 const DEFAULT = data("first"); // two keys
 const state = { with: [...DEFAULT], at: null, files: false, all: false, only: [] };
 
@@ -105,7 +109,7 @@ function arrange() {
     row.hidden = state.only.length ? !state.only.includes(row.id) : nothing;
   }
   for (const cell of all(".phrases [data-module], .causes [data-module]")) {
-    cell.hidden = !chosen.has(cell.dataset.module) && !($("all-phrases").checked && cell.closest(".phrases"));
+    cell.hidden = !chosen.has(cell.dataset.module) && !($("all-phrases")?.checked && cell.closest(".phrases"));
   }
   $("heads").replaceChildren(element("span"), ...state.with.map((key) => element("span", { className: "head", textContent: titles.get(key) })));
   $("only").hidden = !state.only.length;
@@ -121,7 +125,7 @@ function arrange() {
 }
 
 function tabs(step) {
-  if (!state.with.includes(front.get(step))) front.set(step, state.with[state.with.length - 1]);
+  if (!state.with.includes(front.get(step))) front.set(step, state.with[0]);
   const buttons = state.with.map((key) => {
     const button = element("button", { type: "button", textContent: titles.get(key) });
     button.dataset.tab = key;
@@ -277,6 +281,12 @@ function scroll() {
   requestAnimationFrame(() => requestAnimationFrame(reach));
 }
 
+// To the page of another network, with the same frameworks.
+function leave(href) {
+  const [page, id] = href.split("#");
+  location.href = `${page}#with=${state.with.join(",")}${id ? "&at=" + id : ""}`;
+}
+
 function go(id, step = true) {
   state.at = id;
   if (state.only.length && !state.only.includes($(id).closest(".row")?.id)) state.only = [];
@@ -343,6 +353,9 @@ function build() {
   for (const one of all("figure[id]")) {
     index.push({ id: one.id, kind: "figure", title: one.querySelector("strong").textContent, words: one.querySelector("strong").textContent.toLowerCase(), weight: 1 });
   }
+  for (const [href, title, words, kind] of data("elsewhere")) {
+    index.push({ href, kind: kind === "network" || kind === "part" ? kind : "in " + kind, title, words: (title + " " + words).toLowerCase(), weight: 3 });
+  }
   for (const [title, run] of commands) index.push({ run, kind: "command", title, words: title.toLowerCase(), weight: 1 });
   for (const { key, title } of modules) index.push({ module: key, kind: "framework", title, words: (key + " " + title).toLowerCase(), weight: 3 });
   for (const line of all(".rows .l[id], .rows .prose")) {
@@ -382,7 +395,7 @@ function search(query) {
     const only = rows.map((row) => row.id).filter((id) => each.some((some) => some.some((one) => one.id === id)));
     if (found.every(([, one]) => one.line)) found.unshift([0, { only, id: only[0], kind: "rows", title: `${tokens.join(", ")}: ${only.length} rows alone`, words: "" }]);
   }
-  return found.slice(0, 60).map(([, one]) => ({ ...one, show: module || (one.line || (!one.id && !one.run) ? one.module : null) }));
+  return found.slice(0, 60).map(([, one]) => ({ ...one, show: module || (one.line || (!one.id && !one.run && !one.href) ? one.module : null) }));
 }
 
 const box = $("find");
@@ -434,206 +447,24 @@ function take(place) {
   close();
   box.value = "";
   if (one.run) { box.blur(); one.run(); return; }
+  if (one.href) { leave(one.href); return; }
   state.all = false;
   state.only = one.only || [];
   if (one.show) showModule(one.show);
   go(one.id || "code");
 }
 
-// My port is off: the lines of the chosen frameworks that a cause concerns.
+// My port is off: the right lines of the chosen frameworks, out of the phrase book.
 function mend() {
+  const book = new Map(all(".phrases tr[data-phrase]").map((row) => [row.dataset.phrase, row]));
   for (const cell of all("td[data-mend]")) {
     const lines = [];
-    for (const key of state.with) {
-      const said = all(":scope > pre .l:not(.cl)", cells.get($(cell.dataset.mend))?.get(key));
-      if (!said.length) continue;
-      const number = said[0].querySelector(".n").textContent;
-      let text = "";
-      for (const line of said) { // to the end of the first call
-        text += [...line.childNodes].slice(1).filter((node) => !node.matches?.(".c")).map((node) => node.textContent).join("").trimEnd() + "\n";
-        if ((text.match(/[([{]/g) || []).length <= (text.match(/[)\]}]/g) || []).length) break;
-      }
-      const code = element("code", { textContent: text.trim() });
-      lines.push(element("div", {}, element("a", { href: `#${key}-${number}`, textContent: `${titles.get(key)} ${number}` }), " ", code));
+    for (const key of book.has(cell.dataset.mend) ? state.with : []) {
+      const said = book.get(cell.dataset.mend).querySelector(`[data-module="${key}"] > a`);
+      if (said) lines.push(element("div", {}, element("span", { className: "small", textContent: titles.get(key) }), said.cloneNode(true)));
     }
     cell.replaceChildren(...lines);
   }
-}
-
-// Results: one comparison, of the committed runs and of a file that is dropped here.
-
-const filters = Object.fromEntries(["machine", "model", "lane", "by"].map((name) => [name, $("by-" + name)]).filter(([, select]) => select));
-for (const select of Object.values(filters)) select.dataset.first = select.value;
-const { runs, metrics } = data("results");
-const schema = data("schema");
-const number = (value, digits) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-
-function shownRuns() {
-  const { machine, model, lane, by } = filters;
-  const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" ? run.lane !== "bf16" : run.lane === lane.value));
-  // Of one kind, and of the longest; of two as long, of that with nothing changed in the recipe.
-  const [one] = some.filter((run) => !run.own).sort((a, b) => b.length - a.length || a.kind.length - b.kind.length);
-  const timed = metrics[by.value].timed;
-  return some.filter((run) => (run.own || run.kind === one.kind) && run[by.value] && (run.proven || !timed));
-}
-
-function compare() {
-  const by = metrics[filters.by.value];
-  const some = shownRuns();
-  const better = by.less ? 1 : -1;
-  some.sort((a, b) => better * (a[filters.by.value][0] - b[filters.by.value][0]));
-  const values = some.map((run) => run[filters.by.value]);
-  const most = Math.max(1e-9, ...values.flatMap((one) => one));
-  const least = by.zero ? 0 : Math.min(...values.flatMap((one) => one)) * 0.9;
-  const place = (value) => (100 * Math.max(0, value - least)) / (most - least || 1);
-  $("bars").replaceChildren(...some.map((run, at) => {
-    const [value, low, high] = values[at];
-    const bar = element("i");
-    bar.style.width = place(value) + "%";
-    const track = element("div", { className: "track" }, bar);
-    if (low !== undefined) {
-      const range = element("b");
-      range.style.left = place(low) + "%";
-      range.style.width = Math.max(0.4, place(high) - place(low)) + "%";
-      track.append(range);
-    }
-    const name = run.path ? element("a", { href: run.path, textContent: run.title }) : element("strong", { textContent: run.title });
-    const told = number(value, by.digits) + by.unit + (low === undefined ? "" : ` (${number(low, by.digits)}–${number(high, by.digits)})`);
-    const proof = element("span", { className: run.proven ? "ok" : "no", textContent: (run.proven ? "✓ " : "✗ ") + `${run.passed} of ${run.rungs}` });
-    proof.title = "rungs of the certificate that this run passed";
-    const row = element("div", { className: `result lane-${run.lane}${filters.lane.value === "both" ? " two" : ""}${run.own ? " own" : ""}` },
-      element("span", {}, name, ` ${run.lane}${run.changed ? " †" : ""}`), track,
-      element("span", { className: "value", textContent: told }), proof,
-      element("span", { className: "from", textContent: run.from }));
-    row.setAttribute("role", "listitem");
-    return row;
-  }));
-  $("meaning").textContent = by.says;
-  $("answer").textContent = answer(some, by);
-  $("belief").textContent = belief(some, by);
-  $("source").textContent = sources(some);
-}
-
-const called = (run) => `${run.title}, ${run.lane}`;
-
-// A sentence or two, made of the figures.
-function answer(some, by) {
-  if (!some.length) return "No run of this kind is committed.";
-  const [first, ...others] = some;
-  const [value, low, high] = first[filters.by.value];
-  let text = `${by.best}: ${called(first)}, with ${number(value, by.digits)}${by.unit}${by.noun.replace("NOUN", first.noun)}.`;
-  if (low !== undefined && others.length) {
-    const level = others.filter((run) => run[filters.by.value][2] >= low && run[filters.by.value][1] <= high);
-    text += level.length
-      ? ` No difference shown between it and ${level.length === others.length ? "any other" : level.map(called).join("; ")}: their ${by.interval} overlap.`
-      : ` The ${by.interval} of all others lie apart from its own.`;
-  }
-  return text;
-}
-
-// Whether the figures may be believed.
-function belief(some, by) {
-  if (!some.length) return "";
-  const failed = some.filter((run) => !run.proven);
-  let text = failed.length ? ` Not proven: ${failed.map(called).join("; ")}.` : `${some.length > 1 ? `All ${some.length} are` : "It is"} proven: ${some.length > 1 ? "each" : "it"} passed every rung of its certificate.`;
-  const products = some.map((run) => run.product).filter(Boolean);
-  if (by.timed && products.length > 1) {
-    const range = [Math.min(...products), Math.max(...products)];
-    text += ` Each is one run, at its own hour: the machine's matrix product went from ${number(range[0], 0)} to ${number(range[1], 0)} GFLOP/s among them, so a ratio below ${number(range[1] / range[0], 1)} may be the hour's.`;
-  }
-  return text;
-}
-
-function sources(some) {
-  const each = (name) => [...new Set(some.map((run) => run[name]))].join("; ");
-  if (!some.length) return "";
-  const dates = some.map((run) => run.made).sort();
-  const when = dates[0] === dates[dates.length - 1] ? dates[0] : `${dates[0]} to ${dates[dates.length - 1]}`;
-  return `${each("kind")}. Data: ${each("data")}. Machine: ${each("what")}. Made ${when}. † The module's file has changed since.`;
-}
-
-// Draft 7 of JSON Schema, as far as the schema of a result file goes; the first problem, or null.
-function problem(value, rule, at = "the whole") {
-  if (rule.$ref) return problem(value, rule.$ref.slice(2).split("/").reduce((one, name) => one[name], schema), at);
-  const kind = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-  const is = (type) => type === kind || (type === "integer" && Number.isInteger(value));
-  if (rule.type && ![rule.type].flat().some(is)) return `${at}: not ${[rule.type].flat().join(" or ")}`;
-  if ("const" in rule && value !== rule.const) return `${at}: not ${JSON.stringify(rule.const)}`;
-  if (rule.enum && !rule.enum.includes(value)) return `${at}: not one of ${rule.enum.join(", ")}`;
-  if (kind === "string" && rule.pattern && !new RegExp(rule.pattern).test(value)) return `${at}: not of the form ${rule.pattern}`;
-  if (kind === "number" && (value < rule.minimum || value > rule.maximum || value <= rule.exclusiveMinimum)) return `${at}: out of range`;
-  if (kind === "array") {
-    if (value.length < rule.minItems || value.length > rule.maxItems) return `${at}: ${value.length} items`;
-    for (const [place, one] of value.entries()) {
-      const found = rule.items && problem(one, rule.items, `${at}/${place}`);
-      if (found) return found;
-    }
-  }
-  if (kind === "object") {
-    for (const name of rule.required || []) if (!Object.hasOwn(value, name)) return `${at}: no "${name}"`;
-    for (const [name, one] of Object.entries(value)) {
-      const known = rule.properties && Object.hasOwn(rule.properties, name) ? rule.properties[name] : rule.additionalProperties;
-      if (known === false) return `${at}: "${name}" is unknown`;
-      const found = known && known !== true && problem(one, known, at === "the whole" ? name : `${at}/${name}`);
-      if (found) return found;
-    }
-  }
-  if (rule.oneOf) {
-    const fits = rule.oneOf.filter((one) => problem(value, one, at) === null).length;
-    if (fits !== 1) return `${at}: of no known kind`;
-  }
-  if (rule.not && problem(value, rule.not, at) === null) return `${at}: has what it must not have`;
-  if (rule.anyOf && rule.anyOf.every((one) => problem(value, one, at) !== null)) return `${at}: of no known kind`;
-  if (rule.if) {
-    const then = problem(value, rule.if, at) === null ? rule.then : rule.else;
-    return then ? problem(value, then, at) : null;
-  }
-  return null;
-}
-
-function fromFile(name, result) {
-  const certificate = result.certificate;
-  const times = result.timings;
-  const batch = result.hyperparameters.batch_size;
-  const share = result.accuracy;
-  const gpus = result.machine.gpus.map((gpu) => ", " + gpu.name).join("");
-  return {
-    own: true, noun: runs.find((run) => run.model === (result.model || "cnn"))?.noun || "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
-    data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
-    what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
-    from: `your file ${name}: version ${result.versions.framework}, ${result.made.slice(0, 10)}`,
-    proven: certificate.passed && certificate.rungs.every((rung) => rung.passed),
-    passed: certificate.rungs.filter((rung) => rung.passed).length, rungs: certificate.rungs.length,
-    product: times.matmul_flops ? times.matmul_flops / 1e9 : null,
-    speed: [batch / times.step.median, ...times.step.quartiles.map((seconds) => batch / seconds).sort((a, b) => a - b)],
-    accuracy: share ? [100 * share.value, ...share.interval.map((end) => 100 * end)] : null,
-    share: times.share_of_matmul ? [100 * times.share_of_matmul] : null,
-    train: [times.train], first: [times.first_step],
-    memory: result.peak_memory_bytes ? [result.peak_memory_bytes / 1e9] : null,
-  };
-}
-
-async function dropped(files) {
-  const troubles = [];
-  for (const file of files) {
-    let result;
-    try { result = JSON.parse(await file.text()); } catch (error) { troubles.push(`${file.name}: not JSON (${error.message})`); continue; }
-    const version = result?.schema;
-    const why = version !== schema.properties.schema.const ? `of schema version ${JSON.stringify(version)}, not ${schema.properties.schema.const}` : problem(result, schema);
-    if (why) { troubles.push(`${file.name}: not a result: ${why}`); continue; }
-    if (result.status !== "finished") { troubles.push(`${file.name}: of a run that stopped: ${result.error}`); continue; }
-    const run = fromFile(file.name, result);
-    if (!metrics.speed || ![...filters.model.options].some((option) => option.value === run.model)) {
-      troubles.push(`${file.name}: no committed run is of ${run.model}`);
-      continue;
-    }
-    runs.push(run);
-    filters.model.value = run.model;
-    if (filters.lane.value !== "both") filters.lane.value = run.lane;
-    $("shown").textContent = `${file.name} is shown with the others above; it has not left this browser.`;
-  }
-  $("dropped").textContent = troubles.join("\n");
-  compare();
 }
 
 // Tables are sorted by the numbers in them, or by their words.
@@ -687,8 +518,9 @@ for (const [id, name, when] of [["wrap", "wrap", true], ["comments", "no-comment
 if (kept.get("differences")) $("differences").checked = kept.get("differences") === "1";
 $("differences").addEventListener("change", () => { kept.set("differences", $("differences").checked ? "1" : "0"); differences(); });
 $("files").addEventListener("change", () => { state.files = $("files").checked; arrange(); keep(); });
-$("all-phrases").addEventListener("change", arrange);
-$("raw").addEventListener("change", () => $("proof").classList.toggle("show-raw", $("raw").checked));
+$("all-phrases")?.addEventListener("change", arrange);
+$("raw")?.addEventListener("change", () => $("proof").classList.toggle("show-raw", $("raw").checked));
+$("network").addEventListener("change", () => leave($("network").value));
 $("print").addEventListener("click", () => { $("view").open = false; print(); });
 $("link").addEventListener("click", share);
 $("everything").addEventListener("click", () => { state.only = []; arrange(); keep(); scroll(); });
@@ -696,6 +528,7 @@ $("contents").addEventListener("change", () => { state.all = false; go($("conten
 
 $("chips").addEventListener("change", (event) => {
   state.with[event.target.dataset.place] = event.target.value;
+  for (const step of front.keys()) front.set(step, event.target.value);
   arrange();
   keep();
 });
@@ -740,6 +573,9 @@ document.addEventListener("click", (event) => {
       state.all = false;
       go(id);
     }
+  } else if (/^\w+\.html/.test(target.closest("a")?.getAttribute("href")) && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    leave(target.closest("a").getAttribute("href"));
   } else if (target.matches("button.all")) {
     const id = target.closest(".row").id;
     state.all = !(state.all && state.at === id);
@@ -768,16 +604,6 @@ for (const row of rows) {
   button.setAttribute("aria-label", `${row.getAttribute("aria-label")} in all ${modules.length} frameworks`);
   row.querySelector(".name").append(button);
 }
-for (const select of Object.values(filters)) select.addEventListener("change", () => { compare(); keep(); });
-$("file").addEventListener("change", () => dropped($("file").files));
-for (const name of ["dragover", "dragleave", "drop"]) {
-  document.addEventListener(name, (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    $("drop").classList.toggle("over", name === "dragover");
-    if (name === "drop") dropped(event.dataTransfer.files);
-  });
-}
 all("table.sortable").forEach(sortable);
 
 let waiting = false;
@@ -792,7 +618,7 @@ function start() {
   $("files").checked = state.files;
   arrange();
   pin();
-  compare();
+  document.dispatchEvent(new Event("arranged"));
   keep();
   scroll();
   track();
@@ -800,4 +626,4 @@ function start() {
 addEventListener("hashchange", start);
 addEventListener("popstate", start);
 theme();
-start();
+document.addEventListener("DOMContentLoaded", start);

@@ -37,6 +37,7 @@ EXCEPTIONS = {
     "frameworks/pytorch/pose.py": ("chainer", "the paper's code was written with it"),
     "frameworks/tensorflow/": ("keras", "TensorFlow is written here without the Keras in it"),
     "reports/lessons.toml": ("caffe2 cntk mxnet tensorflow", "what others published"),
+    "reports/site.py": ("pytorch keras", "the pair that the page opens with"),
     "reports/studies.toml": ("chainer pytorch", "what others published, and what was found here"),
     "tests/reports/test_docs.py": (
         "caffe2 chainer cntk keras mxnet pytorch tensorflow tensorflow1 torch",
