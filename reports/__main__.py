@@ -1,7 +1,8 @@
 """python -m reports write, show or phrases: renders the committed results.
 
-write puts their tables into reports/README.md, and the page into reports/site. show prints the
-tables. phrases prints how each module says each phrase of the phrase book.
+write builds the page in reports/site, and the tables as Markdown: reports/results.md, which is
+committed, and others beside the page. show prints the tables. phrases prints the lines that a
+framework's page.py finds.
 """
 
 import sys
@@ -80,12 +81,13 @@ def command(arguments):
     if options.what == "show":
         show(used)
     else:
-        text = markdown.page(used)
-        with atomic_write(str(committed.HERE / "README.md")) as file:
-            file.write(text.encode())
         if options.challenge and not Path(options.challenge, "challenge.json").is_file():
             raise InputError("--challenge %s: no challenge's folder" % options.challenge)
         size = site.render(used, left_out, challenge=options.challenge)
+        for path, text in markdown.written(used).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(str(path)) as file:
+                file.write(text.encode())
         print("%s: %.2f MB" % (site.SITE / "index.html", size / 1e6))
     return 0
 

@@ -117,9 +117,12 @@ class Rows:
 
 
 def sentence(text):
-    """A docstring's field without its name, as HTML; code between double backticks."""
-    words = escape(re.sub(r"^[A-Z][\w' ]*: ", "", text))
-    return re.sub(r"``(.+?)``", r"<code>\1</code>", str(words))
+    """A docstring's field without its name, as HTML; ``code`` and *emphasis* are marked up."""
+    words = str(escape(re.sub(r"^[A-Z][\w' ]*: ", "", text)))
+    parts = re.split(r"``(.+?)``", words)
+    parts[::2] = [re.sub(r"\*(\w+)\*", r"<em>\1</em>", part) for part in parts[::2]]
+    parts[1::2] = ["<code>%s</code>" % part for part in parts[1::2]]
+    return "".join(parts)
 
 
 def _indent(text):

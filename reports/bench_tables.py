@@ -42,9 +42,10 @@ def newest(benches):
 
 def _question(result):
     """What a bench of frameworks was made to find out."""
-    name = "the CNN" if result["model"] == "cnn" else ALL[result["model"]].title
+    model = ALL[result["model"]]
     if "bfloat16_flops" in result:
-        return "Is bfloat16 faster than float32? %s" % name[0].upper() + name[1:]
+        return titled("Is bfloat16 faster than float32?", model)
+    name = "the CNN" if model.name == "cnn" else model.title
     return "Which framework trains %s fastest?" % name
 
 
@@ -76,11 +77,14 @@ def questions(used, machine):
     return [table for table in made if table.rows]
 
 
-def compared(bench):
-    """A bench's contenders, the fastest first; all of them were proven first."""
+def compared(bench, since=True):
+    """A bench's contenders, the fastest first; all of them were proven first.
+
+    since: with what has changed since the bench that it was made to be compared with.
+    """
     result = bench.result
     model = ALL[result["model"]]
-    rows, drawn, against = [], [], result.get("against")
+    rows, drawn, against = [], [], result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         name = _named(key) + mark(result, key)
         drawn.append((name, contender["ratio"]) + tuple(contender["interval"]))

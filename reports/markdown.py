@@ -1,21 +1,27 @@
-"""The tables as Markdown: reports/README.md."""
+"""The tables as Markdown, to be read on a forge: a page for each subject.
+
+``reports/results.md`` is committed; it changes only with the result files of benches. The others
+change with every framework, so they are built beside the site and not committed.
+"""
 
 import html
 import re
+from collections import namedtuple
 
-from reports import phrases, sources, tables
-from reports.committed import FOLDERS
-from reports.table import CODE, pieces
+from common.networks import ALL, MODELS
+from reports import bench_tables, phrases, sources, tables
+from reports.committed import FOLDERS, HERE
+from reports.lessons import learnt
+from reports.table import CHANGED, CODE, pieces
 
-HEAD = """# The committed results
+BUILT = HERE / "site" / "tables"
 
-Made by `tox run -e report` from the files in [results](results) and, where there are any, `bench`,
-`profiles` and `lessons`, from `frameworks/*/facts.py` and from the modules' source;
-`tox run -e report -- show` prints the tables in the terminal. In the tables of results, first step
-is the first one alone, with what compiles and tunes; step is the median over blocks of eight later
-steps; images/s is the batch size over that median; training is all epochs; of matrix product is
-training's multiply-adds a second over those of NumPy's own 2048 x 2048 float32 product, measured in
-the same run. The [README](../README.md) says what the certificate proves."""
+Page = namedtuple("Page", "title says parts")
+Page.__doc__ = """A page of tables.
+
+says: what to know first.
+parts: ``Table``s, or texts that are Markdown already.
+"""
 
 
 def escaped(text):
@@ -29,18 +35,16 @@ def escaped(text):
     return "".join(parts)
 
 
-def cell(content):
-    """A cell's Markdown."""
+def cell(content, up):
+    """A cell's Markdown; ``up``: from the page's folder to ``reports``."""
     text, link = content if isinstance(content, tuple) else (content, None)
     if not link:
         return escaped(text)
-    return "[%s](%s)" % (
-        escaped(text),
-        link if link.startswith(tuple(folder + "/" for folder in FOLDERS)) else "../" + link,
-    )
+    inside = link.startswith(tuple(folder + "/" for folder in FOLDERS))
+    return "[%s](%s)" % (escaped(text), up + link if inside else up + "../" + link)
 
 
-def table(content):
+def table(content, up=""):
     """A table of ``tables`` in Markdown's pipes."""
     lines = ["## " + content.title, ""]
     for term, text in content.answers:
@@ -49,12 +53,12 @@ def table(content):
         lines += [escaped(content.note), ""]
     heads = [escaped(column.strip()) for column in content.columns]
     rules = ["---:" if column.endswith(" ") else "---" for column in content.columns]
-    rows = [list(map(cell, row)) for row in content.rows]
+    rows = [[cell(each, up) for each in row] for row in content.rows]
     lines += ["| %s |" % " | ".join(row) for row in [heads, rules] + rows]
     return "\n".join(lines)
 
 
-def phrase(said):
+def phrase(said, up):
     """A phrase's Markdown: code as code, on one line, and prose as it is."""
     if isinstance(said, str):
         return said
@@ -63,30 +67,101 @@ def phrase(said):
         shown = "in words: " + escaped(text.replace("``", ""))
     else:
         ticks = "``" if "`" in text else "`"
-        shown = "%s%s%s" % (ticks, text.replace("|", "\\|"), ticks)
-    return "[%s](../%s#L%d)" % (shown, said.path, said.number)
+        shown = "%s%s%s" % (ticks, text, ticks)
+    return "[%s](%s../%s#L%d)" % (shown, up, said.path, said.number)
 
 
-def phrase_book():
-    """The phrase book as a table: a row for each concept, a column for each module."""
+def phrase_book(up):
+    """The phrase book as lists: a heading for each phrase, a line for each module."""
     modules = sources.modules()
-    lines = [
-        "## Phrase book",
-        "",
-        "What says it: whole calls, out of the modules, or a sentence where that says more. "
-        "A dash: it needs no code. Not there yet: nobody has written it, or said where it is.",
-        "",
-        "| concept | %s |" % " | ".join(escaped(module.title) for module in modules),
-        "| %s |" % " | ".join(["---"] * (len(modules) + 1)),
-    ]
+    lines = []
     for concept, said in phrases.book(modules):
-        lines.append("| %s |" % " | ".join([escaped(concept), *map(phrase, said)]))
+        lines += ["## " + concept, ""]
+        for module, each in zip(modules, said):
+            if each != phrases.NOT_YET:
+                lines.append("- %s: %s" % (escaped(module.title), phrase(each, up)))
+        lines.append("")
     return "\n".join(lines)
 
 
-def page(used):
-    """The whole page."""
-    parts = [table(content) for content in tables.every(used)]
-    differs = "\n".join("- " + escaped(sentence) for sentence in tables.differs())
-    parts += ["What differs in the original:\n\n" + differs, phrase_book()]
-    return "\n\n".join([HEAD] + parts) + "\n"
+def results(used):
+    """The committed page: the newest benches, without marks that change with other files."""
+    newest, _ = bench_tables.newest(used.benches)
+    parts = [bench_tables.compared(bench, since=False) for bench in newest]
+    for name in tables.by_date(used):
+        parts += bench_tables.questions(used, name)
+    says = (
+        "Timed in turn on CPUs. `tox run -e report` makes this page from the files in "
+        "[bench](bench); the HTML page that it builds marks the modules that have changed since."
+    )
+    return Page("Which framework is faster?", says, [unmarked(part) for part in parts])
+
+
+def unmarked(content):
+    """A table without the marks of modules that have changed since."""
+    rows = [[_unmarked(each) for each in row] for row in content.rows]
+    return content._replace(rows=rows, note=content.note.replace(" " + CHANGED, ""))
+
+
+def _unmarked(content):
+    if isinstance(content, tuple):
+        return (_unmarked(content[0]), content[1])
+    return content.replace(" †", "")
+
+
+def built(used):
+    """{name: ``Page``} of the pages that are not committed."""
+    models = list(MODELS.values())
+    _, earlier = bench_tables.newest(used.benches)
+    runs = [
+        tables.results(used.runs, machine, model)
+        for machine in tables.by_date(used)
+        for model in ALL.values()
+    ]
+    profiled = [table for name in tables.by_date(used) for table in tables.profiled(used, name)]
+    planted = [
+        make(model)
+        for model in models
+        if tables.planted(model)
+        for make in (tables.mistakes, tables.own_mistakes)
+    ]
+    diagnosed = [make(model) for make in (tables.diagnosed, tables.exchanged) for model in models]
+    original = "How the original differs:\n\n" + "\n".join(
+        "- " + escaped(sentence) for sentence in tables.differs()
+    )
+    pages = {
+        "environments": ("Environments and networks", [tables.environments(), tables.networks()]),
+        "runs": ("Single runs", runs),
+        "benches": ("Earlier benches", [bench_tables.compared(bench) for bench in earlier]),
+        "profiles": ("Where does a step's time go?", profiled),
+        "certificates": ("Certificates", [tables.certificates(used.runs, m) for m in ALL.values()]),
+        "mistakes": ("Planted mistakes", planted),
+        "diagnosis": ("Diagnosis and exchange", diagnosed),
+        "original": (
+            "The original comparison",
+            [tables.original(used.runs), original, learnt(used)],
+        ),
+        "phrase-book": ("Phrase book", [phrase_book("../../")]),
+    }
+    return {
+        name: Page(title, "", [part for part in parts if part and not _empty(part)])
+        for name, (title, parts) in pages.items()
+    }
+
+
+def _empty(part):
+    return not isinstance(part, str) and not part.rows
+
+
+def text(page, up=""):
+    """A page's Markdown."""
+    parts = [part if isinstance(part, str) else table(part, up) for part in page.parts]
+    return "\n\n".join(["# " + page.title] + [page.says] * bool(page.says) + parts) + "\n"
+
+
+def written(used):
+    """{path: text} of all pages."""
+    paths = {HERE / "results.md": text(results(used))}
+    for name, page in built(used).items():
+        paths[BUILT / (name + ".md")] = text(page, "../../")
+    return paths

@@ -208,7 +208,7 @@ def index_parts(used, left_out, challenge, size):
     symptoms, first = port.symptoms(modules), pair(modules)
     failing = [
         failed
-        for failed in (wall.failure(module) for module in modules if module.key in first)
+        for failed in map(wall.failure, sorted(modules, key=lambda m: m.key != first[0]))
         if failed
     ]
     parts = wall.wall()
@@ -221,7 +221,7 @@ def index_parts(used, left_out, challenge, size):
         "first_losses": port.losses(used),
         "challenge": challenge,
         "challenge_size": size,
-        "newest": [bench_tables.compared(bench) for bench in newest],
+        "newest": [bench_tables.compared(bench, since=False) for bench in newest],
         "earlier": [bench_tables.compared(bench) for bench in earlier],
         "questions": [
             table for name in tables.by_date(used) for table in tables.questions(used, name)
@@ -263,7 +263,8 @@ def surprises():
             numbers = dict(reading.fields(module, source.docstrings)).get("Surprise")
             if numbers:
                 text = " ".join(module.lines[number - 1].strip() for number in numbers)
-                said.append((module, numbers[0], Markup(aligned.sentence(text))))
+                html = aligned.sentence(text)
+                said.append((module, numbers[0], Markup(html[:1].upper() + html[1:])))
         found.append((model, said))
     return found
 

@@ -18,7 +18,10 @@ from reports.drawing import (
 from reports.provenance import provenance
 
 MARKERS = "os^Dvp*"
-RATIO = "The ratio of speed, with its 95% interval. In blue: it holds 1, no difference is shown."
+RATIO = (
+    "Speed relative to the baseline, with its 95% interval. Blue: the interval contains 1, so no "
+    "difference is shown. † The module's file has changed since."
+)
 
 
 def ratios(key, title, rows, committed, command):
@@ -30,8 +33,8 @@ def ratios(key, title, rows, committed, command):
 def points(key, title, rows, committed, command):
     """Differences of the accuracy; rows: (name, mean, low, high)."""
     caption = (
-        "The difference of the accuracy, the mean over the seeds, with its 95% interval. In blue: "
-        "it holds 0, no difference is shown."
+        "The difference in accuracy, averaged over the seeds, with its 95% interval. Blue: the "
+        "interval contains 0, so no difference is shown."
     )
     drawn = intervals(rows, title, "points of accuracy", 0)
     return Drawn(key, title, caption, drawn, command, provenance(committed))

@@ -37,7 +37,9 @@ def pieces(text):
 
 def titled(title, model):
     """A title that names the network, unless it is the CNN."""
-    return title if model is MODELS["cnn"] else "%s: %s" % (title, model.title)
+    if model is MODELS["cnn"]:
+        return title
+    return "%s%s %s" % (title, "" if title.endswith("?") else ":", model.title)
 
 
 def position(result):

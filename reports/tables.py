@@ -447,17 +447,18 @@ def measured(used, machine):
 
 def timed(used, machine):
     """What was timed in turn, and where each framework's profiler says the time goes."""
-    return benched(used, machine) + _profiled(used, machine)
+    return benched(used, machine) + profiled(used, machine)
 
 
 def questions(used, machine):
     """What was timed to answer a question, and where a step's time goes."""
-    return asked(used, machine) + _profiled(used, machine)
+    return asked(used, machine) + profiled(used, machine)
 
 
-def _profiled(used, machine):
-    profiled = [spent(used.profiles, machine, model) for model in ALL.values()]
-    return [table for table in profiled if table.rows]
+def profiled(used, machine):
+    """Where each framework's profiler says a step's time goes, a table for each network."""
+    made = [spent(used.profiles, machine, model) for model in ALL.values()]
+    return [table for table in made if table.rows]
 
 
 def every(used):

@@ -24,7 +24,7 @@ BRIGHT, ZERO = "bright/", "bright/after1/"  # images may be near kinks; the grad
 
 CAUSE, UNKNOWN, KINKS = "cause", "unknown", "kinks"
 
-BOOK = "reports/README.md#phrase-book"
+BOOK = "reports/site/index.html#phrase-book, which tox run -e report builds"
 
 Finding = namedtuple("Finding", "kind stage says others before after concept bounds_loss")
 Finding.__new__.__defaults__ = (None, False)

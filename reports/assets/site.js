@@ -111,6 +111,10 @@ function arrange() {
   for (const cell of all(".phrases [data-module], .causes [data-module]")) {
     cell.hidden = !chosen.has(cell.dataset.module) && !($("all-phrases")?.checked && cell.closest(".phrases"));
   }
+  for (const row of all(".phrases tr")) { // in the order in which they were chosen
+    const own = new Map(all("[data-module]", row).map((cell) => [cell.dataset.module, cell]));
+    row.firstElementChild.after(...state.with.map((key) => own.get(key)).filter(Boolean));
+  }
   $("heads").replaceChildren(element("span"), ...state.with.map((key) => element("span", { className: "head", textContent: titles.get(key) })));
   $("only").hidden = !state.only.length;
   $("count").textContent = `${state.only.length} of ${rows.length} rows.`;
@@ -350,8 +354,8 @@ function build() {
     const words = title.textContent + " " + (title.nextElementSibling?.matches("[data-module]") ? "" : title.nextElementSibling?.textContent);
     index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: title.textContent.trim(), words: words.toLowerCase(), weight: 2 });
   }
-  for (const one of all("figure[id]")) {
-    index.push({ id: one.id, kind: "figure", title: one.querySelector("strong").textContent, words: one.querySelector("strong").textContent.toLowerCase(), weight: 1 });
+  for (const { id, dataset } of all("figure[id]")) {
+    index.push({ id, kind: "figure", title: dataset.title, words: dataset.title.toLowerCase(), weight: 1 });
   }
   for (const [href, title, words, kind] of data("elsewhere")) {
     index.push({ href, kind: kind === "network" || kind === "part" ? kind : "in " + kind, title, words: (title + " " + words).toLowerCase(), weight: 3 });

@@ -66,7 +66,7 @@ def test_markup_in_a_file_is_shown_as_text(folder, phrase_book):
     result["machine"]["cpu"] = result["title"] = "<script>alert(1)</script>|"
     (folder / "good.json").write_text(json.dumps(result))
     used, _ = committed.read(folder.parent.parent)
-    assert "<script>" not in markdown.page(used)
+    assert "<script>" not in "".join(markdown.written(used).values())
 
 
 def test_no_time_without_a_passed_certificate(folder):
@@ -91,7 +91,7 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     (table,) = tables.measured(used, "machine")
     assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same"]
     assert table.rows[0][1:4] == ["no difference shown", "1.010 (0.990–1.030)", "101"]
-    assert "1.010 (0.990–1.030)" in markdown.page(used)
+    assert "1.010 (0.990–1.030)" in markdown.text(markdown.results(used))
     assert_drawn(table, TWO + ", best", ONE + ", same", "times as fast")
 
 
@@ -108,7 +108,7 @@ def test_what_changed_since_an_earlier_bench_stands_beside_it(tmp_path):
     against = {"made": "2026-11-22T19:43:00Z", "changes": {TWO + ":best": change}}
     against["together"] = dict(change, ratio=0.98, interval=[0.97, 0.99], verdict="slower")
     (table,) = measured_alone(tmp_path, dict(bench_result(), against=against))
-    assert "as they were, which itself is 0.980 (0.970–0.990) in matrix products" in table.note
+    assert "changed by a factor of 0.980 (0.970–0.990) in matrix products" in table.note
     assert table.columns[-2:] == ["since 2026-11-22 19:43 (95%) ", ""]
     assert [row[-2:] for row in table.rows] == [["1.040 (1.020–1.060)", "faster"], ["-", "-"]]
 
@@ -299,7 +299,8 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path, monkeypatch):
         "97%",  # with 3 million more
         "ConvGradient 50%; Conv 25%; x 25%",
     ]
-    assert "[%s, best †](profiles/machine/four.json)" % FOUR in markdown.page(used)
+    page = markdown.text(markdown.built(used)["profiles"], "../../")
+    assert "[%s, best †](../../profiles/machine/four.json)" % FOUR in page
 
 
 def profile_result():
@@ -357,11 +358,28 @@ def bench_result():
     }
 
 
-def test_the_committed_page_is_that_of_the_committed_results(results, phrase_book):
+def test_the_committed_page_is_that_of_the_committed_results(results):
     used, _ = committed.read(results)
-    page = (committed.HERE / "README.md").read_text(encoding="utf-8")
-    # Results, the registry or the modules' lines have changed since it was made.
-    assert page == markdown.page(used), "reports/README.md is out of date; run: tox run -e report"
+    page = (committed.HERE / "results.md").read_text(encoding="utf-8")
+    made = markdown.text(markdown.results(used))
+    assert page == made, "reports/results.md is out of date; run: tox run -e report"
+    assert " †" not in page  # a mark would change with files that are no results
+
+
+def test_the_newest_bench_of_each_question_comes_first(tmp_path):
+    """And an earlier one of the same machine is with the earlier ones."""
+    machine = tmp_path / "bench" / "machine"
+    machine.mkdir(parents=True)
+    found = bench_result()
+    for day, name in ((1, "first"), (3, "newest"), (2, "second")):
+        result = dict(found, made="2026-01-0%dT03:04:05Z" % day)
+        (machine / (name + ".json")).write_text(json.dumps(result))
+    used, _ = committed.read(tmp_path)
+    newest, earlier = bench_tables.newest(used.benches)
+    assert [bench.path for bench in newest] == ["bench/machine/newest.json"]
+    assert [bench.path.split("/")[-1] for bench in earlier] == ["second.json", "first.json"]
+    (page,) = markdown.results(used).parts
+    assert page.title == "Which framework trains the CNN fastest?"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from common import networks
 from common.system.files import ROOT
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "reports/README.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "reports/README.md", "reports/results.md"]
 DOCUMENTS += sorted("docs/" + path.name for path in Path(ROOT, "docs").glob("*.md"))
 LINK = re.compile(r"\]\((?!https?:)([^)#\s\[]*)(?:#([^)\s]+))?\)")
 LINE = re.compile(r"L\d+(-L\d+)?")  # a line of a source file
