@@ -135,7 +135,30 @@ def compared(bench, since=True):
     title = _question(result)
     command = _command(model)
     figure = partial(study_figures.ratios, _key(bench), title, drawn, [bench], command)
-    return Table(title, note, columns, rows, figure)
+    return Table(title, note, columns, rows, figure, _fastest(drawn, _named(result["baseline"])))
+
+
+def _fastest(drawn, baseline):
+    """Who is fastest, and whether that may be believed; ``drawn``: the fastest first."""
+    (name, ratio, low, high), *others = drawn
+    level = [other for other, _, _, most in others if most >= low]
+    said = "%s is fastest: %.2f times (%.2f–%.2f) the speed of %s. " % (
+        name,
+        ratio,
+        low,
+        high,
+        baseline,
+    )
+    if name == baseline:
+        said = "%s is fastest. " % name
+    if level:
+        said += "Its interval overlaps with that of %s." % " and ".join(level)
+    else:
+        said += "Its interval overlaps with no other."
+    believe = "all %d contenders passed every rung of the proof before they were timed." % len(
+        drawn
+    )
+    return [("Answer", said), ("Proof", believe[0].upper() + believe[1:])]
 
 
 def scaled(bench):

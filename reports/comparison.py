@@ -12,8 +12,8 @@ from reports.table import kind, module_is_as_it_was
 METRICS = {
     "speed": {
         "title": "images per second",
-        "says": "The batch size over the median time of a step, in the steady state: compilation "
-        "and the first steps are left out. The interval is that of the steps' quartiles.",
+        "says": "The batch size divided by the median time of a step, without compilation and the "
+        "first steps. The interval is given by the quartiles of the steps.",
         "best": "Fastest",
         "noun": " NOUN a second",
         "interval": "quartiles",
@@ -25,9 +25,9 @@ METRICS = {
     },
     "accuracy": {
         "title": "accuracy",
-        "says": "On the test images, with its 95% interval (Wilson), which holds the test "
-        "images' part of the uncertainty alone: dropout's random numbers are each framework's "
-        "own, and move an accuracy by as much again.",
+        "says": "On the test images, with a 95% interval (Wilson) for the choice of test images. "
+        "Dropout draws different random numbers in each framework, which moves an accuracy by as "
+        "much again.",
         "best": "Highest",
         "noun": "",
         "interval": "intervals",
@@ -39,9 +39,8 @@ METRICS = {
     },
     "share": {
         "title": "share of the matrix product",
-        "says": "Training's multiplications and additions a second, as a share of those that "
-        "NumPy's own product of two 2048 × 2048 float32 matrices reaches in the same run: a "
-        "speed that can be compared between machines and hours.",
+        "says": "Training's multiply-adds per second, relative to NumPy's product of two 2048 × 2048 "
+        "float32 matrices in the same run. This can be compared between machines.",
         "best": "Highest share",
         "noun": " of the matrix product",
         "interval": "",
@@ -53,7 +52,7 @@ METRICS = {
     },
     "train": {
         "title": "seconds to train",
-        "says": "All epochs, the first step and its compilation included, prediction not.",
+        "says": "All epochs with the first step and its compilation, without prediction.",
         "best": "Shortest",
         "noun": "",
         "interval": "",
@@ -65,7 +64,7 @@ METRICS = {
     },
     "first": {
         "title": "seconds of the first step",
-        "says": "Compilation, tracing and tuning included.",
+        "says": "With compilation, tracing and tuning.",
         "best": "Shortest",
         "noun": "",
         "interval": "",
@@ -77,7 +76,7 @@ METRICS = {
     },
     "memory": {
         "title": "peak memory",
-        "says": "The most resident memory of the process, data set and interpreter included.",
+        "says": "The largest resident memory of the process, with the data set and the interpreter.",
         "best": "Least",
         "noun": "",
         "interval": "",

@@ -140,7 +140,7 @@ def _joints(runs, model, command):
 
 def divergence(committed):
     """How far each framework's losses are from float64, of the latest certificates."""
-    title = "Distance from the float64 reference"
+    title = "How far is each framework from the float64 reference?"
     svg = _panels(
         [run for run in latest(committed) if run.result["lane"] != MIXED],
         title,
@@ -150,9 +150,8 @@ def divergence(committed):
         log=True,
     )
     caption = (
-        "The loss of each of the 20 steps of the trajectory rung, dropout off: its difference from "
-        "the NumPy reference in float64. Grey: what the same reference makes of it in float32. "
-        + CHANGED
+        "The difference of the loss from the NumPy reference in float64, for each of the 20 steps "
+        "of the trajectory rung, dropout off. Grey: the same reference in float32. " + CHANGED
     )
     command = "tox exec -e NAME -- python -m common.proof NAME --lane LANE"
     return Drawn("divergence", title, caption, svg, command, provenance(latest(committed)))

@@ -188,21 +188,19 @@ def learnt(used):
             ]
         )
     note = (
-        "That comparison drew ten lessons, from one run each. Here each that needs no GPU is a "
-        "switch that is thrown. In points of accuracy: that of a training with it less that of one "
-        "without, from the same seeds; the mean over the seeds, with its 95% interval by Student's "
-        "t. Chance is the residual after the effects of seed and switch, pooled over a study, as "
-        "if it spread all its trainings alike; dropout in prediction has its own. What was "
-        "published is after 10 epochs of 50,000 images; here the length stands with each. In "
-        "speed: lane best with that change against lane best, the ratio with its 95% interval. "
-        "Held: the interval lies on the side that was published, or that the lesson's advice "
-        "implies; of ±1 point, wholly within it. No difference shown: it reaches over both sides, "
-        "which is no proof that there is none. Each interval stands alone: of twenty equal pairs, "
-        "one may show a difference; and the switches of a study share its plain trainings, so that "
-        "a lucky one moves them all. " + CHANGED
+        "The original comparison gives ten pieces of advice, each from one run. Here each one that "
+        "needs no GPU is a switch. Points of accuracy: the accuracy with the switch minus the "
+        "accuracy without, from the same seeds; the mean over the seeds with its 95% interval by "
+        "Student's t. Intervals use the variance pooled over all runs of a study; dropout in "
+        "prediction has its own. The published figures are after 10 epochs of 50,000 images; ours "
+        "give their length. Speed: lane best with the change relative to lane best, with its 95% "
+        "interval. Held: the interval is on the published side, or on the side that the advice "
+        "implies; for ±1 point, inside it. No difference shown: the interval covers both sides, "
+        "which does not prove that they are equal. Of twenty equal pairs, one will show a "
+        "difference by chance, and the switches of a study share its plain runs. " + CHANGED
     )
     columns = ["lesson", "published", "found here", "verdict", "command"]
-    title = "The original's lessons"
+    title = "Does the original's advice hold?"
     drawn = []
     for study in used.studies:
         trained = "%s, %s: " % (study.result["framework"], _spelled(_length(study.result)))

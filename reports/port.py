@@ -49,59 +49,54 @@ caught: for each environment and network whether it was caught.
 # rung: (the symptom, what the rung compares, where to look)
 RUNGS = {
     "data": (
-        "The first batch already looks different",
-        "batches are the same bytes, in their order",
+        "The first batch already differs",
+        "the batches are the same bytes in the same order",
         "Compare a checksum of the first batch before anything else.",
     ),
     "weights": (
-        "Weights that are read back are not those that were put in",
-        "put in and taken out, weights are equal bit for bit",
-        "Put in random weights, biases too: zeros hide a bias that was lost.",
+        "The weights you read back are not the weights you put in",
+        "weights survive the way in and out bit for bit",
+        "Use random weights, and random biases too: zeros hide a lost bias.",
     ),
     "forward": (
         "Off before any step: the untrained network's scores differ",
         "the scores of 300 images, and of images 64 times as bright",
-        "Hand an image through weights that change nothing, then real ones layer by layer: the "
-        "challenge does that, and says which layer is the first that is off.",
+        "Send an image through layers that change nothing, then replace them one by one by the "
+        "real ones. The challenge does this and names the first layer that is off.",
     ),
     "gradient": (
         "Off at step 1: the scores agree, the weights after one step do not",
-        "every weight after a step with learning rate 1 and no momentum, which shows the gradient",
-        "Does the first loss agree? If not, look at the loss. If it does, divide your update by "
-        "the right one: 64 times too much is a sum over the batch, a tenth a mean over the ten "
-        "classes, too. If only some tensors are off, the error lies where the gradient passes "
-        "before them.",
+        "every weight after a step with learning rate 1 and no momentum, which is the gradient",
+        "If the first loss differs, look at the loss. If it agrees, divide your update by the right "
+        "one: a factor of 64 is a sum over the batch, a tenth is a mean over the ten classes as "
+        "well. If only some tensors are off, look at the layers between them and the loss.",
     ),
     "momentum": (
-        "The gradient is right, and the update is not: off at step 1 with momentum, or at step 2",
+        "The gradient is right, the update is not: off at step 1 with momentum, or at step 2",
         "every weight after each of three steps, and the updates after sixty more",
-        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum that "
-        "of unit gain. Equal at step 1 and off at step 2: dampening, gradients that are never "
-        "reset, or a velocity that is.",
+        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum is unit "
+        "gain. Equal at step 1 and off at step 2 means dampening, gradients that are never reset, "
+        "or a velocity that is reset.",
     ),
     "trajectory": (
-        "The first steps agree, and the losses part later",
-        "the loss of each of 20 steps, dropout off; models do not disturb each other",
-        "From the sixth step on float32 itself strays; more than the grey line in the figure of "
-        "distances is a mistake.",
+        "The first steps agree, then the losses part",
+        "the loss of each of 20 steps, dropout off; two models do not disturb each other",
+        "Float32 itself drifts from about the sixth step on. More than the grey line in the figure "
+        "of distances is a mistake.",
     ),
     "dropout": (
-        "All agrees without dropout, and with it training goes another way",
-        "the fraction kept, the scale, and fresh masks in each layer, step and pass; none in "
+        "All agrees without dropout, and nothing agrees with it",
+        "the fraction kept, the scale, and fresh masks in each layer, step and pass; no dropout in "
         "prediction",
-        "Is the argument the fraction dropped, or the fraction kept? Is training switched on?",
+        "Is the argument the fraction to drop or the fraction to keep? Is the network in training "
+        "mode?",
     ),
     "accuracy": (
-        "The losses agree, and the accuracy does not",
+        "The losses agree, the accuracy does not",
         "the scores after 20 steps, and how rows are counted",
-        "Predict in the prediction mode, all rows, with the weights that were just trained.",
+        "Predict in prediction mode, on all rows, with the weights that were just trained.",
     ),
 }
-
-
-def words(name):
-    """A mistake's name for people."""
-    return name.replace("_", " ")
 
 
 def mends():

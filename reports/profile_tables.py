@@ -50,22 +50,21 @@ def spent(profiles, machine, model):
     command = "tox run -e profile -- NAME"
     command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (
-        "From each framework's own profiler ({}): `{}`. Step: without "
-        "the profiler, the median of some passes. Its sum: of all that the profiler tells of a "
-        "step; above the step where threads add up or the profiler slows it, below it where "
-        "something is not told. Forward, backward and the categories are shares of that sum. A "
-        "category has all that is computed in the same operation, such as a bias or a ReLU after a "
-        "convolution; not told apart: operations of several categories, or of an unknown one; "
-        "other: the rest; -: nothing was told. "
-        "The convolutions' speed: their operations over their share of the step, or of the sum if "
-        "that is less; in brackets, the part of the speed of NumPy's matrix product. Kernels: what "
-        "oneDNN says it computes the convolutions with. Not padding: of their arithmetic, the part "
-        "that is the network's own; where vectors of 16 numbers lie along the channels, 50 of them "
-        "take 64, and 100 take 112; of 8 numbers, 56 and 104. Of its limit: how long a step would "
-        "take if all of its arithmetic, that of the padding too, ran at the speed of the matrix "
-        "product and nothing else took time, over how long it takes; where oneDNN says nothing, no "
-        "padding is counted. {}"
+        "{}, {}: from each framework's own profiler, `{}`. Step: the median without the profiler. "
+        "Its sum: of everything that the profiler reports for a step; more than the step where "
+        "threads add up or the profiler slows it down, less where the profiler misses something. "
+        "Forward, backward and the categories are shares of that sum. A category includes what the "
+        "same operation computes, such as a bias or a ReLU after a convolution; not told apart: "
+        "operations of several categories or of an unknown one; other: the rest; -: not reported. "
+        "The convolutions' speed: their operations divided by their share of the step, or of the "
+        "sum if that is less; in brackets, relative to NumPy's matrix product. Kernels: what oneDNN "
+        "reports for the convolutions. Not padding: the part of their arithmetic that "
+        "is the network's own; vectors of 16 numbers along the channels pad 50 channels to 64 and "
+        "100 to 112, vectors of 8 pad them to 56 and 104. Of its limit: the time that the step's "
+        "arithmetic, padding included, would take at the speed of the matrix product, relative to "
+        "the time of the step; where oneDNN reports nothing, no padding is counted. {}"
     ).format(
+        machine,
         ", ".join(sorted(when)),
         command,
         CHANGED,

@@ -89,9 +89,9 @@ def certificates(committed, model):
                 cells.append("%s%s of %.1e" % (failed, error, rung["tolerance"]))
         rows.append(cells)
     note = (
-        "Of each committed run. A cell is error of tolerance, for the check of that rung that came "
-        "closest to failing; equal: an exact check; -: a rung that this network does not have. "
-        "Checks have different units, so compare an error with its own tolerance only. " + CHANGED
+        "One row for each committed run. A cell is the error and the tolerance of the check that "
+        "came closest to failing; equal: bit for bit; -: this network has no such rung. Compare an "
+        "error with its own tolerance only: checks have different units. " + CHANGED
     )
     return Table(
         titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
@@ -167,8 +167,8 @@ def mistakes(model):
         caught = [pair[1] or "MISSED" if pair else "-" for pair in planted_here]
         rows.append([name.replace("_", " ")] + caught)
     note = (
-        "Each was put into each environment's module on purpose, and the certificate climbed: "
-        "the rung that caught it; - where it has not been planted yet."
+        "Each mistake was planted in each environment's module. A cell is the rung that caught "
+        "it; -: not planted yet."
     )
     return Table(titled("Planted mistakes", model), note, ["mistake"] + list(environments), rows)
 
@@ -193,10 +193,10 @@ def own_mistakes(model):
                 ", ".join(traps) or "none yet",
             ]
         )
-    note = "Changes to the module's own source, as somebody who ports to this framework makes them."
+    note = "Mistakes that people make when they port to this framework, planted in its module."
     columns = [
         "environment",
-        "caught, with those above ",
+        "caught, of all mistakes ",
         "lanes in which the untouched module failed",
     ]
     columns += ["its own traps, and the rung"]
@@ -249,25 +249,6 @@ def results(committed, machine, model):
     return Table(titled("Results: %s" % machine, model), CHANGED, columns, rows)
 
 
-def planted_says(model):
-    """The result of planting the known mistakes in all environments, as a sentence."""
-    environments = planted(model).values()
-    pairs = [
-        pair
-        for planted_in in environments
-        for kind in ("outside", "own")
-        for pair in planted_in[kind].values()
-    ]
-    caught = sum(1 for _, rung in pairs if rung)
-    alarms = sum(
-        1 for planted_in in environments for rungs in planted_in["false_alarms"].values() if rungs
-    )
-    return (
-        "Known mistakes were put into every framework's %s on purpose, %d times in %d "
-        "environments: %d were caught. The untouched modules failed in %d lanes."
-    ) % (model.title, len(pairs), len(environments), caught, alarms)
-
-
 def original(runs):
     """The figures of the original comparison, beside the same training here."""
     content = json.loads(ORIGINAL.read_text(encoding="utf-8"))
@@ -284,9 +265,9 @@ def original(runs):
         for row in rows:
             row += cells.get(row[len(content["columns"]) - 1], ["-"] * 3)
     note = (
-        "%s Source: %s. Beside it, where a run is committed, the same recipe in lane best: "
-        "`tox run -e NAME -- --lane best --epochs 10`. Libraries are to be compared within a "
-        "column."
+        "%s Source: %s. The columns on the right have the same recipe in lane best, where a run is "
+        "committed: `tox run -e NAME -- --lane best --epochs 10`. Compare libraries within a "
+        "column only."
     ) % (content["what"], content["source"])
     return Table("Beside the original", note, columns, rows)
 
@@ -324,9 +305,9 @@ def networks():
             cells.append(("proven: %s" % " and ".join(passed) if passed else "not shown", path))
         rows.append(cells)
     note = (
-        "What --model takes in each environment. proven: the lanes whose certificate is on record, "
-        "made when the known mistakes were planted; not shown: the module is here, and no "
-        "certificate is committed; -: there is no such module."
+        "The values of `--model` in each environment. proven: the lanes whose untouched module "
+        "passed when mistakes were planted; not shown: the module is here, but has no such record; "
+        "-: there is no such module."
     )
     columns = ["environment"] + [model.title for model in MODELS.values()]
     return Table("Networks", note, columns, rows)
@@ -370,13 +351,13 @@ def exchanged(model):
         own = record["frameworks"].get(taker, {"files": [".onnx"]})["files"]
         rows.append([taker, ", ".join(own)] + cells)
     note = (
-        "Each framework trained {} steps and saved its weights in its own files; in another "
-        "process it read them again, bit for bit; each other one took them over, and predicted "
-        "{:,} {}. A row for each that took, a column for each that gave: the largest difference "
-        "from the giver's own {}. All are the float64 reference's within the certificate's "
-        "tolerance, unless OFF is said. -: it is not written as ONNX here."
+        "Each framework trained for {} steps and saved its weights in its own files. Another "
+        "process read them again, bit for bit; each other framework took them over and predicted "
+        "{:,} {}. Rows took, columns gave; a cell is the largest difference from the giver's own "
+        "{}. All are within the proof's tolerance of the float64 reference, unless marked OFF. "
+        "-: no ONNX file here."
     ).format(record["steps"], record["observations"], model.task.observations, model.task.outputs)
-    columns = ["taken by", "own files"] + [name + " " for name in names]
+    columns = ["taken over by", "own files"] + [name + " " for name in names]
     return Table(titled("Exchange", model), note, columns, rows)
 
 
@@ -410,12 +391,12 @@ def diagnosed(model):
     if not rows:
         return None
     note = (
-        "Known mistakes were put into the modules on purpose; each module answered a challenge, "
-        "and the answer was checked as anyone's would be. Named: the cause, and it alone, was "
-        "said. One of several: others that give the same numbers were said, too. Located: the rung "
-        "or the stage, and no cause. Not seen: the answer passes. Left out are those that only a "
-        "later step, a second model or a second run could show. Judged as certified: on how many "
-        "rungs the verdict on the untouched module's answer is that of its certificate."
+        "Known mistakes were planted in the modules, each module answered a challenge, and the "
+        "answers were checked. Named: the check named the cause and nothing else. One of several: "
+        "it also named causes that give the same numbers. Located: it named the rung or the stage, "
+        "but no cause. Not seen: the answer passed. Mistakes that only a later step, a second model "
+        "or a second run could show are left out. Judged as certified: the rungs on which the "
+        "untouched module's answer gets the verdict of its certificate."
     )
     columns = ["environment"] + [verdict + " " for verdict in VERDICTS]
     columns += ["judged as certified", "not named"]

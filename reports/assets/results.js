@@ -55,7 +55,7 @@ const called = (run) => `${run.title}, ${run.lane}`;
 
 // A sentence or two, made of the figures.
 function answer(some, by) {
-  if (!some.length) return "No run of this kind is committed.";
+  if (!some.length) return "There is no committed run of this kind.";
   const [first, ...others] = some;
   const [value, low, high] = first[filters.by.value];
   let text = `${by.best}: ${called(first)}, with ${number(value, by.digits)}${by.unit}${by.noun.replace("NOUN", first.noun)}.`;
@@ -63,7 +63,7 @@ function answer(some, by) {
     const level = others.filter((run) => run[filters.by.value][2] >= low && run[filters.by.value][1] <= high);
     text += level.length
       ? ` No difference shown between it and ${level.length === others.length ? "any other" : level.map(called).join("; ")}: their ${by.interval} overlap.`
-      : ` The ${by.interval} of all others lie apart from its own.`;
+      : ` Its ${by.interval} overlap with no other.`;
   }
   return text;
 }
@@ -76,7 +76,7 @@ function belief(some, by) {
   const products = some.map((run) => run.product).filter(Boolean);
   if (by.timed && products.length > 1) {
     const range = [Math.min(...products), Math.max(...products)];
-    text += ` Each is one run, at its own hour: the machine's matrix product went from ${number(range[0], 0)} to ${number(range[1], 0)} GFLOP/s among them, so a ratio below ${number(range[1] / range[0], 1)} may be the hour's.`;
+    text += ` Each is one run at its own time: the machine's matrix product ranged from ${number(range[0], 0)} to ${number(range[1], 0)} GFLOP/s, so a ratio below ${number(range[1] / range[0], 1)} may come from the time of day.`;
   }
   return text;
 }
@@ -167,7 +167,7 @@ async function dropped(files) {
     runs.push(run);
     filters.model.value = run.model;
     if (filters.lane.value !== "both") filters.lane.value = run.lane;
-    $("shown").textContent = `${file.name} is shown with the others above; it has not left this browser.`;
+    $("shown").textContent = `${file.name} is shown with the others above. The file has not left this browser.`;
   }
   $("dropped").textContent = troubles.join("\n");
   compare();

@@ -88,7 +88,7 @@ def opened(browser, folder):
 
     def open_at(end=""):
         page.goto("about:blank")
-        page.goto("%s/index.html%s" % (inside, end))
+        page.goto("%s/%s%s" % (inside, "" if ".html" in end else "index.html", end))
         return page
 
     yield open_at

@@ -8,6 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+import frameworks
+from common.networks import MODELS
+from common.system import modules as loader
 from reports import committed, phrases, port, reading, site, sources
 from tests.reports.conftest import FAILED, HOSTILE
 
@@ -15,7 +18,14 @@ MEGABYTE = 1e6
 MODULES = sources.modules()
 READ = reading.read(MODULES)
 BOOK = dict(phrases.book(MODULES))
-A, B, C, D, E, *_ = site.broadest(MODULES)
+A, B = (next(one for one in MODULES if one.key == key) for key in site.pair(MODULES))
+# Those with the most networks come first: they have code for most of what is asked here.
+C, D, E, *_ = sorted(
+    (one for one in MODULES if one not in (A, B) and one.key != frameworks.REFERENCE),
+    key=lambda module: -len(loader.models(module.key)),
+)
+SINGLE = "#with=%s,%s&at=single-runs" % (A.key, B.key)
+MACHINE = "&machine=amd-epyc-2-cores"
 
 
 def keys(*modules):
@@ -227,6 +237,84 @@ def test_a_step_is_folded_with_the_keyboard(opened):
     assert columns(page, "conv1") == keys(A, B)
 
 
+# The first screen, and further networks.
+
+
+@pytest.mark.parametrize("width, height", [(1400, 900), (390, 800)])
+def test_the_page_opens_with_the_network(opened, width, height):
+    """The first convolution of the pair is on the first screen; what prepares it is folded."""
+    page = opened()
+    page.set_viewport_size({"width": width, "height": height})
+    assert columns(page, "conv1")[0] == site.FIRST_PAIR[0]
+    assert page.locator("#conv1").bounding_box()["y"] < height - 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for step in ("configure", "head"):
+        assert page.locator("#step-" + step).get_attribute("open") is None
+    toolbar = page.locator("#bar").bounding_box()
+    for control in page.locator("#bar button:visible, #bar select:visible").all():
+        box = control.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= toolbar["width"]
+
+
+def test_a_network_is_chosen_like_a_framework(opened):
+    page = opened(beside(D, A))
+    page.get_by_label("Network", exact=True).select_option("resnet.html")
+    page.wait_for_url("**/resnet.html#with=" + ",".join(keys(D, A)) + "*")
+    assert columns(page, "norm") == keys(D, A)
+    page.get_by_label("Network", exact=True).select_option("index.html")
+    page.wait_for_url("**/index.html#with=" + ",".join(keys(D, A)) + "*")
+
+
+@pytest.mark.parametrize("query", ["batch normalisation", "gradient cut", "ResNet", "checkpoint"])
+def test_find_knows_the_concepts_of_all_networks(opened, query):
+    page = opened()
+    assert "Nothing here" not in found(page, query)[0][1]
+
+
+def test_a_concept_of_another_network_is_two_actions_away(opened):
+    hand = Hand(opened())
+    hand.types("/batch normalisation")
+    place = next(
+        at
+        for at, text in enumerate(hand.page.locator("#found [role=option]").all_inner_texts())
+        if text.startswith("in ")
+    )
+    for _ in range(place):
+        hand.page.keyboard.press("ArrowDown")
+    hand.press("Enter")
+    hand.page.wait_for_url("**/resnet.html#*at=norm*")
+    assert on_screen(hand.page, "#norm") and columns(hand.page, "norm") == keys(A, B)
+
+
+def test_every_network_has_a_page_with_rows_and_a_way_back(opened, folder):
+    for name in MODELS:
+        path = site.file(name)
+        if path != "index.html" and sources.modules(name):
+            page = opened(path)
+            assert page.locator(".rows > .row:visible").count() > 10, name
+            assert page.locator("#step-symbol .cell:visible .l").count() > 0, name
+    page.get_by_role("link", name="Phrase book").click()
+    page.wait_for_url("**/index.html#*at=phrase-book*")
+
+
+def test_all_surprises_are_on_one_screen(opened):
+    page = opened("#surprises")
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    listed = page.locator("#surprises > .surprises").first
+    assert listed.locator("dt").count() == len(MODULES)
+    assert listed.bounding_box()["height"] < 1000
+
+
+def test_the_wall_shows_every_record_and_one_mistake_that_fails(opened):
+    page = opened("#wall")
+    recorded = sorted((committed.HERE / "proofs").glob("*/*.json"))
+    assert page.locator(".wall .ok, .wall .old, .wall .no").count() == len(recorded)
+    states = page.locator("#proof .rungs li")
+    assert states.locator("visible=true").count() == 8
+    assert page.locator("#proof .rungs .no").count() == 1
+    assert page.locator("#proof .diff ins").count() > 0
+
+
 # Permalinks.
 
 
@@ -240,6 +328,8 @@ def test_a_step_is_folded_with_the_keyboard(opened):
         ("off-momentum", [C, D]),
         ("proof-cnn", [C, D]),
         ("phrase-book", [C, D]),
+        ("surprises", [C, D]),
+        ("wall", [C, D]),
         ("mistake-nesterov", [C, D]),
     ],
 )
@@ -414,8 +504,7 @@ def test_task_my_port_is_off_at_step_1(opened):
     panel = page.locator("#off-gradient")
     cause = panel.locator("#mistake-loss_summed")
     expect(cause).to_be_visible()
-    line = READ[module.key].pieces["loss-function"][0].lines[0]
-    assert module.lines[line - 1].split("#")[0].strip() in cause.inner_text()  # what mends it
+    assert said("loss and its reduction", module) in cause.inner_text()  # what mends it
     trap = panel.locator("tr:visible", has_text=name.replace("_", " ")).first
     right = [line.strip() for _, lines in hunks for line in lines if line.strip()]
     assert trap.locator("ins").all_inner_texts() == right
@@ -428,13 +517,14 @@ def test_task_which_is_fastest_and_may_i_believe_it(opened):
     hand.press("Enter")
     page = hand.page
     assert hand.actions <= 2 and "at=results" in page.url
-    for selector in ("#answer", "#belief", "#bars .result"):
+    for selector in ("#results .answers", "#results figure svg"):
         assert on_screen(page, selector), selector
-    assert page.locator("#answer").inner_text().startswith("Fastest: ")
-    assert "passed every rung" in page.locator("#belief").inner_text()
-    values = page.locator("#bars .value").all_inner_texts()
-    speeds = [float(text.split()[0].replace(",", "")) for text in values]
-    assert len(speeds) == 15 and speeds == sorted(speeds, reverse=True)
+    answer = page.locator("#results .answers").first.inner_text()
+    assert "is fastest" in answer and "passed every rung" in answer
+    assert (
+        page.locator("#results h3").first.inner_text() == "Which framework trains the CNN fastest?"
+    )
+    expect(page.locator("#bars")).to_be_hidden()  # single runs come second
 
 
 def test_task_print_and_share(opened):
@@ -489,20 +579,21 @@ def bars(page):
 
 
 def test_the_comparison_is_filtered_and_the_address_keeps_it(opened):
-    page = opened("#at=results")
+    page = opened(SINGLE + MACHINE)
     chosen(page, lane="both", by="accuracy")
-    assert len(bars(page)) == 30
+    count = len(bars(page))
+    assert count > 20
     answer = page.locator("#answer").inner_text()
     assert answer.startswith("Highest: ") and "intervals overlap" in answer
     assert "by=accuracy" in page.url and "lane=both" in page.url
     again = opened(page.url[page.url.index("#") :])
-    assert len(bars(again)) == 30
+    assert len(bars(again)) == count
     chosen(again, model="lstm", by="speed", lane="same")
     assert "sequences a second" in again.locator("#answer").inner_text()
 
 
 def test_no_time_without_a_certificate_and_what_failed_is_said(opened):
-    page = opened("#machine=second-machine&at=results&lane=both&by=speed")
+    page = opened(SINGLE + "&machine=second-machine&lane=both&by=speed")
     assert not any(FAILED.title in one[0] for one in bars(page))  # it is not proven
     chosen(page, by="accuracy")
     assert any(FAILED.title in one[0] for one in bars(page))
@@ -511,7 +602,7 @@ def test_no_time_without_a_certificate_and_what_failed_is_said(opened):
 
 
 def test_beside_the_figures_stands_where_they_come_from(opened):
-    page = opened("#at=results")
+    page = opened(SINGLE + MACHINE)
     source = page.locator("#source").inner_text()
     for text in ("unofficial pixels", "decoded from JPEG copies", "AMD EPYC, 2 cores", "Made 20"):
         assert text in source
@@ -521,7 +612,7 @@ def test_beside_the_figures_stands_where_they_come_from(opened):
 
 
 def test_spoilt_files_are_named_and_markup_in_them_is_text(opened):
-    page = opened("#machine=second-machine&at=results")
+    page = opened(SINGLE + "&machine=second-machine")
     assert "results/second-machine/cut.json" in page.locator("#results").inner_text()
     assert HOSTILE in page.locator("#source").inner_text()
     assert page.locator("img").count() == 0
@@ -533,14 +624,15 @@ def drop(page, name, text):
 
 
 def test_a_dropped_result_is_shown_beside_the_committed_ones(opened, good):
-    page = opened("#at=results")
+    page = opened(SINGLE + MACHINE)
+    before = len(bars(page))
     mine = json.loads(json.dumps(good))
     mine.update(title="Mine", lane="best")
     mine["timings"]["step"].update(median=0.01, quartiles=[0.009, 0.011])
     drop(page, "mine.json", json.dumps(mine))
     expect(page.locator("#shown")).to_contain_text("has not left this browser")
     first, *others = bars(page)
-    assert first[0] == "Mine best" and len(others) == 15
+    assert first[0] == "Mine best" and len(others) == before
     assert "your file mine.json" in " ".join(first)
     assert page.locator("#answer").inner_text().startswith("Fastest: Mine, best, with 6,400")
 
@@ -572,7 +664,7 @@ SPOILT = [
 
 
 def test_a_dropped_file_that_is_spoilt_is_named_and_not_shown(opened, good):
-    page = opened("#at=results")
+    page = opened(SINGLE + MACHINE)
     before = bars(page)
     for spoil, why in SPOILT:
         drop(page, "<b>spoilt</b>.json", spoil(good))
@@ -582,7 +674,7 @@ def test_a_dropped_file_that_is_spoilt_is_named_and_not_shown(opened, good):
 
 
 def test_a_dropped_file_that_is_hostile_is_shown_as_text(opened, good):
-    page = opened("#at=results")
+    page = opened(SINGLE + MACHINE)
     mine = dict(
         good, title=HOSTILE, lane="best", versions=dict(good["versions"], framework=HOSTILE)
     )
@@ -593,7 +685,7 @@ def test_a_dropped_file_that_is_hostile_is_shown_as_text(opened, good):
 
 def test_every_committed_result_may_be_dropped(opened, results):
     """So the browser's check is that of the report."""
-    page = opened("#at=results")
+    page = opened(SINGLE + MACHINE)
     for one in committed.read(results)[0].runs:
         drop(page, one.path.split("/")[-1], json.dumps(one.result))
         expect(page.locator("#shown")).to_contain_text(one.path.split("/")[-1])
@@ -654,7 +746,8 @@ def test_print_shows_the_chosen_frameworks_only_and_nothing_is_clipped(opened, t
     pages = pypdf.PdfReader(str(tmp_path / "page.pdf")).pages
     text = re.sub(r"\s", "", "".join(one.extract_text() for one in pages))
     lines = page.evaluate(
-        """() => [...document.querySelectorAll(".row:not([hidden]) > .cell:not([hidden]) > pre .l")]
+        """() => [...document.querySelectorAll(".step[open] .row > .cell:not([hidden]) > pre .l")]
+          .filter((line) => !line.closest(".row[hidden]"))
           .map((line) => [...line.childNodes].slice(1).map((node) => node.textContent).join(""))"""
     )
     assert len(lines) > 150
@@ -727,6 +820,8 @@ AXE = {"preload": False, "resultTypes": ["violations"]}  # all rules, of any sev
         ("dark", 1280, beside(A, D) + "&at=off-gradient", "html"),
         ("light", 1280, beside(A, D) + "&view=files", "#code"),
         ("dark", 390, beside(A, D) + "&at=dropout1", "#code"),
+        ("light", 390, beside(A, D) + "&at=phrase-book", "#phrase-book"),
+        ("dark", 1280, "resnet.html" + beside(A, B), "html"),
     ],
 )
 def test_axe_finds_nothing(opened, scheme, width, end, where):
