@@ -39,8 +39,8 @@ METRICS = {
     },
     "share": {
         "title": "share of the matrix product",
-        "says": "Training's multiply-adds per second, relative to NumPy's product of two 2048 × 2048 "
-        "float32 matrices in the same run. This can be compared between machines.",
+        "says": "Training's multiply-adds per second, relative to NumPy's product of two 2048 × "
+        "2048 float32 matrices in the same run. This can be compared between machines.",
         "best": "Highest share",
         "noun": " of the matrix product",
         "interval": "",
@@ -76,7 +76,7 @@ METRICS = {
     },
     "memory": {
         "title": "peak memory",
-        "says": "The largest resident memory of the process, with the data set and the interpreter.",
+        "says": "The largest resident memory of the process, with data set and interpreter.",
         "best": "Least",
         "noun": "",
         "interval": "",

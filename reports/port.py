@@ -67,15 +67,15 @@ RUNGS = {
     "gradient": (
         "Off at step 1: the scores agree, the weights after one step do not",
         "every weight after a step with learning rate 1 and no momentum, which is the gradient",
-        "If the first loss differs, look at the loss. If it agrees, divide your update by the right "
-        "one: a factor of 64 is a sum over the batch, a tenth is a mean over the ten classes as "
+        "If the first loss differs, look at the loss. If it agrees, divide your update by the "
+        "right one: a factor of 64 is a sum over the batch, a tenth is a mean over the ten classes as "
         "well. If only some tensors are off, look at the layers between them and the loss.",
     ),
     "momentum": (
         "The gradient is right, the update is not: off at step 1 with momentum, or at step 2",
         "every weight after each of three steps, and the updates after sixty more",
-        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum is unit "
-        "gain. Equal at step 1 and off at step 2 means dampening, gradients that are never reset, "
+        "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum is "
+        "unit gain. Equal at step 1 and off at step 2 means dampening, gradients that are never reset, "
         "or a velocity that is reset.",
     ),
     "trajectory": (
