@@ -14,6 +14,7 @@ from common.challenge import causes, hypotheses
 from common.mistakes import catalogue
 from common.networks import MODELS
 from common.networks.cnn import CNN
+from common.proof.rungs import RUNGS
 from common.system import modules as loader
 from common.system import source
 from common.system.patches import by_file, patched
@@ -47,7 +48,7 @@ caught: for each environment and network whether it was caught.
 """
 
 # rung: (the symptom, what the rung compares, where to look)
-RUNGS = {
+SEEN = {
     "data": (
         "The first batch already differs",
         "the batches are the same bytes in the same order",
@@ -68,15 +69,16 @@ RUNGS = {
         "Off at step 1: the scores agree, the weights after one step do not",
         "every weight after a step with learning rate 1 and no momentum, which is the gradient",
         "If the first loss differs, look at the loss. If it agrees, divide your update by the "
-        "right one: a factor of 64 is a sum over the batch, a tenth is a mean over the ten classes as "
-        "well. If only some tensors are off, look at the layers between them and the loss.",
+        "right one: a factor of 64 is a sum over the batch, a tenth is a mean over the ten "
+        "classes as well. If only some tensors are off, look at the layers between them and the "
+        "loss.",
     ),
     "momentum": (
         "The gradient is right, the update is not: off at step 1 with momentum, or at step 2",
         "every weight after each of three steps, and the updates after sixty more",
         "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum is "
-        "unit gain. Equal at step 1 and off at step 2 means dampening, gradients that are never reset, "
-        "or a velocity that is reset.",
+        "unit gain. Equal at step 1 and off at step 2 means dampening, gradients that are never "
+        "reset, or a velocity that is reset.",
     ),
     "trajectory": (
         "The first steps agree, then the losses part",
@@ -96,7 +98,19 @@ RUNGS = {
         "the scores after 20 steps, and how rows are counted",
         "Predict in prediction mode, on all rows, with the weights that were just trained.",
     ),
+    "generation": (
+        "The scores agree, the generated text does not",
+        "the scores of each token that is generated with a cache, against a pass without one",
+        "Find the first token whose scores are off. If it is the first one that is generated, look "
+        "at the positions and the mask after a cached prefix; if it is a later one, look at how "
+        "the cache grows.",
+    ),
 }
+
+
+def seen(rung):
+    """The symptom of a rung, what it compares and where to look."""
+    return SEEN.get(rung, ("Rung %s fails" % rung, "see common/proof/rungs/%s.py" % rung, ""))
 
 
 def mends():
@@ -124,7 +138,8 @@ def symptoms(modules):
                 causes_of[mistake.rung][mistake.name] = cause
             cause.caught.extend(bool(rung) for _, rung in pairs)
     all_symptoms = []
-    for rung, (title, proves, look) in RUNGS.items():
+    for rung in RUNGS:
+        title, proves, look = seen(rung)
         causes = sorted(
             causes_of[rung].values(),
             key=lambda c: order.index(c.name) if c.name in order else len(order),
@@ -134,12 +149,19 @@ def symptoms(modules):
     return all_symptoms
 
 
-def first(all_symptoms, count=10):
-    """The causes that people make most often, whatever their rung: [(rung, Cause)]."""
-    order = list(mends())
-    found = [(symptom.rung, cause) for symptom in all_symptoms for cause in symptom.causes]
-    found = [pair for pair in found if pair[1].name in order]
-    return sorted(found, key=lambda pair: order.index(pair[1].name))[:count]
+def first(all_symptoms, count=6):
+    """[(network's title, its most common causes)]; a network shows what no earlier one has."""
+    order = {name: place for place, name in enumerate(mends())}
+    found = {}
+    for symptom in all_symptoms:
+        for cause in symptom.causes:
+            if cause.name in order:
+                found.setdefault(cause.model.name, []).append(cause)
+    return [
+        (model.title, sorted(found[name], key=lambda cause: order[cause.name])[:count])
+        for name, model in MODELS.items()
+        if name in found
+    ]
 
 
 def traps(module, rung, environments):

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 import frameworks
 from common.networks import ALL, MODELS
+from common.proof.rungs import RUNGS
 from common.system.machine import described
 from reports import (
     aligned,
@@ -231,7 +232,7 @@ def index_parts(used, left_out, challenge, size):
         "machines": [machine(used, name) for name in tables.by_date(used)],
         "left_out": left_out,
         "shares": [table for table in (proof(runs, model) for model in ALL.values()) if table],
-        "proves": {rung: proves for rung, (_, proves, _) in port.RUNGS.items()},
+        "proves": {rung: port.seen(rung)[1] for rung in RUNGS},
         "divergence": figures.divergence(cnn) if cnn else None,
         "wall": parts,
         "on_record": wall.passed(parts[1]),

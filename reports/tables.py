@@ -395,8 +395,8 @@ def diagnosed(model):
         "answers were checked. Named: the check named the cause and nothing else. One of several: "
         "it also named causes that give the same numbers. Located: it named the rung or the stage, "
         "but no cause. Not seen: the answer passed. Mistakes that only a later step, a second "
-        "model or a second run could show are left out. Judged as certified: the rungs on which the "
-        "untouched module's answer gets the verdict of its certificate."
+        "model or a second run could show are left out. Judged as certified: the rungs on which "
+        "the untouched module's answer gets the verdict of its certificate."
     )
     columns = ["environment"] + [verdict + " " for verdict in VERDICTS]
     columns += ["judged as certified", "not named"]

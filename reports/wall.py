@@ -83,14 +83,20 @@ def failure(module, model=MODELS["cnn"], rung="momentum"):
     for _, _, name, hunks in traps:
         if sum(len(wrong) + len(right) for wrong, right in hunks) <= 2 and name in record["own"]:
             caught = record["own"][name][1]
-            order = [one for one in RUNGS if one != "dropout" or model.hp.dropout]
+            order = list(rungs_of(module.key, model.name))
             at = order.index(caught)
             rungs = [
                 (one, "ok" if place < at else "no" if place == at else "none")
                 for place, one in enumerate(order)
             ]
-            return Failure(module, name, port.RUNGS[caught][0], hunks, rungs)
+            return Failure(module, name, port.seen(caught)[0], hunks, rungs)
     return None
+
+
+def rungs_of(name, network):
+    """The rungs that a module climbs, from its certificate on record."""
+    record = records.Proof(records.CERTIFICATE, name, network, LANES[0]).read()
+    return [rung["rung"] for rung in record["rungs"]] if record else list(RUNGS)
 
 
 def caught():
