@@ -11,6 +11,7 @@ from reports.table import CHANGED, module_is_as_it_was
 from reports.tables import kind, latest, of_model, ordered
 
 # Two widths of line, so that both lanes are seen where they agree; the third stands alone.
+POINTS = 150  # of a learning curve: more cannot be seen, and make the page large
 COLOURS = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9), MIXED: (ACCENT, 0.9)}
 
 
@@ -42,7 +43,8 @@ def _learning(axes, result):
     width = max(1, len(losses) // 40)
     smooth = np.convolve(losses, np.ones(width) / width, "valid")
     steps = np.arange(width, len(losses) + 1)
-    _line(axes, result, steps, smooth)
+    every = max(1, len(steps) // POINTS)
+    _line(axes, result, steps[::every], smooth[::every])
 
 
 def _divergence(axes, result):

@@ -3,7 +3,6 @@
 from collections import namedtuple
 
 import frameworks
-from common.mistakes import catalogue
 from common.networks import MODELS
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
@@ -69,7 +68,7 @@ Failure.__doc__ = """A planted mistake, and how far its certificate gets.
 
 mistake, says: its name, and what it is.
 hunks: [(wrong lines, right lines)] of the module.
-rungs: [(name, "ok", "no" or "none")]: passed, failed, not reached.
+rungs: [(name, "ok" or "no")], up to the first that fails.
 """
 
 
@@ -81,14 +80,12 @@ def failure(module, model=MODELS["cnn"], rung="momentum"):
     record = tables.planted(model).get(module.key)
     traps = port.traps(module, rung, {module.key: record}) if record else []
     for _, _, name, hunks in traps:
-        if sum(len(wrong) + len(right) for wrong, right in hunks) <= 2 and name in record["own"]:
+        lines = [line for wrong, right in hunks for line in wrong + right]
+        if len(lines) == 2 and all(map(str.strip, lines)) and name in record["own"]:
             caught = record["own"][name][1]
             order = list(rungs_of(module.key, model.name))
             at = order.index(caught)
-            rungs = [
-                (one, "ok" if place < at else "no" if place == at else "none")
-                for place, one in enumerate(order)
-            ]
+            rungs = [(one, "ok") for one in order[:at]] + [(caught, "no")]
             return Failure(module, name, port.seen(caught)[0], hunks, rungs)
     return None
 
@@ -112,5 +109,6 @@ def caught():
 
 
 def kinds():
-    """How many different mistakes can be planted in any framework."""
-    return len({mistake.name for model in MODELS.values() for mistake in catalogue.mistakes(model)})
+    """How many different mistakes are on record, without the frameworks' traps."""
+    planted = (tables.planted(model).values() for model in MODELS.values())
+    return len({name for records in planted for record in records for name in record["outside"]})

@@ -310,7 +310,7 @@ def test_the_wall_shows_every_record_and_one_mistake_that_fails(opened):
     recorded = sorted((committed.HERE / "proofs").glob("*/*.json"))
     assert page.locator(".wall .ok, .wall .old, .wall .no").count() == len(recorded)
     states = page.locator("#proof .rungs li")
-    assert states.locator("visible=true").count() == 8
+    assert states.count() > 1 and states.last.get_attribute("class") == "no"
     assert page.locator("#proof .rungs .no").count() == 1
     assert page.locator("#proof .diff ins").count() > 0
 
@@ -872,7 +872,7 @@ def test_the_site_is_small_and_so_is_its_page(tmp_path, results, phrase_book):
     )
     print("index %d kB gzipped, assets %d kB" % (len(index) / 1e3, assets / 1e3))
     assert len(index) + assets < 600e3
-    assert whole < 12 * MEGABYTE  # most of it the files of committed runs, opened one at a time
+    assert whole < 20 * MEGABYTE  # most of it the files of committed runs, opened one at a time
 
 
 def test_the_first_paint_is_early(opened):
