@@ -134,7 +134,8 @@ def compared(bench, since=True):
         columns += ["since %s (95%%) " % _when(against), ""]
     title = _question(result)
     command = _command(model)
-    figure = partial(study_figures.ratios, _key(bench), title, drawn, [bench], command)
+    where = "%s %s, %s" % (title, bench.machine, _when(result))
+    figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)
     return Table(title, note, columns, rows, figure, _fastest(drawn, _named(result["baseline"])))
 
 
@@ -202,7 +203,8 @@ def scaled(bench):
     title = titled(title, model)
     fits = {_named(key): fit for key, fit in result["scaling"].items()}
     command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
-    figure = partial(study_figures.steps, _key(bench), title, fits, bench, command)
+    where = "%s %s, %s" % (title, bench.machine, _when(result))
+    figure = partial(study_figures.steps, _key(bench), where, fits, bench, command)
     return Table(title, note, columns, rows, figure, answered)
 
 
@@ -341,7 +343,7 @@ def shared(benches, machine):
     title = SHARED.question
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
-    figure = partial(study_figures.shared, key, title, speeds, benches, command)
+    figure = partial(study_figures.shared, key, title + " " + machine, speeds, benches, command)
     return Table(title, note, columns, rows, figure, answers(SHARED, answer))
 
 
@@ -444,7 +446,7 @@ def pulled(benches, machine, model):
     answered = answers(study, _gained(rows)) if study else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     key = "levers-%s-%s" % (model.name, machine)
-    figure = partial(study_figures.ratios, key, title, drawn, benches, command)
+    figure = partial(study_figures.ratios, key, title + " " + machine, drawn, benches, command)
     return Table(title, note, columns, rows, figure, answered)
 
 

@@ -126,22 +126,22 @@ def symptoms(modules):
     known = mends()
     records = {name: tables.planted(model) for name, model in MODELS.items()}
     order = list(known)
-    causes_of = {rung: {} for rung in RUNGS}
+    found, rung_of = {}, {}  # a mistake is listed once, at the rung of the first network
     for name, environments in records.items():
         for mistake in catalogue.mistakes(MODELS[name]):
             pairs = [record["outside"].get(mistake.name) for record in environments.values()]
             pairs = [pair for pair in pairs if pair]
-            cause = causes_of[mistake.rung].get(mistake.name)
-            if cause is None:
+            if mistake.name not in found:
+                rung_of[mistake.name] = mistake.rung
                 says = " ".join((mistake.make.__doc__ or "").split("\n\n")[0].split())
-                cause = Cause(mistake.name, says, known.get(mistake.name, Mend()), MODELS[name], [])
-                causes_of[mistake.rung][mistake.name] = cause
-            cause.caught.extend(bool(rung) for _, rung in pairs)
+                mend = known.get(mistake.name, Mend())
+                found[mistake.name] = Cause(mistake.name, says, mend, MODELS[name], [])
+            found[mistake.name].caught.extend(bool(rung) for _, rung in pairs)
     all_symptoms = []
     for rung in RUNGS:
         title, proves, look = seen(rung)
         causes = sorted(
-            causes_of[rung].values(),
+            (cause for cause in found.values() if rung_of[cause.name] == rung),
             key=lambda c: order.index(c.name) if c.name in order else len(order),
         )
         own = [trap for module in modules for trap in traps(module, rung, records[CNN.name])]

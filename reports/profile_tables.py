@@ -74,7 +74,7 @@ def spent(profiles, machine, model):
     columns += ["slowest operations"]
     title = titled("Where does a step's time go?", model)
     key = "profile-%s-%s" % (model.name, machine)
-    figure = partial(study_figures.spent, key, title, shares, mine, command)
+    figure = partial(study_figures.spent, key, title + " " + machine, shares, mine, command)
     return Table(title, note, columns, rows, figure)
 
 

@@ -115,7 +115,7 @@ function arrange() {
     const own = new Map(all("[data-module]", row).map((cell) => [cell.dataset.module, cell]));
     row.firstElementChild.after(...state.with.map((key) => own.get(key)).filter(Boolean));
   }
-  $("heads").replaceChildren(element("span"), ...state.with.map((key) => element("span", { className: "head", textContent: titles.get(key) })));
+  $("column-heads").replaceChildren(element("span"), ...state.with.map((key) => element("span", { className: "head", textContent: titles.get(key) })));
   $("only").hidden = !state.only.length;
   $("count").textContent = `${state.only.length} of ${rows.length} rows.`;
   for (const step of all(".step")) {

@@ -81,7 +81,7 @@ def test_frameworks_are_chosen_swapped_added_and_removed_and_the_address_keeps_t
     page.get_by_role("button", name="Remove " + D.title).click()
     added = MODULES[0]
     assert columns(page) == keys(A, added)
-    assert page.locator("#heads .head").all_inner_texts() == [A.title, added.title]
+    assert page.locator("#column-heads .head").all_inner_texts() == [A.title, added.title]
     heads = page.locator(".phrases thead [data-module]:visible")
     assert set(heads.all_text_contents()) == {A.title, added.title}
 
