@@ -23,6 +23,8 @@ def configure(lane, threads, seed):
     paddle.set_device("gpu" if gpu else "cpu")
     paddle.seed(seed)
     os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # read by cuBLAS and cuDNN when they start
+    trace_run = "FLAGS_enable_pir_in_executor_trace_run"
+    paddle.set_flags({trace_run: best})  # compiled operations one after the other
     if gpu:  # a wheel for CPUs does not know this flag
         paddle.set_flags({"FLAGS_cudnn_exhaustive_search": best})  # autotune
     return {
@@ -34,6 +36,7 @@ def configure(lane, threads, seed):
         "tf32": os.environ["NVIDIA_TF32_OVERRIDE"] != "0",
         "autotune": bool(best and gpu),
         "to_static": best,
+        "trace_run": paddle.get_flags(trace_run)[trace_run],
         "not_in_force": [] if gpu else ["tf32", "autotune"],
     }
 

@@ -5,6 +5,8 @@ from paddle.jit.dy2static.program_translator import StaticFunction
 
 from frameworks.effects import busy_threads
 
+TRACE_RUN = "FLAGS_enable_pir_in_executor_trace_run"
+
 
 def in_force(module, settings, model):
     network, _, optimizer = model
@@ -15,6 +17,7 @@ def in_force(module, settings, model):
         "precision": precision.replace("paddle.", ""),
         "threads": busy_threads(lambda: network(paddle.zeros((64, 3, 32, 32)))),
         "to_static": compiled(network),
+        "trace_run": paddle.get_flags(TRACE_RUN)[TRACE_RUN],
     }
 
 

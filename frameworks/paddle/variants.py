@@ -5,6 +5,11 @@ from frameworks.variants import FREED, input_gradient, kept, pool_first
 LEVERS = [
     FREED,
     kept("dynamic", "`to_static`", ('"to_static": best', '"to_static": False')),
+    kept(
+        "several_at_once",
+        "one operation after the other",
+        ("paddle.set_flags({trace_run: best})", "paddle.set_flags({trace_run: False})"),
+    ),
     pool_first(
         ('("relu2", nn.ReLU()),', ""),
         ('("pool1", nn.MaxPool2D(2)),', '("pool1", nn.MaxPool2D(2)), ("relu2", nn.ReLU()),'),
