@@ -36,4 +36,5 @@ PHRASES = {
     "save weights": "safe_save(",
     "restore weights": "load_state_dict(",
     "record a pass": "setattr(Tensor, name, call)",
+    "profile": "Context(DEBUG=2)",
 }
