@@ -31,14 +31,14 @@ TRAPS = [
     ),
     trap("seed_not_set", "dropout", ("Tensor.manual_seed(seed)", "Tensor.manual_seed(0)")),
     trap(
-        "losses_read_at_the_end",
-        "data",
-        ("for x, y in batches:", "losses = []\nfor x, y in batches:"),
-        ("yield step(x, y).item()", "losses.append(step(x, y))"),
+        "losses_read_after_the_pass",
+        "trajectory",
         (
             "def predict(model, x):",
-            "def read(losses):\n"
-            "    return [one.item() for one in losses]\n\n\n"
+            "def train(model, batches):\n"
+            "    step = model[1]\n"
+            "    losses = [step(Tensor(x).realize(), Tensor(y).realize()) for x, y in batches]\n"
+            "    yield from [one.item() for one in losses]\n\n\n"
             "def predict(model, x):",
         ),
     ),
