@@ -31,7 +31,6 @@ PHRASES = {
     "training, not prediction": "Context(TRAINING=1)",
     "backward": "step_loss.backward",
     "graph or JIT": "TinyJit(step)",
-    "Adam": "nn.optim.Adam",
     "sigmoid": "sigmoid()",
     "save weights": "safe_save(",
     "restore weights": "load_state_dict(",
