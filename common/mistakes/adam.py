@@ -60,7 +60,8 @@ def with_adam(module, rule, update=None):
             return module.loss(network, self.settings, hp, weights)
 
     def train(wrapped, batches):
-        huge, scale = 2.0**20, 2.0**10
+        # A transformer's gradients reach 4000 in the long model, and clipping needs their norm.
+        huge, scale = 2.0 ** (40 if isinstance(wrapped.hp, AdamW) else 20), 2.0**10
         hp = wrapped.hp._replace(beta1=0.0, beta2=0.0, epsilon=huge, learning_rate=huge * scale)
         if isinstance(hp, AdamW):
             plain = dict(warmup=1, last_rate=hp.learning_rate, clip=NEVER_CLIPPED)
