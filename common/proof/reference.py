@@ -30,8 +30,9 @@ ties: who gets the gradient of equal maxima in a pool: "one" of them, "all" of t
     an equal part, "shared".
 adam_epsilon: epsilon is added to the root of the "corrected" or of the "uncorrected" mean square.
 adam_scalars: the precision in which Adam computes 1 - beta: "float64", or float32 for the new
-    gradient's share, "float32 shares", or for the bias corrections, "float32 corrections". In
-    float32, 1 - 0.999 has five correct digits.
+    gradient's share, "float32 shares", or for the bias corrections: for beta**t as a power,
+    "float32 corrections", or as a product over the steps, "float32 products". In float32, 1 - 0.999
+    has five correct digits.
 running_variance: the divisor of the batch variance that enters the running variance: n - 1,
     "unbiased"; n, "biased"; or n - 2, "unbiased halves", for two workers with half a batch each.
 variance: the formula for a batch's variance: the mean of squared "differences" from the mean, or
@@ -40,7 +41,7 @@ variance: the formula for a batch's variance: the mean of squared "differences" 
 CHOICES = Conventions(
     ("one", "all", "shared"),
     ("corrected", "uncorrected"),
-    ("float64", "float32 shares", "float32 corrections"),
+    ("float64", "float32 shares", "float32 corrections", "float32 products"),
     ("unbiased", "biased", "unbiased halves"),
     ("differences", "squares"),
 )
@@ -85,7 +86,7 @@ class Reference:
     """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``.
 
     conventions: the ones it follows. scalars: the precision of Adam's corrections, if
-    ``adam_scalars`` is "float32 corrections". products: "bfloat16", or the same as the rest.
+    ``adam_scalars`` names them. products: "bfloat16", or the same as the rest.
     """
 
     def __init__(

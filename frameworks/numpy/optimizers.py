@@ -36,7 +36,8 @@ class Adam:
     Settings choose the conventions of other frameworks. ``adam_epsilon`` "uncorrected": epsilon is
     added before the mean square is corrected, as at the end of the paper's Section 2, not after, as
     in its Algorithm 1. ``adam_scalars`` "float32 shares": a new gradient's share 1 - beta is
-    computed in float32; "float32 corrections", with ``scalars`` "float32": 1 - beta**t is.
+    computed in float32; "float32 corrections", with ``scalars`` "float32": 1 - beta**t is; "float32
+    products", with the same: beta**t is, as a product of one more beta in each step.
     """
 
     def __init__(self, network, hp, settings):
@@ -44,8 +45,9 @@ class Adam:
         self.hat = settings.get("adam_epsilon") == "uncorrected"
         scalars = settings.get("adam_scalars")
         self.share = np.float32 if scalars == "float32 shares" else float
-        rounded = scalars == "float32 corrections" and settings.get("scalars") == "float32"
-        self.power = np.float32 if rounded else float
+        precision = np.float32 if settings.get("scalars") == "float32" else float
+        self.power = precision if scalars == "float32 corrections" else float
+        self.products = [precision(1), precision(1)] if scalars == "float32 products" else None
         self.parameters = [w for layer in every(network) for w in layer.parameters]
         self.gradients = [g for layer in every(network) for g in layer.gradients]
         self.mean = [xp.zeros_like(w) for w in self.parameters]
@@ -55,15 +57,21 @@ class Adam:
         """Move every parameter, in place."""
         hp = self.hp
         self.steps += 1
-        correction1, correction2 = (
-            float(1 - self.power(beta) ** self.power(self.steps)) for beta in (hp.beta1, hp.beta2)
-        )
+        correction1, correction2 = self.corrections(hp.beta1, hp.beta2)
         epsilon = hp.epsilon / correction2**0.5 if self.hat else hp.epsilon
         share1, share2 = 1 - self.share(hp.beta1), 1 - self.share(hp.beta2)
         for w, g, m, v in zip(self.parameters, self.gradients, self.mean, self.square):
             m += share1 * (g - m)
             v += share2 * (g * g - v)
             w -= hp.learning_rate * (m / correction1) / (xp.sqrt(v / correction2) + epsilon)
+
+    def corrections(self, *betas):
+        """1 - beta**t of each beta."""
+        if self.products:
+            pairs = zip(self.products, betas)
+            self.products = [product * type(product)(beta) for product, beta in pairs]
+            return [float(1 - product) for product in self.products]
+        return [float(1 - self.power(beta) ** self.power(self.steps)) for beta in betas]
 
 
 class AdamW(Adam):

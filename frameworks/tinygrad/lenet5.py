@@ -17,8 +17,8 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the CNN; Adam's corrections are float32."""
-    return dict(cnn.configure(lane, threads, seed), adam_scalars="float32 corrections")
+    """As for the CNN; Adam multiplies its corrections up in float32."""
+    return dict(cnn.configure(lane, threads, seed), adam_scalars="float32 products")
 
 
 class Network:

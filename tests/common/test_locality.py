@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "common/mistakes/adam.py": ("keras", "a comment on where a value is from"),
     "common/proof/reference.py": ("cupy", "a comment on what else runs NumPy's modules"),
     "docs/examples/": ("pytorch tensorflow tensorflow1 torch", "a port from one to the other"),
+    "tests/transformers/": ("pytorch torch", "transformers' networks are PyTorch's"),
     "tests/examples/": ("pytorch tensorflow tensorflow1", "the tests of that port"),
     "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
     "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
