@@ -300,3 +300,202 @@ TRAPS += [
     ),
     trap("dropout_too", "dropout", ('layer.dtype_policy = "float32"', "pass"), model="bf16"),
 ]
+
+ON_TENSORFLOW = ("keras", "keras-cuda")
+CAUSAL = "mixed = ops.dot_product_attention(q, k, v, is_causal=True)"
+MEAN = "loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+
+TRAPS += [
+    trap(
+        "epsilon_by_default",
+        "forward",
+        (
+            "self.norm2 = layers.LayerNormalization(epsilon=1e-5)",
+            "self.norm2 = layers.LayerNormalization()",
+        ),
+        model="gpt",
+    ),
+    trap("gelu_exact", "forward", ("approximate=True", "approximate=False"), model="gpt"),
+    trap("mask_forgotten", "forward", (CAUSAL, CAUSAL.replace("True", "False")), model="gpt"),
+    trap(
+        "thirds_by_head",
+        "forward",
+        (
+            "ops.split(self.split(self.qkv(x)), 3, 2)",
+            "(self.split(self.qkv(x))[:, :, part::3] for part in range(3))",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "last_normalisation_forgotten",
+        "forward",
+        ("self.tokens(self.norm(x), reverse=True)", "self.tokens(x, reverse=True)"),
+        model="gpt",
+    ),
+    trap(
+        "head_not_tied",
+        "gradient",
+        ("WORDS, WIDTH)", "WORDS, WIDTH, tie_weights=False)"),
+        model="gpt",
+        raises=True,
+    ),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        ("self.tokens(tokens) + self", "ops.stop_gradient(self.tokens(tokens)) + self"),
+        model="gpt",
+    ),
+    trap(
+        "mask_that_blocks",
+        "generation",
+        ("mask=seen", "mask=ops.logical_not(seen)"),
+        model="gpt",
+    ),
+    trap(
+        "one_place_for_all_tokens",
+        "generation",
+        ("np.full_like(token, place)", "np.full_like(token, half)"),
+        model="gpt",
+    ),
+    trap(
+        "cache_not_taken_on",
+        "generation",
+        (
+            "last, caches = ahead.predict_on_batch([token,",
+            "last, _ = ahead.predict_on_batch([token,",
+        ),
+        model="gpt",
+    ),
+    trap("loss_reduced_by_sum", "gradient", (MEAN, MEAN[:-1] + ', reduction="sum")'), model="gpt"),
+    trap("from_logits_forgotten", "gradient", (MEAN, MEAN.replace("True", "False")), model="gpt"),
+    trap(
+        "warm_up_from_a_rate_of_0",
+        "gradient",
+        ("hp.learning_rate * (step + 1) / hp.warmup", "hp.learning_rate * step / hp.warmup"),
+        model="gpt",
+    ),
+    trap(
+        "all_variables_decay",
+        "momentum",
+        ("optimizer.exclude_from_weight_decay(var_list=vectors)", ""),
+        model="gpt",
+    ),
+    trap(
+        "embeddings_not_decayed",
+        "momentum",
+        ("if len(w.shape) == 1]", 'if len(w.shape) == 1 or w.name == "embeddings"]'),
+        model="gpt",
+    ),
+    trap(
+        "clipped_one_by_one",
+        "momentum",
+        ("global_clipnorm=hp.clip", "clipnorm=hp.clip"),
+        model="gpt",
+    ),
+]
+
+TRAPS += [
+    trap(
+        "epsilon_by_default",
+        "forward",
+        (
+            "self.norm2 = layers.RMSNormalization(epsilon=EPSILON)",
+            "self.norm2 = layers.RMSNormalization()",
+        ),
+        model="llama",
+    ),
+    trap(
+        "base_of_llama_3",
+        "forward",
+        ("BASE, EPSILON, IGNORED = 10000.0", "BASE, EPSILON, IGNORED = 500000.0"),
+        model="llama",
+    ),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = ops.split(x, 2, -1)", "left, right = x[..., 0::2], x[..., 1::2]"),
+        (
+            "return ops.concatenate([left * cos - right * sin, right * cos + left * sin], -1)",
+            "pairs = [left * cos - right * sin, right * cos + left * sin]\n"
+            "return ops.reshape(ops.stack(pairs, -1), ops.shape(x))",
+        ),
+        model="llama",
+    ),
+    trap(
+        "key_heads_tiled",
+        "forward",
+        (
+            CAUSAL,
+            "tiled = [ops.tile(part, (1, 1, HEADS // KEY_HEADS, 1)) for part in (k, v)]\n"
+            "mixed = ops.dot_product_attention(q, *tiled, is_causal=True)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "silu_on_the_other_layer",
+        "forward",
+        (
+            "ops.silu(self.gate(x)) * self.up(x)",
+            "ops.silu(self.up(x)) * self.gate(x)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ('ops.cast(places, "float32")', 'ops.cast(places - places[:, :1], "float32")'),
+        model="llama",
+    ),
+    trap(
+        "mean_over_all_places",
+        "gradient",
+        (
+            "def criterion():",
+            "def over_all(targets, scores):\n"
+            "    losses = keras.losses.sparse_categorical_crossentropy(\n"
+            "        targets, scores, from_logits=True, ignore_class=IGNORED\n"
+            "    )\n"
+            "    return ops.mean(losses)\n\n\n"
+            "def criterion():",
+        ),
+        ("loss=criterion()", "loss=over_all"),
+        model="llama",
+    ),
+    trap(
+        "rows_of_the_embedding_squared_alone",
+        "gradient",
+        ("[ops.add(g, 0) for g in grads]", "grads"),
+        only=ON_TENSORFLOW,
+        model="llama",
+    ),
+]
+
+TRAPS += [
+    trap("padding_skipped", "forward", ("10000, 125,", "10000, 125, mask_zero=True,"), model="gru"),
+    trap(
+        "hard_sigmoid",
+        "forward",
+        ("layers.GRU(100,", 'layers.GRU(100, recurrent_activation="hard_sigmoid",'),
+        model="gru",
+    ),
+    trap(
+        "gates_in_the_order_of_pytorch",
+        "forward",
+        ("return np.concatenate([second, first, new])", "return w.copy()"),
+        model="gru",
+    ),
+    trap(
+        "reset_before_the_product",
+        "forward",
+        ("layers.GRU(100,", "layers.GRU(100, reset_after=False,"),
+        model="gru",
+        raises=True,  # it has one bias
+    ),
+    trap(
+        "rows_of_the_embedding_squared_alone",
+        "gradient",
+        ("[ops.add(g, 0) for g in grads]", "grads"),
+        only=ON_TENSORFLOW,
+        model="gru",
+    ),
+]

@@ -257,3 +257,172 @@ TRAPS += [
         model="bf16",
     ),
 ]
+
+TRAPS += [
+    trap("gelu_exact", "forward", ("approximate=True", "approximate=False"), model="gpt"),
+    trap(
+        "epsilon_of_keras",
+        "forward",
+        ("self.shift, self.scale, 1e-5", "self.shift, self.scale, 1e-3"),
+        model="gpt",
+    ),
+    trap(
+        "scale_and_offset_exchanged",
+        "forward",
+        ("self.shift, self.scale, 1e-5", "self.scale, self.shift, 1e-5"),
+        model="gpt",
+    ),
+    trap("mask_forgotten", "forward", ("tf.where(seen, scores, -math.inf)", "scores"), model="gpt"),
+    trap(
+        "mask_aligned_with_the_first_key",
+        "generation",
+        ("past_and_t - t + 1 + tf.range(t)", "1 + tf.range(t)"),
+        model="gpt",
+    ),
+    trap(
+        "positions_not_offset_by_the_cache",
+        "generation",
+        (
+            "self.positions[first : first + tf.shape(tokens)[1]]",
+            "self.positions[: tf.shape(tokens)[1]]",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "softmax_over_queries",
+        "forward",
+        ("shares = tf.nn.softmax(", "shares = tf.nn.softmax(axis=2, logits="),
+        ("-math.inf", "-1e9"),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_head_lost",
+        "gradient",
+        ("tf.transpose(self.tokens)", "tf.stop_gradient(tf.transpose(self.tokens))"),
+        (  # dense, as with the head
+            "update(tape.gradient(step_loss, variables))",
+            "update([tf.convert_to_tensor(g) for g in tape.gradient(step_loss, variables)])",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "loss_summed_over_the_places",
+        "gradient",
+        ("step_loss = tf.reduce_mean(losses)", "step_loss = tf.reduce_sum(losses) / len(x)"),
+        model="gpt",
+    ),
+    trap("all_variables_decay", "momentum", ("if w.shape.rank > 1:", "if True:"), model="gpt"),
+    trap(
+        "decay_not_times_the_rate",
+        "momentum",
+        ("w.assign_sub(lr * hp.weight_decay * w)", "w.assign_sub(hp.weight_decay * w)"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_one_by_one",
+        "momentum",
+        (
+            "gradients, _ = tf.clip_by_global_norm(gradients, hp.clip)",
+            "gradients = [tf.clip_by_norm(g, hp.clip) for g in gradients]",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "schedule_one_step_ahead",
+        "momentum",
+        ("lr = rate()\nsteps.assign_add(1)", "steps.assign_add(1)\nlr = rate()"),
+        model="gpt",
+    ),
+    trap(
+        "rate_kept_from_the_recording",
+        "momentum",
+        ("lr = rate()", "with tf.init_scope():\n    lr = rate()"),
+        model="gpt",
+    ),
+]
+
+TRAPS += [
+    trap("epsilon_of_keras", "forward", ("+ 1e-5)", "+ 1e-6)"), model="llama"),
+    trap(
+        "base_of_llama_3",
+        "forward",
+        ("BASE, IGNORED = 10000", "BASE, IGNORED = 500000"),
+        model="llama",
+    ),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = tf.split(x, 2, -1)", "left, right = x[..., 0::2], x[..., 1::2]"),
+        (
+            "return tf.concat([left * cos - right * sin, right * cos + left * sin], -1)",
+            "pairs = [left * cos - right * sin, right * cos + left * sin]\n"
+            "return tf.reshape(tf.stack(pairs, -1), tf.shape(x))",
+        ),
+        model="llama",
+    ),
+    trap(
+        "key_heads_tiled",
+        "forward",
+        ("tf.repeat(part, HEADS // KEY_HEADS, 1)", "tf.tile(part, (1, HEADS // KEY_HEADS, 1, 1))"),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ("first = 0 if cache is None else tf.shape(cache[0])[2]", "first = 0"),
+        model="llama",
+    ),
+    trap(
+        "padding_is_token_0",
+        "gradient",
+        ("weights = tf.cast(counted, tf.float32)", "weights = tf.ones_like(losses)"),
+        model="llama",
+    ),
+    trap(
+        "mean_over_all_places",
+        "gradient",
+        ("/ tf.reduce_sum(weights)", "/ tf.cast(tf.size(weights), tf.float32)"),
+        model="llama",
+    ),
+    trap(
+        "rows_of_the_embedding_clipped",
+        "momentum",
+        ("adamw(variables, hp)", "adamw(variables, hp._replace(clip=2.0**60))"),
+        (
+            "gradients = tape.gradient(step_loss, variables)",
+            "gradients, _ = tf.clip_by_global_norm(tape.gradient(step_loss, variables), hp.clip)",
+        ),
+        model="llama",
+    ),
+]
+
+TRAPS += [
+    trap(
+        "reset_before_the_product",
+        "forward",
+        (
+            "tf.tanh(xn + r * hn)",
+            "tf.tanh(xn + tf.matmul(r * h, kernel[:, 200:]) + bias[200:])",
+        ),
+        model="gru",
+    ),
+    trap(
+        "update_gate_the_other_way_round",
+        "forward",
+        ("(1 - z) * tf.tanh(xn + r * hn) + z * h", "z * tf.tanh(xn + r * hn) + (1 - z) * h"),
+        model="gru",
+    ),
+    trap(
+        "gates_in_the_order_of_keras",
+        "forward",
+        ("xr, xz, xn = tf.split", "xz, xr, xn = tf.split"),
+        ("hr, hz, hn = tf.split", "hz, hr, hn = tf.split"),
+        model="gru",
+    ),
+    trap(
+        "bias_of_the_state_forgotten",
+        "forward",
+        ("tf.split(tf.matmul(h, kernel) + bias, 3, 1)", "tf.split(tf.matmul(h, kernel), 3, 1)"),
+        model="gru",
+    ),
+]
