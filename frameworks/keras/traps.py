@@ -407,7 +407,7 @@ TRAPS += [
     trap(
         "base_of_llama_3",
         "forward",
-        ("BASE, EPSILON, IGNORED = 10000.0", "BASE, EPSILON, IGNORED = 500000.0"),
+        ("frequencies = BASE", "frequencies = (50 * BASE)"),
         model="llama",
     ),
     trap(
