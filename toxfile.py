@@ -3,7 +3,6 @@
 import glob
 import os
 import sys
-import zlib
 
 from tox.config.loader.memory import MemoryLoader
 from tox.plugin import impl
@@ -103,13 +102,14 @@ def tox_add_core_config(core_conf, state):
         base = ["workers"] if env_name in frameworks.FOR_WORKERS else []
         settings = VIRTUALENVS.get(environment.python, {})
         seeds[env_name].append(MemoryLoader(base=[*base, "testenv"], **settings))
+    tested = sorted({environment.name for _, environment in MADE.values() if not environment.gpu})
     for env_name, (kind, environment) in MADE.items():
         # Environments that share a folder must not run at the same time in "tox run-parallel".
         before = "test-" + environment.name if kind == "mistakes" else environment.name
         settings = VIRTUALENVS.get(environment.python, {})
         labels = [] if environment.gpu else [kind, "all"]
         if labels and kind == "test" and env_name not in usual:
-            labels.append("fifth-%d" % (zlib.crc32(environment.name.encode()) % 5))
+            labels.append("eighth-%d" % (tested.index(environment.name) % 8))
         settings = dict(settings, labels=labels, depends=before)
         seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
