@@ -8,6 +8,7 @@ from common.compare import between
 from common.compare.between.both import Both, Explanation
 from common.compare.counterparts import matched
 from common.compare.layers import combination, search
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer
 from common.compare.masks import words as mask_words
 from common.compare.optimizers import fit as optimizer
@@ -54,7 +55,7 @@ def explanation(recordings, difference):
     i, j = difference["a_place"], difference["b_place"]
     if steps.kind(difference["a"])[0] in ("weight", "update"):
         says = optimizer.explained(recordings.a, recordings.b)
-        return says and Explanation(says, "optimiser")
+        return says and Explanation(says, pages.OPTIMISER)
     a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[0][j]
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:
         return None

@@ -1,12 +1,13 @@
 """What the layers of two recordings compute is named, with the constants of both."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from common.compare.functions import SHAPES, bfloat16, softmax
-from common.compare.layers import convolution, resize, search
+from common.compare.layers import convolution, docs, resize, search
 from common.compare.layers.layer import Layer
 from common.compare.optimizers import fit
 from common.compare.pairing import Array
@@ -363,3 +364,11 @@ def test_unrelated_layers_compute_nothing_known():
         weights = [Array("w", normal(10, 20, seed=5)), Array("v", normal(36, 10, seed=6))]
         for place in range(len(arrays)):
             assert search.fit(Layer(arrays, place, weights)) is None
+
+
+def test_every_anchor_is_on_the_page():
+    with open(docs.PAGE) as file:
+        heads = [line.lstrip("#").strip().lower() for line in file if line.startswith("#")]
+    anchors = {re.sub(r"[^a-z0-9 -]", "", head).replace(" ", "-") for head in heads}
+    used = {value for name, value in vars(docs).items() if name.isupper() and name != "PAGE"}
+    assert used <= anchors

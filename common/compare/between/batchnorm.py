@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.compare.between.both import Explanation
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, number, size
 from common.compare.layers.normalisation import EPSILONS
 
@@ -47,7 +48,6 @@ def _of(both, x, axis):
 
 def _epsilon(ratio, variance, ours, theirs):
     """Which of the reasons fits the factors of the channels."""
-    anchor = "epsilon-of-a-normalisation"
     if size(ours.mean(1) - theirs.mean(1)) < 1e-4 * size(ours.std(1)):
         # Statistics of this batch: 1 / factor**2 - 1 is the epsilons' difference by the variance.
         gain = (ratio**-2 - 1) * variance
@@ -60,7 +60,7 @@ def _epsilon(ratio, variance, ours, theirs):
                 says = "BatchNorm, epsilon %s in A, %s in B" % (number(a), number(b))
             else:
                 says = "BatchNorm, B's epsilon is A's plus %s" % number(float("%.3g" % gain.mean()))
-            return Explanation(says, anchor)
+            return Explanation(says, pages.EPSILON)
     ends = "from %s to %s" % tuple(number(float("%.4g" % n)) for n in (ratio.min(), ratio.max()))
     if (ratio < 1).all() or (ratio > 1).all():
         more = "larger" if (ratio < 1).all() else "smaller"
@@ -69,4 +69,4 @@ def _epsilon(ratio, variance, ours, theirs):
     else:
         says = "each channel has its own factor, %s, and shift: " % ends
         says += "as by other running statistics in a BatchNorm"
-    return Explanation(says, anchor)
+    return Explanation(says, pages.RUNNING)

@@ -4,6 +4,7 @@ import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.functions import softmax
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, number, size
 
 
@@ -18,7 +19,7 @@ def explain(both):
         says = [_described(layer, x, p) for layer in (both.a, both.b)]
         if None not in says and says[0] != says[1]:
             words = "the loss: %s in A; %s in B" % tuple(says)
-            return Explanation(words, "mean-over-which-rows")
+            return Explanation(words, pages.MEAN)
     return None
 
 

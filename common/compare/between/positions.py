@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.compare.between.both import Explanation
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, size
 
 
@@ -29,7 +30,7 @@ def explain(both):
                     if not _masked_in_b(both, mask):
                         ours, theirs = theirs, ours
                     says = "positions are counted %s in A, %s in B" % (ours, theirs)
-                    return Explanation(says, "positions")
+                    return Explanation(says, pages.POSITIONS)
     return None
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.compare.between.both import Explanation
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import number, size
 
 SMALLEST = 1e-30
@@ -23,14 +24,14 @@ def explain(both):
     times = (ours * theirs * weight**2).sum() / max((ours**2 * weight**2).sum(), 1e-300)
     left = size((theirs - times * ours) * weight)
     if abs(times - 1) > LEAST and left < 0.002 * size((theirs - ours) * weight) + 1e-5:
-        return Explanation(_scaled(times), "scale-of-attention")
+        return Explanation(_scaled(times), pages.ATTENTION_SCALE)
     if p.ndim == 4 and len(p) > 1:
         off = theirs - ours
         alike = off - off.mean(0)
         if (there == there[0]).all() and size(alike) < 0.02 * size(off) + noise:
             says = "a number for each head, query and key is added to the scores, the same for "
             says += "all observations: a bias of relative positions"
-            return Explanation(says, "positions")
+            return Explanation(says, pages.POSITIONS)
     return None
 
 
@@ -65,7 +66,7 @@ def _masks(p, q):
     """How two masks differ."""
     ours, theirs = p > SMALLEST, q > SMALLEST
     tokens = p.shape[-2:]
-    anchor = "mask-value-and-polarity"
+    anchor = pages.MASK
     if tokens[0] == tokens[1]:
         bands = [_band(mask) for mask in (ours, theirs)]
         if None not in bands and bands[0] != bands[1]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.compare.between.both import Explanation
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import size
 
 STEPS = 30
@@ -28,7 +29,7 @@ def explain(both):
         kind = "LayerNorm" if shifted else "RMSNorm"
         more = "smaller" if scale.mean() > 0 else "larger"
         says = "each row is scaled by its own number, as by another epsilon in a %s: " % kind
-        return Explanation(says + "B's is %s" % more, "epsilon-of-a-normalisation")
+        return Explanation(says + "B's is %s" % more, pages.EPSILON)
     return None
 
 

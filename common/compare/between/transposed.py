@@ -7,6 +7,7 @@ import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.layers import attention
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, size
 
 ROWS = 256
@@ -31,7 +32,7 @@ def explain(both):
                 < 1e-2 * size(forward - np.dot(x, ours.T))
             ):
                 says = "the square weight of a dense layer is transposed in one of both; from %s%s"
-                return Explanation(says % (before, name), "transposed-weight")
+                return Explanation(says % (before, name), pages.WEIGHTS)
     return None
 
 

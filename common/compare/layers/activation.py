@@ -1,13 +1,17 @@
 """Activations: a function of each value, perhaps times another array, as in a gated layer."""
 
+import itertools
 from collections import OrderedDict
 
 import numpy as np
 
 from common.compare.functions import SHAPES
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, Case, full, number, size
 
-LOOKED_AT = 4096
+LOOKED_AT = 2048
+FIRST = 64  # values that must be close before the others are looked at
+NEARLY = 0.02
 FEW = 64  # values that tell nothing
 FITTED = ("leaky ReLU", "clip")
 
@@ -17,19 +21,32 @@ def cases(layer):
     y = layer.output
     if y.size < FEW or not y.spread or y.whole:
         return
-    at = np.unique(np.random.RandomState(0).randint(0, y.size, LOOKED_AT))
+    near = [x for x in layer.alike() if x.spread]
+    ends = [index for x in near + [y] for index in (x.values.argmin(), x.values.argmax())]
+    at = np.random.RandomState(0).randint(0, y.size, LOOKED_AT)
+    at = np.concatenate([at, ends])
     take = lambda values: values.reshape(-1)[at].astype(np.float64)  # noqa: E731
-    near = layer.alike()
-    for x in near:
-        if x.spread:
-            yield Case(layer, [x], x=take(x.values), y=take(y.values), gate=None)
-    for x in near:
-        for gate in near:
-            if x is not gate:
-                yield Case(
-                    layer, [x, gate], x=take(x.values), y=take(y.values), gate=take(gate.values)
-                )
+    values, target = [take(x.values) for x in near], take(y.values)
+    tables = [_table(x[:FIRST]) for x in values]
+    for n, x in enumerate(near):
+        if _close(tables[n], 1, target[:FIRST]):
+            yield Case(layer, [x], x=values[n], y=target, gate=None)
+    for n, m in itertools.permutations(range(len(near)), 2):
+        if _close(tables[n], values[m][:FIRST], target[:FIRST]):
+            yield Case(layer, [near[n], near[m]], x=values[n], y=target, gate=values[m])
     yield from _halves(layer, y, take)
+
+
+def _table(x):
+    """Each activation of the first values."""
+    return np.array([shape(x) for shape in SHAPES.values()])
+
+
+def _close(table, gate, y):
+    """Whether an activation, or one with a constant to be fitted, may give the first values."""
+    off = np.abs(table * gate - y)
+    positive = (table[0] > 0) & (off[list(SHAPES).index("identity")] < NEARLY * size(y))
+    return off.max(1).min() < NEARLY * size(y) or positive.mean() > 0.3
 
 
 def _halves(layer, y, take):
@@ -47,6 +64,9 @@ def _halves(layer, y, take):
         }
         for names in (("first half", "second half"), ("even places", "odd places")):
             for gated, gate in (names, names[::-1]):
+                first = [take(parts[name])[:FIRST] for name in (gated, gate)]
+                if not _close(_table(first[0]), first[1], take(y.values)[:FIRST]):
+                    continue
                 yield Case(
                     layer,
                     [array],
@@ -112,4 +132,4 @@ def words(constants):
 def docs(a, b):
     """The page's anchor for two activations that differ."""
     names = {a["function"], b["function"]}
-    return "gelu-tanh-or-erf" if all(name.startswith("GELU") for name in names) else "activation"
+    return pages.GELU if all(name.startswith("GELU") for name in names) else pages.ACTIVATION

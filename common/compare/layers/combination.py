@@ -5,6 +5,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, number, size
 
 LOOKED_AT = 2048
@@ -53,4 +54,4 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "scale-of-an-embedding"
+    return pages.EMBEDDING_SCALE

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, size
 
 GREEDY = True  # the first option that fits is taken: the smallest kernel
@@ -155,7 +156,7 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "same-padding-with-a-stride"
+    return pages.PADDING
 
 
 def kernels(a, b):

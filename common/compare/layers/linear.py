@@ -6,6 +6,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.functions import SHAPES
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, Case, full, size
 
 BETWEEN = ("identity", "ReLU", "GELU (by tanh)", "GELU (by erf)", "tanh", "sigmoid", "SiLU")
@@ -100,5 +101,5 @@ def words(constants):
 def docs(a, b):
     """The page's anchor."""
     if a.get("flatten") != b.get("flatten"):
-        return "order-of-a-flatten"
-    return "transposed-weight"
+        return pages.FLATTEN
+    return pages.WEIGHTS

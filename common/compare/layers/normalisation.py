@@ -9,6 +9,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.functions import bfloat16
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
 
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
@@ -123,11 +124,11 @@ def weights(a, b):
     for one, other, names in ((ours, theirs, ("A", "B")), (theirs, ours, ("B", "A"))):
         if size(one - other - 1) < 1e-5 * size(one):
             says = "%s, times 1 + w in %s, times w in %s"
-            return says % ((start,) + names), "one-plus-the-weight"
+            return says % ((start,) + names), pages.ONE_PLUS
         rounded = bfloat16(one)
         if size(rounded - other) < 1e-5 * size(one) < size(rounded - one):
             says = "%s, with its factor rounded to bfloat16 in %s"
-            return says % (start, names[1]), "one-plus-the-weight"
+            return says % (start, names[1]), pages.ONE_PLUS
     return None
 
 
@@ -186,4 +187,4 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "epsilon-of-a-normalisation"
+    return pages.EPSILON

@@ -5,6 +5,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.layers import docs as pages
 from common.compare.layers.convolution import case_strides
 from common.compare.layers.layer import Case, full, size
 
@@ -83,4 +84,4 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "same-padding-with-a-stride"
+    return pages.PADDING

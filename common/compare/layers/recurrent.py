@@ -6,6 +6,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.functions import sigmoid
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full
 
 GRU, LSTM = "rzn", "ifgo"
@@ -128,4 +129,4 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "order-of-gates"
+    return pages.GATES

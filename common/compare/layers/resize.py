@@ -5,6 +5,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, size
 
 CHANNELS = 4
@@ -92,4 +93,4 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "resize-antialias-and-align-corners"
+    return pages.RESIZE

@@ -5,6 +5,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.functions import bfloat16, float16
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, Case, full, number, size
 
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 1000.0, 100.0, 50000.0)
@@ -139,5 +140,5 @@ def words(constants):
 def docs(a, b):
     """The page's anchor."""
     if a["by"] != b["by"]:
-        return "rotary-halves-or-pairs"
-    return "rotary-base-and-precision"
+        return pages.ROTARY
+    return pages.ROTARY_BASE if a["base"] != b["base"] else pages.ROTARY_ROUNDED

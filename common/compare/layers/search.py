@@ -14,6 +14,7 @@ from common.compare.layers import (
     rotary,
     statistics,
 )
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import SURE, Fit, Verdict
 
 FAMILIES = (
@@ -78,7 +79,7 @@ def verdict(a, b, likely=True):
             change = convolution.kernels(*fits)
             if change is not None:
                 says = "%s: B's kernel is A's, %s" % (family.words(fits[0].constants), change)
-                docs = "flipped-kernel"
+                docs = pages.FLIPPED
     return Verdict(a, b, fits[0], fits[1], says is not None, says, docs)
 
 

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, number, size
 
 LEAST = 2  # channels
@@ -66,7 +67,7 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor."""
-    return "batchnorm-momentum" if a["share"] != b["share"] else "running-variance"
+    return pages.RUNNING
 
 
 def is_convention(a, b):
