@@ -120,12 +120,15 @@ def _in_last_gap(recordings, before, ours, theirs):
         j, by = pairs.get(i, (None, None))
         if by == "name":
             return _described(recordings, before, i, j, by)
-        if i in new[0] and i not in named[0]:
+        if i in ours[:TRIED] and i not in named[0]:
             for k in [k for k in theirs[:TRIED] if k not in named[1]]:
+                if i not in new[0] and k not in new[1]:
+                    continue  # both are elsewhere, too
                 relation = Comparison(
                     recordings.a[i], recordings.b[k], recordings.tolerance, likely
                 ).relation()
-                if relation.after is not None and (k in new[1] or not relation.partial):
+                both_new = i in new[0] and k in new[1]
+                if relation.after is not None and (both_new or not relation.partial):
                     return _described(recordings, before, i, k, "value", relation)
         if j is not None and i in new[0] and j in new[1]:
             return _described(recordings, before, i, j, by)

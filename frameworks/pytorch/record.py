@@ -1,38 +1,138 @@
-"""Recording a pass through a PyTorch network.
+"""Recording a pass, or a step of training, of any PyTorch model as it is.
 
-Idiom: a forward hook on every module without modules inside it.
+Idiom: a forward hook on every module; nothing in the model is changed.
 Surprise: ``nn.ReLU(inplace=True)`` writes over the tensor that an earlier hook was given, so each
-    is copied.
+    is copied. ``nn.TransformerEncoder`` has a fast path past its modules, which is switched off.
 """
 
+import contextlib
+import copy
 from collections import OrderedDict
+from collections.abc import Mapping
 
 import torch
+from torch import nn
+
+CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)  # their last module says it already
 
 
 def record(network, x):
-    """{name: array} of the images and of each layer's result, in the order of computation."""
-    found = OrderedDict(x=x)
+    """{name: array} of the inputs and of each module's result, in the order of computation.
+
+    x: an array; a tuple of arrays, in the order of the model's arguments; or a dict of them, by
+    their names, such as input_ids and attention_mask.
+    """
+    network.eval()  # dropout off
+    with torch.inference_mode():
+        return _passed(network, x)[0]
+
+
+def exact(network, x):
+    """The same in float64, for ``compare --exact``."""
+    return record(copy.deepcopy(network).double(), x)
+
+
+def record_step(network, x, loss, optimizer, steps=1, training=False):
+    """The same, and the loss, the gradients and the weights before and after each step.
+
+    loss: a function of what the model returns. training: whether batch norms use this batch;
+    dropout then is on, too.
+    """
+    network.train(training)
+    found, output = _passed(network, x)
+    weights = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
+    found.update(("step0 " + name, _array(p)) for name, p in weights)
+    for step in range(1, steps + 1):
+        if step > 1:
+            arguments, named = _arguments(network, x)
+            output = network(*arguments, **named)
+        optimizer.zero_grad()
+        value = loss(output)
+        value.backward()
+        found["loss%d" % step] = _array(value)
+        found.update(
+            ("grad%d %s" % (step, name), _array(p.grad))
+            for name, p in weights
+            if p.grad is not None
+        )
+        optimizer.step()
+        found.update(("step%d %s" % (step, name), _array(p)) for name, p in weights)
+    return found
+
+
+def _passed(network, x):
+    """(what a pass records, what the model returns)"""
+    arguments, named = _arguments(network, x)
+    found = _inputs(x)
 
     def keep(name):
         def hook(module, inputs, output):
-            values = output[0] if isinstance(output, tuple) else output  # an LSTM's, no state
-            again = "%s, once more" % name if name in found else name
-            found[again] = values.numpy(force=True).copy()
+            for part, tensor in _tensors(output):
+                full = "%s.%s" % (name, part) if part else name
+                found["%s, once more" % full if full in found else full] = _array(tensor)
 
         return hook
 
     hooks = [
         module.register_forward_hook(keep(name))
         for name, module in network.named_modules()
-        if not list(module.children())
+        if name and not isinstance(module, CONTAINERS)
     ]
-    network.eval()  # dropout off
-    device = next(network.parameters()).device
     try:
-        with torch.inference_mode():
-            network(torch.from_numpy(x).to(device))
+        with _no_fast_path():
+            output = network(*arguments, **named)
     finally:
         for hook in hooks:
             hook.remove()
-    return found
+    return found, output
+
+
+def _inputs(x):
+    """The inputs under their names."""
+    if isinstance(x, Mapping):
+        return OrderedDict(x)
+    if isinstance(x, (tuple, list)):
+        return OrderedDict(("x%d" % n, array) for n, array in enumerate(x))
+    return OrderedDict(x=x)
+
+
+def _arguments(network, x):
+    """(arguments, keyword arguments) as tensors, floats in the type of the model's weights."""
+    weight = next((p for p in network.parameters() if p.is_floating_point()), torch.zeros(()))
+
+    def tensor(array):
+        made = torch.as_tensor(array).to(weight.device)
+        return made.to(weight.dtype) if made.is_floating_point() else made
+
+    if isinstance(x, Mapping):
+        return (), {name: tensor(array) for name, array in x.items()}
+    return tuple(tensor(array) for array in (x if isinstance(x, (tuple, list)) else [x])), {}
+
+
+def _tensors(output):
+    """Yield (name, tensor) of a result: of a tuple the first one, an LSTM's without its state."""
+    if isinstance(output, torch.Tensor):
+        yield "", output
+    elif isinstance(output, Mapping):
+        yield from (
+            (key, value) for key, value in output.items() if isinstance(value, torch.Tensor)
+        )
+    elif isinstance(output, (tuple, list)) and output:
+        yield from _tensors(output[0])
+
+
+def _array(tensor):
+    """A copy as NumPy's; NumPy has no bfloat16."""
+    tensor = tensor.detach()
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).cpu().numpy().copy()
+
+
+@contextlib.contextmanager
+def _no_fast_path():
+    """Attention by its modules, so that hooks see them."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)

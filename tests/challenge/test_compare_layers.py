@@ -315,6 +315,10 @@ RULES = {
     "Adam, rate 0.001, epsilon 1e-08, decay 0.1, not times the rate": lambda w, g: (
         w * (1 - 0.1) - 1e-3 * g / (np.abs(g) + 1e-8)
     ),
+    "Adam with 0.1 w added to the gradient, rate 0.001, epsilon 1e-08, no decay": lambda w, g: (
+        w - 1e-3 * (g + 0.1 * w) / (np.abs(g + 0.1 * w) + 1e-8)
+    ),
+    "SGD with Nesterov momentum 0.9, rate 0.1, no decay": lambda w, g: w - 0.19 * g,
     "Adam without bias correction, rate 0.001, epsilon 1e-08, no decay": lambda w, g: (
         w - 1e-3 * 0.1 * g / (math.sqrt(0.001) * np.abs(g) + 1e-8)
     ),

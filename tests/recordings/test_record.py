@@ -96,3 +96,22 @@ def test_kernels_that_are_flipped_are_found_at_their_layer(recording, threads, w
     wrong = dict(weights, **{"conv3.weight": weights["conv3.weight"][:, :, ::-1, ::-1]})
     recordings, difference = compared(recorded("numpy", threads, wrong), recording)
     assert recordings.a[difference["a_place"]].name == "conv3"
+
+
+def test_a_recording_in_float64_gives_the_units(name, threads, weights):
+    record = modules.load(name, "record")
+    if not hasattr(record, "exact"):
+        pytest.skip("this framework's recorder has no pass in float64")
+    module = modules.load(name)
+    settings = module.configure("same", threads, 0)
+    hp = MODEL.hp._replace(batch_size=ROWS)
+    x, _ = module.load(*tasks.of(MODEL).observations(ROWS, 0), settings=settings)
+    network = module.symbol(settings, hp)
+    module.loss(network, settings, hp, weights)
+    plain, exact = record.record(network, x), record.exact(network, x)
+    assert list(plain) == list(exact)
+    for layer in list(plain)[1:]:
+        assert plain[layer].dtype == np.float32 and exact[layer].dtype == np.float64
+        off = np.abs(plain[layer] - exact[layer]).max()
+        assert off < 1e-4 * np.abs(exact[layer]).max()
+    assert any((plain[layer] != exact[layer]).any() for layer in plain)

@@ -64,10 +64,22 @@ def options(case):
         for stride in steps:
             if kind == "transposed" and stride == 1:
                 continue
+            reach = _reach(case, kind, stride)
             for kernel in KERNELS:
                 for low in _paddings(kind, kernel, stride, sizes):
-                    if case.x.shape[1] * kernel**2 <= UNKNOWNS:
+                    seen = max(low, kernel - 1 - low)
+                    hopeless = kind == "convolution" and seen <= reach
+                    if case.x.shape[1] * kernel**2 <= UNKNOWNS and not hopeless:
                         yield OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=low)
+
+
+def _reach(case, kind, stride):
+    """How far a kernel reaches that holds all smaller ones and does not fit; -1 if it fits."""
+    for kernel in (7, 5, 3, 1):
+        if SPARE * (case.x.shape[1] * kernel**2 + 1) <= min(case.y[:, 0].size, SPARE * UNKNOWNS):
+            largest = OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=kernel // 2)
+            return -1 if off(case, largest) <= case.limit else kernel // 2
+    return -1
 
 
 def case_strides(large, small):

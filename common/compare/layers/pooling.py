@@ -24,7 +24,7 @@ def cases(layer):
             images, target = (full(array) for array in (x, y))
             if last:
                 images, target = (np.moveaxis(array, 3, 1) for array in (images, target))
-            if images.shape[:2] == target.shape[:2] and images.shape[2] >= target.shape[2]:
+            if images.shape[:2] == target.shape[:2] and images.shape[2] > target.shape[2]:
                 images, target = images[:, :CHANNELS], target[:, :CHANNELS]
                 yield Case(
                     layer, [x], x=images.astype(np.float64), y=target.astype(np.float64), last=last

@@ -34,7 +34,7 @@ def _fitted(rule, tensors):
     rows, decays, off, square = {}, OrderedDict(), 0.0, 0.0
     for name, step in tensors.items():
         with np.errstate(all="ignore"):
-            d = rule.direction(step.gradient).reshape(-1)
+            d = rule.direction(step.gradient, step.before).reshape(-1)
         u, w = step.update.reshape(-1), step.before.reshape(-1)
         if not np.isfinite(d).all() or not size(u):
             return None
@@ -119,6 +119,8 @@ def between(a, b):
     names = [name for name in a if name in b and a[name].after.shape == b[name].after.shape]
     large = [name for name in names if a[name].gradient.size > 8]
     for rule in rules.every():
+        if rule.name == "decayed Adam":
+            continue  # it needs the weights before the step
         fits = [_difference(rule, a[name], b[name]) for name in large]
         if fits and all(fit is not None for fit in fits):
             kappa, gain = (float(np.median([fit[n] for fit in fits])) for n in (0, 1))
@@ -131,7 +133,7 @@ def between(a, b):
 def _difference(rule, a, b):
     """(kappa, gain) of w_B - w_A = kappa w_A + gain d; None if it does not fit."""
     with np.errstate(all="ignore"):
-        d = rule.direction(a.gradient).reshape(-1)
+        d = rule.direction(a.gradient, a.after).reshape(-1)
     off, w = (b.after - a.after).reshape(-1), a.after.reshape(-1)
     if not np.isfinite(d).all() or size(off) < 1e-6 * size(w):
         return None
