@@ -4,13 +4,20 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.challenge.conventions import option
 from common.challenge.protocol import Stale
 from common.proof import probes
 from common.proof.check import Check
+from common.proof.reference import USUAL
 from common.proof.rungs import Certifier
 from common.proof.rungs.forward import LOCATED_IMAGES
+from common.proof.rungs.momentum import HINT
 from common.proof.rungs.subject import Subject
+from common.proof.updates import compared
 from common.system.errors import InputError
+
+OUT_OF_ORDER = "batches out of order"  # a check of the rung data
+NEAR = 0.01  # of 1 + momentum, for a factor that may come from it
 
 
 class NotAnswered(Exception):
@@ -26,6 +33,13 @@ class Answers(Subject):
     """
 
     follows = False
+
+    def updates(self, what, start, ours, step):
+        """The checks with the factor of each update."""
+        rows = compared(start, ours, step, self.oracle.multiple)
+        for check, (_, _, _, factor) in zip(super().updates(what, start, ours, step), rows):
+            check.factor = factor
+            yield check
 
     def interlude(self, model, images):
         x, _ = self.load(images, self.task.none(len(images)))
@@ -52,7 +66,25 @@ class AnswerCertifier(Certifier):
         return super().raised(error)
 
     def result(self, rung, checks, worst):
+        for check in checks:
+            check.detail = self.in_a_ports_words(check)
         return OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
+
+    def in_a_ports_words(self, check):
+        """A check's detail, for a port that has no settings and may have infinite losses."""
+        if check.what in USUAL._fields:
+            named = option(check.what, getattr(self.subject.conventions, check.what))
+            return "the port does not follow %s, which the challenge names" % named
+        if check.what == OUT_OF_ORDER and not check.passed:
+            losses, _, _ = self.subject.probe_run()
+            if not np.isfinite(losses).all():
+                return "a loss is infinite or NaN, where a label's probability rounds to 0"
+        if HINT in check.detail:
+            momentum = self.oracle.momentum_hp.momentum
+            factor = check.factor
+            if min(abs(factor - 1 - momentum), abs(factor - 1 + momentum)) > NEAR:
+                return check.detail.replace(HINT, "")
+        return check.detail
 
     def choose(self, chosen):
         """Take these images, {key: numbers}, as the ones that are near no kink."""

@@ -18,8 +18,8 @@ modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
 strips = importlib.import_module("frameworks.numpy.strips")
 
-Cause = namedtuple("Cause", "says make leaves concept bounds_loss")
-Cause.__new__.__defaults__ = (0.0, None, False)
+Cause = namedtuple("Cause", "says make leaves concept bounds_loss convention")
+Cause.__new__.__defaults__ = (0.0, None, False, None)
 Cause.__doc__ = """A mistake that may explain an answer.
 
 says: the mistake in words, with the frameworks whose default it is.
@@ -27,6 +27,7 @@ make: takes a correct module, returns one with the mistake.
 leaves: the share of the error that may remain, if the port's mistake may differ slightly.
 concept: the phrase book's concept that shows each framework's correct line, or None.
 bounds_loss: whether the mistake bounds the loss; a bound is then no sign of another mistake.
+convention: (name, choice) if it is no mistake but another convention, as ``--named`` takes it.
 """
 
 

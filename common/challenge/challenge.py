@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from common import networks
-from common.challenge import direct_evidence, protocol, readme
+from common.challenge import conventions, direct_evidence, protocol, readme
 from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.diagnosis import Diagnosis, lines_of
 from common.challenge.replay import Replay
@@ -73,10 +73,10 @@ def parse(arguments):
     return options
 
 
-def named(conventions):
+def named(chosen):
     """``Conventions`` of ["name=choice", ...]; InputError for an unknown one."""
     choices = {}
-    for convention in conventions:
+    for convention in chosen:
         name, _, choice = convention.partition("=")
         known = CHOICES._asdict()
         if name not in known:
@@ -113,8 +113,7 @@ def write(options):
         "scores", certifier.oracle.biased, certifier.oracle.test_images
     )
     expected = protocol.expected(script, arrays, description)
-    size = 4 * sum(int(np.prod(shape)) for shape in expected.values())
-    page = readme.render(description, script, options.folder, scores[0], judged, size)
+    page = readme.render(description, script, options.folder, scores[0], judged, expected)
     with atomic_write(inside[PAGE]) as file:
         file.write(page.encode())
     write_json(inside[SCRIPT], script)  # last: a folder that has it is complete
@@ -171,6 +170,11 @@ def check(options):
     if False in [rung["passed"] for rung in judged["rungs"]]:
         findings, lines = explained(script, arrays, answers, description, judged, options.threads)
         print("\n".join(lines))
+    elif conventions.barely(judged):
+        nearer = conventions.nearer(script, arrays, answers, description)
+        if nearer:
+            says = "the losses only just pass; they are nearer in a challenge written with %s"
+            print(says % conventions.option(*nearer))
     if options.json:
         judged["findings"] = [plain(finding) for finding in findings]
         results.write(options.json, judged)

@@ -12,6 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from common.challenge import causes, hypotheses, protocol, updates
+from common.challenge.networks import are_probabilities, softmax_causes
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
@@ -22,21 +23,24 @@ SLACK = 4  # tolerances that a cause may leave, because it rounds in another ord
 NEAR = 0.01  # share of a cause's effect that kinks may leave
 BRIGHT, ZERO = "bright/", "bright/after1/"  # images may be near kinks; the gradient is 0
 
-CAUSE, UNKNOWN, KINKS = "cause", "unknown", "kinks"
+CAUSE, UNKNOWN, KINKS, UNREAD = "cause", "unknown", "kinks", "unread"
 
 BOOK = "reports/site/index.html#phrase-book, which tox run -e report builds"
 
-Finding = namedtuple("Finding", "kind stage says others before after concept bounds_loss")
-Finding.__new__.__defaults__ = (None, False)
+Finding = namedtuple(
+    "Finding", "kind stage says others before after concept bounds_loss convention"
+)
+Finding.__new__.__defaults__ = (None, False, None)
 Finding.__doc__ = """The explanation of a stage.
 
 kind: ``CAUSE``; ``UNKNOWN`` if no known cause fits; ``KINKS`` for an error so small that ReLUs and
-    pools may explain it, if a cause of wrong scores has moved them across a kink.
+    pools may explain it, if a cause of wrong scores has moved them across a kink; ``UNREAD`` for a
+    rung whose answers cannot be read because of an earlier cause.
 stage: the stage that is off.
 says: the cause in words; for an unknown one, any other observation, or "".
 others: further causes that give the same numbers.
 before, after: the distance of the answer, in tolerances, from the reference without and with it.
-concept, bounds_loss: the cause's.
+concept, bounds_loss, convention: the cause's.
 """
 
 Fit = namedtuple("Fit", "cause after left")
@@ -248,7 +252,8 @@ class Diagnosis:
         if rule is None and self.script["named"]["adam_epsilon"] == "uncorrected":
             rule = updates.epsilon_uncorrected
         second = self._second(module) if stage == "three steps" else None
-        return hypotheses.steps(self.description, evidence, hp, rule, second)
+        named = self.script["named"]
+        return hypotheses.steps(self.description, named, evidence, hp, rule, second)
 
     def _came_back(self):
         """Causes that show in the weights that came back before any step."""
@@ -290,11 +295,14 @@ class Diagnosis:
             return [Finding(UNKNOWN, stage, says, [], before, before)]
         if before <= enough:
             return self._small(stage, before) + self._explain(module, later, effects)
+        if stage == "scores" and module is self.module and self._are_probabilities():
+            return self._behind_a_softmax(module, stages, before)
         fits = self._fits(module, stage, errors, enough)
         if not fits:
-            return [
-                self._row_mistake(stage, before) or Finding(UNKNOWN, stage, "", [], before, before)
-            ]
+            rows = self._row_mistake(stage, before)
+            return [rows or Finding(UNKNOWN, stage, "", [], before, before)] + self._beyond(
+                module, stage, later, effects
+            )
         branches = [
             self._branch(module, stage, later, effects, before, fit)
             for fit in sorted(fits, key=lambda fit: fit.after)[:BRANCHES]
@@ -309,6 +317,30 @@ class Diagnosis:
                 for branch in complete or branches
             ]
         )
+
+    def _beyond(self, module, stage, later, effects):
+        """Causes of later stages that explain them without what is unknown about this one.
+
+        With wrong scores there are none: every later stage depends on them.
+        """
+        if stage == "scores" or not all(np.isfinite(self.off(module, name)) for name in later):
+            return []
+        further = self._explain(module, later, effects)
+        return further if all(finding.kind != UNKNOWN for finding in further) else []
+
+    def _are_probabilities(self):
+        """Whether all rows of scores are probabilities."""
+        return all(are_probabilities(scores) for scores in self.answered("scores").values())
+
+    def _behind_a_softmax(self, module, stages, before):
+        """Findings for scores that are probabilities: a softmax, and perhaps a further cause."""
+        chains = []
+        for made in softmax_causes(self.description):
+            wrong = made.make(module)
+            after = self.off(wrong, "scores")
+            cause = Finding(CAUSE, "scores", made.says, [], before, after, made.concept)
+            chains.append(Chain(cause, self._explain(wrong, stages, {})))
+        return _likeliest(chains)
 
     def _small(self, stage, before):
         """Findings for a stage whose error is allowed."""
@@ -335,7 +367,15 @@ class Diagnosis:
                 for name in later
             }
         cause = Finding(
-            CAUSE, stage, made.says, [], before, fit.after, made.concept, made.bounds_loss
+            CAUSE,
+            stage,
+            made.says,
+            [],
+            before,
+            fit.after,
+            made.concept,
+            made.bounds_loss,
+            made.convention,
         )
         left = []
         if fit.left > max(SLACK, fit.after):
@@ -485,6 +525,8 @@ def lines_of(findings):
         if finding.kind == UNKNOWN:
             seen = "first seen in %s: off by %.3g tolerances" % (finding.stage, finding.before)
             lines.append("unknown, " + (finding.says or seen))
+        elif finding.kind == UNREAD:
+            lines.append("not judged: " + finding.says)
         elif finding.kind == KINKS:
             line = (
                 "left in %s: %.3g tolerances, a small part of what the cause does there; ReLUs and "

@@ -5,8 +5,8 @@ A cause is named if it gives the answer's own numbers, which needs almost no tra
 
 import numpy as np
 
-from common.challenge import protocol
-from common.challenge.diagnosis import CAUSE, Finding
+from common.challenge import conventions, protocol
+from common.challenge.diagnosis import CAUSE, UNREAD, Finding
 from common.networks.cnn import masks
 from common.networks.model import CLASSES
 from common.proof import tasks
@@ -19,29 +19,51 @@ from common.proof.rungs.subject import COUNTS
 LOSS = "loss and its reduction"  # a concept of the phrase book
 EXACT = 1e-6  # tolerance of a figure, and of a loss relative to it
 SCALE = 2e-3  # relative tolerance of a mask's factor
+UNREADABLE = "dropout, because %s; check it again after that is corrected"
 SAME = 1e-5  # relative tolerance of scores: more than float32's rounding
 
 
 def findings(script, arrays, answers, description, judged, before):
     """The ``Finding`` of each failed rung that can be read directly.
 
-    judged: the certifier's verdict. before: findings by simulation. These affect masks and losses,
-    which are then not read; wrong scores affect all losses.
+    judged: the certifier's verdict. before: findings by simulation. A wrong step affects the masks,
+    and any mistake the losses, which are then not read. Other conventions are no mistakes: masks
+    are read with them. Wrong scores affect all losses.
     """
-    evidence, readers = [], {"data": _order, "accuracy": _figure}
-    if not any(finding.stage == "scores" or finding.bounds_loss for finding in before):
+    caused = [finding for finding in before if finding.kind == CAUSE]
+    mistakes = [finding for finding in caused if not finding.convention]
+    followed = dict(finding.convention for finding in caused if finding.convention)
+    script = dict(script, named=dict(script["named"], **followed))
+    asked = script, arrays, answers, description, judged
+    readers = {"data": _order, "accuracy": _figure}
+    bounded = any(finding.bounds_loss for finding in caused)
+    if not bounded and not any(finding.stage == "scores" for finding in before):
         readers.update(gradient=_clipped)
-    if not before:
-        readers.update(dropout=_dropout, trajectory=_losses)
+        bounded = bool(_clipped(*asked))
+    if not mistakes:
+        readers.update(trajectory=_losses)
+    hidden = ""  # why the masks cannot be read
+    if bounded:
+        hidden = "a loss that is clipped hides the gradients that show the masks"
+    elif any(finding.stage != "three steps" for finding in mistakes):
+        hidden = "a mistake found above changes the gradients that show the masks"
+    else:
+        readers.update(dropout=_dropout)
+    evidence = []
     for rung in judged["rungs"]:
-        if rung["passed"] is False and rung["rung"] in readers:
-            causes = readers[rung["rung"]](script, arrays, answers, description, judged)
-            known = rung["error"] and rung["tolerance"]
-            off = rung["error"] / rung["tolerance"] if known else np.inf
-            evidence += [
-                Finding(CAUSE, rung["rung"], says, [], off, off, concept)
-                for says, concept in causes
-            ]
+        if rung["passed"] is not False:
+            continue
+        read = readers[rung["rung"]](*asked) if rung["rung"] in readers else []
+        known = rung["error"] and rung["tolerance"]
+        off = rung["error"] / rung["tolerance"] if known else np.inf
+        if rung["rung"] == "dropout" and followed and not hidden:
+            if [says for says, _ in read] == [rung["detail"]] and rung["kind"] != PREDICTION:
+                read, hidden = [], "its gradients follow another convention than was named"
+        if rung["rung"] == "dropout" and hidden:
+            evidence.append(Finding(UNREAD, "dropout", UNREADABLE % hidden, [], off, off))
+        evidence += [
+            Finding(CAUSE, rung["rung"], says, [], off, off, about) for says, about in read
+        ]
     return evidence
 
 
@@ -213,8 +235,13 @@ def _losses(script, arrays, answers, description, judged):
             return [("the losses have the digits of bfloat16 only", "precision")]
         if np.array_equal(ours, np.float16(ours)):
             return [("the losses have the digits of float16 only", "precision")]
-    if fit(_after_update(script, arrays, description)):  # last, because it trains the reference
+    # Last, because these train the reference.
+    if fit(_after_update(script, arrays, description)):
         return [("the loss of a step is read after its update", LOSS)]
+    convention = conventions.nearer(script, arrays, answers, description)
+    if convention:
+        says = "the losses are nearer to those of another convention (%s), which is not a mistake"
+        return [(says % conventions.option(*convention), "Adam")]
     return []
 
 

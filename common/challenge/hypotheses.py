@@ -5,7 +5,7 @@ causes of a wrong step.
 """
 
 from common import networks
-from common.challenge import causes, losses, updates
+from common.challenge import causes, conventions, losses, updates
 from common.challenge.networks import following, network, precision
 
 
@@ -18,13 +18,15 @@ def scores(description, module):
     return causes.images(description) + tried + network(description, module)
 
 
-def steps(description, evidence, hp, rule=None, second=None):
+def steps(description, named, evidence, hp, rule=None, second=None):
     """Causes of wrong weights after a step.
 
+    named: {convention: choice} that the challenge names.
     evidence: ``updates.Evidence`` of the model with hyperparameters ``hp``, or None. rule: the
     optimiser's rule with the causes found so far. second: ``updates.Second``, or None.
     """
-    tried = losses.causes(description, evidence)
+    tried = conventions.others(description, named)
+    tried += losses.causes(description, evidence)
     tried += updates.causes(description, evidence, hp, rule, second)
     own = networks.part(description.name, "causes")
     tried += own.training(rule) if own else precision(prediction=False)

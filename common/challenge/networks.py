@@ -383,15 +383,10 @@ def network(description, module):
         causes.append(
             Cause("the activation is %s" % name, each(activation, new), concept="activation")
         )
-    for what, kind, concept in (
-        ("an activation", activation, "activation"),
-        ("a softmax", Softmax, LOSS),
-    ):
-        make = with_network(lambda settings, network, kind=kind: network + [kind(settings)])
-        causes.append(Cause("there is %s behind the last layer" % what, make, concept=concept))
-    if description.task.name == CLASSES.name:
-        says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
-        causes.append(Cause(says, _probabilities, concept=LOSS))
+    make = with_network(lambda settings, network: network + [activation(settings)])
+    says = "there is an activation behind the last layer"
+    causes.append(Cause(says, make, concept="activation"))
+    causes += softmax_causes(description)
     if "pool" in description.traits:
         causes += [
             Cause(
@@ -426,6 +421,23 @@ def network(description, module):
             )
         )
     return causes + precision()
+
+
+def softmax_causes(description):
+    """Causes that turn the scores of classes into probabilities."""
+    make = with_network(lambda settings, network: network + [Softmax(settings)])
+    causes = [Cause("there is a softmax behind the last layer", make, concept=LOSS)]
+    if description.task.name == CLASSES.name:
+        says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
+        causes.append(Cause(says, _probabilities, concept=LOSS))
+    return causes
+
+
+def are_probabilities(scores):
+    """Whether each row of scores is positive and has the sum 1, up to float32's rounding."""
+    if scores.ndim != 2 or scores.shape[1] < 2 or not np.isfinite(scores).all():
+        return False
+    return bool((scores >= 0).all() and (abs(scores.sum(1, dtype=float) - 1) < 1e-4).all())
 
 
 def _probabilities(module):

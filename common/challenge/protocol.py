@@ -12,8 +12,9 @@ and ``do``, a list of actions:
                                                        with the weights after some steps
 
 Names are names of arrays in the challenge or in the answer; the name of weights is a prefix,
-``NAME/TENSOR``. ``chosen`` has the images that are near no kink on the machine that wrote the
-challenge, because rounding on another machine might choose others.
+``NAME/TENSOR``. ``named`` has the conventions, and ``recipe`` the network's own hyperparameters,
+with its rates of dropout. ``chosen`` has the images that are near no kink on the machine that wrote
+the challenge, because rounding on another machine might choose others.
 """
 
 import hashlib
@@ -21,7 +22,6 @@ import json
 import os
 from collections import OrderedDict
 
-import jsonschema
 import numpy as np
 
 from common import networks
@@ -31,7 +31,7 @@ from common.system import modules
 from common.system.errors import InputError
 from common.system.modules import replaced
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA = os.path.join(os.path.dirname(__file__), "challenge.schema.json")
 COMPARED = ("probe", "recipe")  # models whose losses are compared
 DIAGNOSED = ("gradient", "bright", "momentum")  # models that the diagnosis needs
@@ -188,6 +188,7 @@ def record(certifier, conventions, report):
         schema=SCHEMA_VERSION,
         model=description.name,
         named=conventions._asdict(),
+        recipe=description.hp._asdict(),
         chosen=OrderedDict(
             (key, [int(number) for number in numbers])
             for key, numbers in certifier.oracle.chosen.items()
@@ -205,22 +206,37 @@ def read(path):
         with open(path) as file:
             script = json.load(file, object_pairs_hook=OrderedDict)
         with open(SCHEMA) as file:
-            jsonschema.validate(script, json.load(file))
+            _validate(path, script, json.load(file))
         description = networks.find(script["model"])
-        jsonschema.validate(script, schema_of(description))
+        _validate(path, script, schema_of(description))
+        for problem in problems(script, description):
+            raise InputError("%s: %s" % (path, problem))
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise InputError("%s is no challenge's script" % path)
+    return script, description
+
+
+def _validate(path, script, schema):
+    """InputError unless a script has the form of a schema, as far as jsonschema is installed.
+
+    rosetta.pyz does without it: a script of another form then gives a shorter message.
+    """
+    try:
+        import jsonschema
+    except ImportError:
+        if not isinstance(script, dict) or script.get("schema") != SCHEMA_VERSION:
+            raise InputError("%s: %s" % (path, STALE))
+        return
+    try:
+        jsonschema.validate(script, schema)
     except jsonschema.ValidationError as error:
         place = "/".join(str(part) for part in error.path)
         if place == "schema":
             raise InputError("%s: %s" % (path, STALE))
         message = (place and place + ": ") + error.message[:100]
         raise InputError("%s is no challenge's script: %s" % (path, message))
-    for problem in problems(script, description):
-        raise InputError("%s: %s" % (path, problem))
-    return script, description
 
 
 def schema_of(description):
@@ -247,6 +263,7 @@ def schema_of(description):
     return {
         "properties": {
             "named": exactly(conventions),
+            "recipe": exactly(hyperparameters),
             "models": {"items": {"properties": model}},
         }
     }

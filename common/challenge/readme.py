@@ -4,6 +4,8 @@ import shlex
 
 import numpy as np
 
+from common.proof.reference import applicable
+
 FIRST = 10  # numbers of a prediction that the page shows
 
 DIVISORS = {"unbiased": "n - 1", "biased": "n", "unbiased halves": "n - 2"}
@@ -29,7 +31,8 @@ FIGURES = {
 DROPOUT = """\
 In training, dropout sets each value to 0 with the probability that `dropout` gives for its layer,
 independently of all other values and in each step again, and divides the values that it keeps by 1
-minus that probability. In prediction nothing is dropped. Any random generator will do, but the same
+minus that probability. In prediction nothing is dropped. The network's own rates, in order, are
+{rates}; most models of the challenge have others. Any random generator will do, but the same
 seed must give the same masks. The check reads the masks from the weights."""
 
 DETAILS = {
@@ -80,6 +83,10 @@ rest.
 
 {update}
 
+The challenge was written for these conventions, which `--named` chooses:
+
+{conventions}
+
 ## The files
 
 `challenge.npz` and `challenge.safetensors` hold the same arrays: {targets}.
@@ -104,9 +111,12 @@ At the end `evaluate` names `scores` and `targets` among the arrays, and asks fo
 shape (): {figure}.
 
 Store an answer under its name A, and weights under `W/TENSOR`, such as
-`{example}`. All are float32. A complete answer has {megabytes} MB.
+`{example}`. All are float32.
 
-The purpose of the models:
+A complete answer has {megabytes} MB, nearly all of it weights. You need not send it at once: begin
+with the scores, the losses and the number of `evaluate`, which have {first} MB, then add the
+weights of `gradient` and `momentum`, which decide most. The purpose of the models, with the size of
+their answers:
 
 {models}
 
@@ -136,17 +146,35 @@ MODELS = {
 }
 
 
-def render(description, script, folder, scores, judged, size):
+CONVENTIONS = {
+    "adam_epsilon": "epsilon is added to the root of the {} mean square",
+    "adam_scalars": "the precision of Adam's 1 - beta and of its bias corrections",
+    "running_variance": "the divisor of the batch's variance in the running one",
+    "ties": "who gets the gradient of equal maxima in a pool",
+    "variance": "the formula of a batch's variance",
+}
+
+
+def megabytes(sizes):
+    """The sum of some sizes in bytes, in MB with two digits."""
+    return "%.2g" % (sum(sizes) / 1e6) if sum(sizes) < 1e7 else "%.0f" % (sum(sizes) / 1e6)
+
+
+def render(description, script, folder, scores, judged, shapes):
     """The text of a challenge's README.
 
-    scores: the first image's. judged: the verdict on the reference. size: of an answer in bytes.
+    scores: the first image's. judged: the verdict on the reference. shapes: {answer: shape}.
     """
     present = [entry["name"] for entry in script["models"]]
+    sizes = {name: 4 * int(np.prod(shape)) for name, shape in shapes.items()}
     lines = [
-        "- `%s`: %s." % (name, purpose)
+        "- `%s` (%s MB): %s."
+        % (name, megabytes([s for n, s in sizes.items() if n.startswith(start)]), purpose)
         for name, purpose in MODELS.items()
+        for start in [name[: -len("...")] if name == "layer_..." else name + "/"]
         if name in present or name == "layer_..."
     ]
+    small = [size for name, size in sizes.items() if "/after" not in name]
     losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]
     names, details = script["named"], ["Dense weights are (out, in)."]
@@ -161,9 +189,10 @@ def render(description, script, folder, scores, judged, size):
         details.append(DETAILS["pool"].format(ties=ties))
     hat = names["adam_epsilon"] == "uncorrected"
     epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""
-    losing = LOSSES[description.task.name] + (
-        "\n\n" + DROPOUT if "dropout" in description.traits else ""
-    )
+    losing = LOSSES[description.task.name]
+    if "dropout" in description.traits:
+        rates = ", ".join("%g" % rate for rate in description.hp.dropout)
+        losing += "\n\n" + DROPOUT.format(rates=rates)
     return PAGE.format(
         title=description.title,
         folder=shlex.quote(folder),
@@ -181,7 +210,13 @@ def render(description, script, folder, scores, judged, size):
         shape="(%s)" % ", ".join(["n"] + [str(size) for size in np.shape(scores)]),
         figure=FIGURES[description.task.name],
         example="gradient/after1/" + next(iter(description.shapes)),
-        megabytes=-(-size // 10**6),
+        megabytes=megabytes(sizes.values()),
+        first=megabytes(small),
+        conventions="\n".join(
+            "- `%s=%s`: %s." % (key, names[key], CONVENTIONS[key].format(names[key]))
+            for key in applicable(description)
+        )
+        or "- none: no convention concerns this network.",
         models="\n".join(lines),
         outputs=description.task.outputs,
         scores=" ".join("%.6f" % score for score in np.ravel(scores)[:FIRST]),

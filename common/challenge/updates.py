@@ -638,7 +638,9 @@ def causes(description, evidence, hp, rule=None, second=None):
     for says, other in rules:
         epsilon = other in (epsilon_inside, epsilon_uncorrected)
         book = "Adam's epsilon" if epsilon else concept
-        every.append(Cause(says, with_rule(rebased(rule, other)), concept=book))
+        made = Cause(says, with_rule(rebased(rule, other)), concept=book)
+        natural = other is epsilon_uncorrected
+        every.append(made._replace(convention=("adam_epsilon", "uncorrected") if natural else None))
     return every + [
         Cause("the optimiser's state is lost between passes", forgetful(rule), concept="momentum"),
     ]

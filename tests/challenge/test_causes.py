@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 import frameworks
-from common.challenge import causes, direct_evidence, losses, networks, updates
+from common import networks as networks_of
+from common.challenge import causes, conventions, direct_evidence, losses, networks, updates
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
 from common.networks.hyperparameters import Decay
 from common.networks.lstm import causes as recurrent
 from common.proof.oracle import PROBE_BATCH
+from common.proof.reference import CHOICES, USUAL
 from common.proof.rungs.subject import COUNTS
 from common.system import modules
 
@@ -184,3 +186,27 @@ def test_a_clipped_probability_is_read_from_the_largest_loss():
     assert direct_evidence._clipped(None, None, probed(), CNN, None) == []
     ((said, _),) = direct_evidence._clipped(None, None, probed(limit=16.118), CNN, None)
     assert "16.12" in said and "1e-07" in said
+
+
+def test_rows_that_sum_to_one_are_probabilities():
+    scores = np.random.RandomState(0).normal(size=(5, 10)).astype(np.float32)
+    assert not networks.are_probabilities(scores)
+    assert networks.are_probabilities(networks.softmax(scores, 1))
+    assert not networks.are_probabilities(np.full_like(scores, np.nan))
+
+
+def test_other_conventions_are_those_that_apply():
+    named = dict(USUAL._asdict(), ties="all")
+    made = conventions.others(networks_of.find("mnist_cnn"), named)
+    assert [cause.convention for cause in made] == [
+        ("ties", "one"),
+        ("ties", "shared"),
+    ]
+    assert "(--named ties=one)" in made[0].says
+    assert conventions.others(networks_of.find("mlp"), named) == []
+    assert conventions.option("adam_scalars", "a b") == "--named 'adam_scalars=a b'"
+
+
+def test_every_choice_of_a_convention_has_words():
+    for key, (_, words) in conventions.WORDS.items():
+        assert set(words) == set(getattr(CHOICES, key))

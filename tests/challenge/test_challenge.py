@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from common import networks
-from common.challenge import challenge, protocol
+from common.challenge import challenge, conventions, direct_evidence, protocol
 from common.challenge.answer_certifier import AnswerCertifier
+from common.challenge.diagnosis import CAUSE, Finding
 from common.challenge.replay import Replay
+from common.compare.functions import softmax
 from common.mistakes import catalogue
 from common.proof.reference_cache import ReferenceCache
 from common.system import array_files, commands, modules
@@ -321,3 +323,96 @@ def test_a_challenge_that_is_spoilt_is_one_line(folder, right, spoil, line, tmp_
     error = capsys.readouterr().err
     errors = [text for text in error.splitlines() if text.startswith("error: ")]
     assert len(errors) == 1 and line in errors[0], error
+
+
+def answered(folder, module, tmp_path, code=3):
+    """The verdict on a module's answer, and its findings: [(kind, says without parenthesis)]."""
+    asked, arrays, _ = challenge.read(str(folder))
+    with np.errstate(all="ignore"):
+        answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
+    array_files.write(str(tmp_path / "answer.npz"), answers)
+    verdict, verdicts = judged(folder, tmp_path / "answer.npz", code)
+    return verdict, [(f["kind"], f["says"].split(" (")[0]) for f in verdict["findings"]]
+
+
+def reference(folder):
+    asked, _, _ = challenge.read(str(folder))
+    return protocol.reference(asked, MODEL)
+
+
+def test_another_convention_hides_no_later_mistake(folder, tmp_path):
+    """A mistake in a step hides the losses, but a convention does not."""
+    asked, arrays, _ = challenge.read(str(folder))
+    module = planted_by_name("losses_rounded").make(reference(folder), tmp_path)
+    answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
+    certifier = AnswerCertifier(MODEL, 1, ReferenceCache(MODEL, 1))
+    certifier.choose(asked["chosen"])
+    verdict = certifier.examine(Replay(asked, arrays, answers, MODEL, 1))
+
+    def later(**values):
+        cause = Finding(CAUSE, "one step", "it is", [], 99, 1, **values)
+        found = direct_evidence.findings(asked, arrays, answers, MODEL, verdict, [cause])
+        return [finding.says for finding in found]
+
+    assert later(convention=("ties", "all")) == ["the losses have the digits of bfloat16 only"]
+    assert later() == []
+
+
+def test_an_unknown_mistake_hides_no_later_one(folder, tmp_path):
+    module = planted_by_name("gradient_clipped").make(reference(folder), tmp_path)
+    module = planted_by_name("losses_rounded").make(module, tmp_path)
+    _, findings = answered(folder, module, tmp_path)
+    assert findings[0][0] == "unknown"
+    assert findings[-1] == ("cause", "the losses have the digits of bfloat16 only")
+
+
+def test_probabilities_hide_no_other_cause_of_wrong_scores(folder, tmp_path):
+    flipped = planted_by_name("kernel_flipped").make(reference(folder), tmp_path)
+    predicted = modules.replaced(
+        flipped, predict=lambda model, x: softmax(flipped.predict(model, x), 1)
+    )
+    _, findings = answered(folder, predicted, tmp_path)
+    assert [says for _, says in findings] == [
+        "predictions are probabilities: a softmax behind the last layer, in prediction alone",
+        "kernels are flipped: true convolution",
+    ]
+
+
+def planted_by_name(name):
+    (mistake,) = [mistake for mistake in catalogue.mistakes(MODEL) if mistake.name == name]
+    return mistake
+
+
+def test_losses_that_barely_pass_propose_a_convention(folder, right, tmp_path):
+    asked, arrays, _ = challenge.read(str(folder))
+    module = conventions.following("adam_scalars", "float32 corrections")(reference(folder))
+    answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
+    proposed = conventions.nearer(asked, arrays, answers, MODEL)
+    assert proposed == ("adam_scalars", "float32 corrections")
+    with np.load(str(right)) as archive:
+        usual = {name: archive[name] for name in archive.files}
+    assert conventions.nearer(asked, arrays, usual, MODEL) is None
+    rung = {"rung": "trajectory", "passed": True, "error": 0.9, "tolerance": 1}
+    assert conventions.barely({"rungs": [rung]})
+    assert not conventions.barely({"rungs": [dict(rung, error=0.1)]})
+    assert not conventions.barely({"rungs": [dict(rung, passed=None, error=None)]})
+
+
+def test_infinite_losses_are_not_another_order(folder, right, tmp_path):
+    with np.load(str(right)) as archive:
+        answers = {name: archive[name] for name in archive.files}
+    answers["probe/losses1"] = answers["probe/losses1"] + np.float32(np.inf)
+    array_files.write(str(tmp_path / "infinite.npz"), answers)
+    verdict, _ = judged(folder, tmp_path / "infinite.npz", 3)
+    data = verdict["rungs"][0]
+    assert data["detail"] == "a loss is infinite or NaN, where a label's probability rounds to 0"
+
+
+def test_the_page_has_the_conventions_and_the_sizes(folder):
+    page = (folder / "README.md").read_text()
+    assert "- `ties=one`: who gets the gradient" in page
+    assert "- `adam_epsilon=corrected`: " in page and "variance" not in page
+    assert "- `gradient` (" in page
+    asked = json.loads((folder / "challenge.json").read_text())
+    assert asked["recipe"]["learning_rate"] == MODEL.hp.learning_rate
+    assert asked["named"]["ties"] == "one"

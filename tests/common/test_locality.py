@@ -17,6 +17,11 @@ SOURCES = (".py", ".js", ".css", ".j2", ".yml", ".toml", "run")
 DEFAULTS = "a cause says whose default the mistake is"
 # {beginning of a path: (names that it may have, why)}
 EXCEPTIONS = {
+    "common/dump/": (
+        "caffe2 chainer cntk keras mxnet paddle pytorch tensorflow torch",
+        "readers of their files, without them",
+    ),
+    "tests/common/test_dump.py": ("caffe2 cntk mxnet tensorflow torch", "the same files, by hand"),
     "common/challenge/": ("caffe2 chainer cntk keras mxnet tensorflow theano", DEFAULTS),
     "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
     "common/lessons/initializers.py": (

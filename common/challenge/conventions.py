@@ -1,0 +1,107 @@
+"""Conventions that a port may follow although the challenge names others.
+
+They are no mistakes. A port that follows one must be challenged with it: ``write --named``.
+"""
+
+from common.challenge import protocol
+from common.challenge.causes import Cause
+from common.proof.reference import CHOICES, EXACT, ROUNDED, applicable
+from common.system.modules import replaced
+
+BARELY = 0.5  # share of a tolerance
+
+# {convention: (concept of the phrase book, {choice: in words})}. Of the others, ``updates.py`` has
+# the rule of ``adam_epsilon``, ``nearer`` finds ``adam_scalars``, and ``variance`` is rounding.
+WORDS = {
+    "ties": (
+        "pooling",
+        {
+            "one": "of equal maxima in a pool, the first alone gets the gradient",
+            "all": "of equal maxima in a pool, each gets the whole gradient",
+            "shared": "of equal maxima in a pool, each gets an equal part of the gradient",
+        },
+    ),
+    "running_variance": (
+        "running mean and variance",
+        {
+            "unbiased": "the running variance follows the batch's, divided by n - 1",
+            "biased": "the running variance follows the batch's, divided by n",
+            "unbiased halves": "the running variance follows the batch's, divided by n - 2",
+        },
+    ),
+}
+
+
+def others(description, named):
+    """A cause for each choice of a convention that ``named``, {convention: choice}, does not name.
+
+    Only conventions that apply to the network.
+    """
+    causes = []
+    for key in applicable(description):
+        concept, words = WORDS.get(key, (None, {}))
+        for choice in getattr(CHOICES, key) if words else ():
+            if choice != named[key]:
+                says = "%s: not a mistake, but another convention (%s)" % (
+                    words[choice],
+                    option(key, choice),
+                )
+                made = Cause(says, following(key, choice), concept=concept)
+                causes.append(made._replace(convention=(key, choice)))
+    return causes
+
+
+def option(key, choice):
+    """The option that names a convention, as a shell takes it."""
+    return "--named %s" % ("'%s=%s'" if " " in choice else "%s=%s") % (key, choice)
+
+
+def following(key, choice):
+    """A cause's ``make``: the module follows this convention, whatever its settings name."""
+
+    def make(module):
+        def changed(settings):
+            rounded = {"scalars": ROUNDED} if key == "adam_scalars" else {}
+            return dict(settings, **dict(rounded, **{key: choice}))
+
+        def symbol(settings, hp):
+            return module.symbol(changed(settings), hp)
+
+        def loss(network, settings, hp, weights):
+            return module.loss(network, changed(settings), hp, weights)
+
+        return replaced(module, symbol=symbol, loss=loss)
+
+    return make
+
+
+def barely(judged):
+    """Whether the losses passed, but with most of their tolerance used."""
+    (rung,) = [rung for rung in judged["rungs"] if rung["rung"] == "trajectory"]
+    return bool(rung["passed"]) and rung["error"] > BARELY * rung["tolerance"]
+
+
+def nearer(script, arrays, answers, description):
+    """The (name, choice) of ``adam_scalars`` that halves the distance of the losses, or None.
+
+    Float32's 1 - beta**t shows in the first losses only, and hardly in a weight.
+    """
+    (entry,) = [entry for entry in script["models"] if entry["name"] == "recipe"]
+    names = [action["answer"] for action in entry["do"] if "answer" in action and "train" in action]
+    if "adam_scalars" not in applicable(description) or not all(n in answers for n in names):
+        return None
+    module = protocol.reference(script, description)
+
+    def configure(lane, threads, seed):
+        return dict(module.configure(lane, threads, seed), precision=EXACT)
+
+    def distance(choice):
+        follows = following("adam_scalars", choice)(replaced(module, configure=configure))
+        part = dict(script, models=[entry])
+        exact = protocol.carry_out(part, arrays, description, follows, "same", 1)
+        return max(abs(answers[name] - exact[name]).max() for name in names)
+
+    named = script["named"]["adam_scalars"]
+    distances = {choice: distance(choice) for choice in CHOICES.adam_scalars}
+    best = min(distances, key=distances.get)
+    return ("adam_scalars", best) if distances[best] < distances[named] / 2 else None

@@ -1,0 +1,56 @@
+"""Caffe2's ``init_net`` and ``predict_net``: operators; those that fill in values are weights."""
+
+import os
+
+import numpy as np
+
+from common.dump.contents import Contents, Refused, shaped
+from common.dump.protobuf import Message
+
+FILLS = {
+    "GivenTensorFill": "f4",
+    "GivenTensorDoubleFill": "f8",
+    "GivenTensorIntFill": "i4",
+    "GivenTensorInt64Fill": "i8",
+    "GivenTensorBoolFill": "?",
+}
+
+
+def is_one(net):
+    """Whether a message is a NetDef with operators."""
+    if not net.is_bytes(2):
+        return False
+    return all(op.is_bytes(4) and op.text(4).isidentifier() for op in net.inner(2))
+
+
+def _filled(operator, contents):
+    name, dtype = operator.texts(2)[0], FILLS[operator.text(4)]
+    arguments = {argument.text(1): argument for argument in operator.inner(5)}
+    if "values" not in arguments or "shape" not in arguments:
+        raise Refused("%s has no values" % name)
+    values = arguments["values"]
+    real = dtype.startswith("f")
+    numbers = values.floats(5) if real else np.array(values.integers(6), np.int64)
+    numbers = numbers.astype(dtype)
+    shape = arguments["shape"].integers(6)
+    contents.add(name, shaped(name, numbers.tobytes(), dtype, shape))
+
+
+def read(net, path):
+    """``Contents`` of a NetDef; an ``init_net`` has the layers of the ``predict_net`` beside it."""
+    contents = Contents()
+    for operator in net.inner(2):
+        if operator.text(4) in FILLS:
+            _filled(operator, contents)
+        contents.layers.append(_layer(operator))
+    other = os.path.join(
+        os.path.dirname(path), os.path.basename(path).replace("init_net", "predict_net")
+    )
+    if contents.arrays and other != path and os.path.isfile(other):
+        with open(other, "rb") as file:
+            contents.layers = [_layer(op) for op in Message(file.read()).inner(2)]
+    return contents
+
+
+def _layer(operator):
+    return operator.text(4), operator.text(3), operator.texts(1), operator.texts(2)

@@ -1,0 +1,56 @@
+"""What a reader gives, and the limits of what it may take."""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.system.errors import InputError
+from common.system.memory import available
+
+# NumPy's kinds that count as numbers: bool, integers, floats, complex.
+NUMBERS = "biufc"
+
+
+class Refused(InputError):
+    """A file that is damaged or would do harm; the message does not name it."""
+
+
+class Contents:
+    """The arrays of a file, and its network's layers where the file has them.
+
+    layers: [(kind, name, [inputs], [outputs])], in the file's order.
+    """
+
+    def __init__(self, layers=()):
+        self.arrays, self.layers = OrderedDict(), list(layers)
+        self.room = available()
+
+    def take(self, size):
+        """Refuse ``size`` more bytes unless they fit into the memory that is free."""
+        self.room -= size
+        if self.room < 0:
+            raise Refused("it holds more than the memory that is free: %d bytes" % size)
+
+    def add(self, name, array):
+        """Add an array; refuse a second one of its name."""
+        name = str(name).strip("/") or "array"
+        if name in self.arrays:
+            raise Refused("%s is there twice" % name)
+        if array.dtype.kind not in NUMBERS:
+            raise Refused("%s is %s, not numbers" % (name, array.dtype))
+        self.arrays[name] = np.array(array, order="C")
+
+
+def shaped(name, data, dtype, shape):
+    """The bytes ``data`` as an array; refuse a shape that needs more or fewer bytes."""
+    shape, size = tuple(int(n) for n in shape), np.dtype(dtype).itemsize
+    for n in shape:
+        size *= n
+    if min(shape, default=0) < 0 or size != len(data):
+        raise Refused("%s has %d bytes, which is not shape %s" % (name, len(data), shape))
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def bfloat16(bits):
+    """Float32 from bfloat16's bits, because NumPy has no such type."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)

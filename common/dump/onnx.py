@@ -1,0 +1,55 @@
+"""ONNX: the initializers of the graph, and constants among its nodes."""
+
+import numpy as np
+
+from common.dump.contents import Contents, Refused, bfloat16, shaped
+
+# {ONNX's number of a type: NumPy's}; 16 is bfloat16.
+TYPES = {1: "<f4", 2: "u1", 3: "i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2"}
+TYPES.update({11: "<f8", 12: "<u4", 13: "<u8", 14: "<c8", 15: "<c16", 16: "<u2"})
+INT32 = (2, 3, 4, 5, 6, 9, 10, 16)  # types that may be in the field int32_data
+
+
+def tensor(message, name):
+    """A TensorProto as an array."""
+    if message.fields.get(13) or message.one(14) == 1:
+        raise Refused("%s is in another file" % name)
+    kind, shape = message.one(2), message.integers(1)
+    if kind not in TYPES:
+        raise Refused("%s has the type %d, which NumPy does not have" % (name, kind))
+    dtype = np.dtype(TYPES[kind])
+    if message.is_bytes(9):
+        data = bytes(message.one(9))
+    elif kind in INT32:
+        wide = np.array(message.integers(5), np.int64)
+        narrow = wide.astype(np.uint16).view(dtype) if kind in (10, 16) else wide.astype(dtype)
+        data = narrow.tobytes()
+    elif kind in (12, 13):
+        data = (
+            np.array([n % 2**64 for n in message.integers(11)], np.uint64).astype(dtype).tobytes()
+        )
+    elif kind == 7:
+        data = np.array(message.integers(7), np.int64).tobytes()
+    else:
+        double = kind in (11, 15)
+        data = message.floats(10 if double else 4, "<f8" if double else "<f4").tobytes()
+    array = shaped(name, data, dtype, shape)
+    return bfloat16(array) if kind == 16 else array
+
+
+def read(model, contents=None):
+    """``Contents`` of a ModelProto."""
+    contents = contents or Contents()
+    graph = model.message(7)
+    for message in graph.inner(5):
+        contents.add(message.text(8), tensor(message, message.text(8)))
+    if graph.fields.get(15):
+        raise Refused("it holds sparse tensors")
+    for node in graph.inner(1):
+        outputs = node.texts(2)
+        contents.layers.append((node.text(4), node.text(3), node.texts(1), outputs))
+        if node.text(4) == "Constant":
+            for attribute in node.inner(5):
+                for value in attribute.inner(5):
+                    contents.add(outputs[0], tensor(value, outputs[0]))
+    return contents

@@ -1,0 +1,447 @@
+"""Files of weights, made by hand: every array is listed; hostile files are refused in one line."""
+
+import io
+import json
+import os
+import pickle
+import re
+import struct
+import sys
+import types
+import zipfile
+
+import numpy as np
+import pytest
+
+from common.dump import command as dump
+from common.dump.sstable import MAGIC
+from common.system import commands
+
+W = np.arange(6, dtype="<f4").reshape(2, 3)
+
+
+def number(value):
+    """A varint."""
+    value, out = value % 2**64, b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def message(*fields):
+    """A protocol buffer of (number, value)s: whole numbers, float32, text or bytes."""
+    out = b""
+    for field, value in fields:
+        if isinstance(value, int):
+            out += number(field << 3) + number(value)
+        elif isinstance(value, float):
+            out += number(field << 3 | 5) + struct.pack("<f", value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            out += number(field << 3 | 2) + number(len(value)) + value
+    return out
+
+
+def onnx():
+    raw = message((1, 2), (1, 3), (2, 1), (8, "w"), (9, W.tobytes()))
+    packed = message((1, b"\x02"), (2, 7), (7, number(-1) + number(5)), (8, "i"))
+    node = message((1, "x"), (1, "w"), (2, "y"), (3, "mm"), (4, "MatMul"))
+    return message((1, 8), (7, message((1, node), (5, raw), (5, packed))))
+
+
+def caffe():
+    blob = message((5, W.tobytes()), (7, message((1, b"\x02\x03"))))
+    layer = message((1, "fc"), (2, "InnerProduct"), (3, "x"), (4, "y"), (7, blob))
+    return message((1, "net"), (100, layer))
+
+
+def old_caffe():
+    sizes = [(number, size) for number, size in zip((1, 2, 3, 4), (1, 1, 2, 3))]
+    blob = message(*(sizes + [(5, float(value)) for value in W.ravel()]))
+    return message((1, "net"), (2, message((2, "x"), (3, "y"), (4, "fc"), (5, 14), (6, blob))))
+
+
+def caffe2():
+    values = message(*([(1, "values")] + [(5, float(value)) for value in W.ravel()]))
+    shape = message((1, "shape"), (6, 2), (6, 3))
+    fill = message((2, "w"), (4, "GivenTensorFill"), (5, shape), (5, values))
+    return message((1, "init"), (2, fill))
+
+
+def graph():
+    shape = message((2, message((1, 2))), (2, message((1, 3))))
+    value = message((8, message((1, 1), (2, shape), (4, W.tobytes()))))
+    const = message((1, "w"), (2, "Const"), (5, message((1, "value"), (2, value))))
+    return message((1, const), (1, message((1, "y"), (2, "Relu"), (3, "w"))))
+
+
+def cntk():
+    def entry(key, **value):
+        fields = {"number": 5, "text": 8, "vector": 11, "dictionary": 12, "array": 13}
+        ((kind, content),) = value.items()
+        return (2, message((1, key), (2, message((fields[kind], content)))))
+
+    view = message((1, 1), (2, 0), (3, message((1, b"\x03\x02"))), (4, message((1, W.tobytes()))))
+    parameter = message(
+        (1, 1),
+        entry("uid", text="Parameter1"),
+        entry("name", text="w"),
+        entry("kind", number=2),
+        entry("value", array=view),
+    )
+    times = message((1, 1), entry("uid", text="Times7"), entry("name", text="fc"))
+    inputs, functions = (message((1, message((12, inner)))) for inner in (parameter, times))
+    return message(
+        (1, 1), entry("inputs", vector=inputs), entry("primitive_functions", vector=functions)
+    )
+
+
+def mxnet(magic=0xF993FAC9):
+    shape = struct.pack("<I2q", 2, 2, 3)
+    head = struct.pack("<Ii", magic, 0) if magic == 0xF993FAC9 else b""
+    if not head:  # the oldest form: the number of axes, and sizes of 32 bits
+        shape = struct.pack("<3I", 2, 2, 3)
+    array = head + shape + struct.pack("<3i", 1, 0, 0) + W.tobytes()
+    return struct.pack("<3Q", 0x112, 0, 1) + array + struct.pack("<2Q", 1, 5) + b"arg:w"
+
+
+def safetensors(end=24):
+    header = {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, end]}}
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + W.tobytes()
+
+
+def block(entries):
+    """A table's block, without shared beginnings of keys."""
+    out = b""
+    for key, value in entries:
+        out += number(0) + number(len(key)) + number(len(value)) + key + value
+    return out + struct.pack("<2I", 0, 1)
+
+
+def table(entries, kind=0):
+    """A sorted table with one block."""
+    data = block(entries)
+    place = number(0) + number(len(data))
+    index = block([(b"~", place)])
+    start = len(data) + 5
+    out = data + bytes([kind]) + b"crc." + index + bytes([0]) + b"crc."
+    handles = number(0) + number(0) + number(start) + number(len(index))
+    return out + handles.ljust(40, b"\0") + MAGIC
+
+
+def checkpoint(size=24):
+    """The index of a checkpoint with one array."""
+    shape = message((2, message((1, 2))), (2, message((1, 3))))
+    entry = message((1, 1), (2, shape), (4, 0), (5, size))
+    return table([(b"", message((1, 1))), (b"w", entry)])
+
+
+def old_checkpoint():
+    shape = message((2, message((1, 2))), (2, message((1, 3))))
+    saved = message((1, "w"), (2, shape), (3, 1), (4, message((1, b""))))
+    values = message((5, W.tobytes()))
+    piece = message((1, "w"), (2, message((1, b""))), (3, values))
+    meta = message((1, message((1, saved))))
+    return table([(b"", meta), (b"w", message((2, piece)))])
+
+
+MADE = {
+    "m.onnx": (onnx, "w"),
+    "m.caffemodel": (caffe, "fc/0"),
+    "old.caffemodel": (old_caffe, "fc/0"),
+    "init_net.pb": (caffe2, "w"),
+    "frozen.pb": (graph, "w"),
+    "m.model": (cntk, "w"),
+    "m.params": (mxnet, "arg:w"),
+    "old.params": (lambda: mxnet(None), "arg:w"),
+    "m.safetensors": (safetensors, "w"),
+    "v1.ckpt": (old_checkpoint, "w"),
+}
+
+
+@pytest.mark.parametrize("file", list(MADE))
+def test_a_file_made_by_hand_is_read(file, tmp_path):
+    make, name = MADE[file]
+    path = tmp_path / file
+    path.write_bytes(make())
+    contents = dump.contents_of(str(path))
+    assert np.array_equal(np.squeeze(contents.arrays[name]), W)
+    assert contents.arrays[name].dtype == np.float32
+
+
+@pytest.mark.parametrize("given", ["m.ckpt", "m.ckpt.index"])
+def test_a_checkpoint_is_read_by_its_prefix(given, tmp_path):
+    (tmp_path / "m.ckpt.index").write_bytes(checkpoint())
+    (tmp_path / "m.ckpt.data-00000-of-00001").write_bytes(W.tobytes())
+    contents = dump.contents_of(str(tmp_path / given))
+    assert np.array_equal(contents.arrays["w"], W)
+
+
+@pytest.mark.parametrize(
+    "file, layer",
+    [
+        ("m.onnx", ("MatMul", "mm", ["x", "w"], ["y"])),
+        ("m.caffemodel", ("InnerProduct", "fc", ["x"], ["y"])),
+        ("old.caffemodel", ("type 14", "fc", ["x"], ["y"])),
+        ("frozen.pb", ("Relu", "y", ["w"], ["y"])),
+        ("m.model", ("Times", "fc", [], ["Times7_Output_0"])),
+    ],
+)
+def test_the_layers_are_listed(file, layer, tmp_path):
+    path = tmp_path / file
+    path.write_bytes(MADE[file][0]())
+    assert dump.contents_of(str(path)).layers[-1] == layer
+
+
+def test_layers_in_a_file_beside_it_are_listed(tmp_path):
+    (tmp_path / "net-0003.params").write_bytes(mxnet())
+    nodes = [
+        {"op": "null", "name": "x", "inputs": []},
+        {"op": "Activation", "name": "act", "inputs": [[0, 0, 0]]},
+    ]
+    (tmp_path / "net-symbol.json").write_text(json.dumps({"nodes": nodes}))
+    layers = dump.contents_of(str(tmp_path / "net-0003.params")).layers
+    assert layers == [("Activation", "act", ["x"], ["act"])]
+    (tmp_path / "init_net.pb").write_bytes(caffe2())
+    operator = message((1, "x"), (1, "w"), (2, "y"), (3, "fc"), (4, "FC"))
+    (tmp_path / "predict_net.pb").write_bytes(message((2, operator)))
+    layers = dump.contents_of(str(tmp_path / "init_net.pb")).layers
+    assert layers == [("FC", "fc", ["x", "w"], ["y"])]
+
+
+@pytest.mark.parametrize("protocol", range(5))
+def test_pickles_of_arrays_are_read(protocol, tmp_path):
+    path = tmp_path / "m.pkl"
+    value = {"a": [W, np.float32(2)], "b": (np.asfortranarray(W),)}
+    path.write_bytes(pickle.dumps(value, protocol))
+    arrays = dump.contents_of(str(path)).arrays
+    assert sorted(arrays) == ["a/0", "a/1", "b/0"]
+    assert np.array_equal(arrays["a/0"], W) and np.array_equal(arrays["b/0"], W)
+
+
+class Layer:
+    """A class that exists only where the network was pickled."""
+
+    def __init__(self):
+        self.weight = W
+
+
+def test_a_class_is_not_imported_but_its_attributes_are_read(tmp_path, monkeypatch):
+    path = tmp_path / "m.pkl"
+    path.write_bytes(pickle.dumps({"fc": Layer()}, 2))
+    monkeypatch.delattr(sys.modules[__name__], "Layer")
+    assert list(dump.contents_of(str(path)).arrays) == ["fc/weight"]
+
+
+class Saver(pickle.Pickler):
+    """Writes tensors as PyTorch does: each storage is a persistent id."""
+
+    def persistent_id(self, value):
+        """A ("storage", type, key, place, size) tuple is one."""
+        return value if isinstance(value, tuple) and value[:1] == ("storage",) else None
+
+
+def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6):
+    """The pickle of {"w": a transposed view of W}, as in an archive of PyTorch."""
+    fake = types.ModuleType("torch")
+    fake._utils = types.ModuleType("torch._utils")
+
+    def _rebuild_tensor_v2():
+        raise NotImplementedError
+
+    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = (
+        "torch._utils",
+        "_rebuild_tensor_v2",
+    )
+    fake._utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+    fake.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setitem(sys.modules, "torch._utils", fake._utils)
+    storage = ("storage", fake.FloatStorage, "0", "cpu", size)
+
+    class Tensor:
+        def __reduce__(self):
+            return _rebuild_tensor_v2, (storage, 0, shape, strides, False, {})
+
+    out = io.BytesIO()
+    Saver(out, 2).dump({"w": Tensor()})
+    return out.getvalue()
+
+
+def archived(data):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("net/data.pkl", data)
+        archive.writestr("net/data/0", W.tobytes())
+    return out.getvalue()
+
+
+def streamed(data):
+    heads = [pickle.dumps(value, 2) for value in (0x1950A86A20F9469CFC6C, 1001, {})]
+    parts = heads + [data, pickle.dumps(["0"], 2), struct.pack("<q", 6), W.tobytes()]
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("packed", [archived, streamed])
+def test_tensors_are_built_from_their_storages(packed, monkeypatch, tmp_path):
+    path = tmp_path / "m.pt"
+    path.write_bytes(packed(saved_tensor(monkeypatch)))
+    assert np.array_equal(dump.contents_of(str(path)).arrays["w"], W.T)
+
+
+# Hostile files: {name: (bytes, words of the refusal)}.
+
+
+class Runs:
+    """Runs a command when it is unpickled."""
+
+    def __reduce__(self):
+        return os.system, ("touch marker",)
+
+
+class Makes:
+    """Makes a huge array when it is unpickled."""
+
+    def __reduce__(self):
+        return np.ndarray, ((2**40,), "f8")
+
+
+def npz(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("_", "."), content)
+    return out.getvalue()
+
+
+def header(shape, dtype="<f4"):
+    out = io.BytesIO()
+    text = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, text)
+    return out.getvalue()
+
+
+def cut(data):
+    return data[: len(data) - 3]
+
+
+HOSTILE = {
+    "calls.pkl": (pickle.dumps([Runs()], 0), "it calls (posix|nt).system"),
+    "calls2.pkl": (pickle.dumps({"w": W, "x": Runs()}, 2), "it calls (posix|nt).system"),
+    "calls.pdparams": (pickle.dumps(Runs(), 4), "it calls (posix|nt).system"),
+    "calls.pt": (archived(pickle.dumps(Runs(), 2)), "it calls (posix|nt).system"),
+    "stream.pt": (streamed(pickle.dumps(Runs(), 2)), "it calls (posix|nt).system"),
+    "huge.pkl": (pickle.dumps(Makes(), 2), "m"),
+    "objects.npz": (npz(w_npy=header((), "|O") + pickle.dumps(Runs())), "objects, not numbers"),
+    "claims.npz": (npz(w_npy=header((10**9, 10**9))), "shorter than its shape"),
+    "code.npz": (npz(run_py=b"exit()"), "is no array"),
+    "beyond.onnx": (message((1, 8)) + b"\x3a\xff\xff\xff\x7f", "a length goes beyond the file"),
+    "elsewhere.onnx": (
+        message((1, 8), (7, message((5, message((8, "w"), (13, b"x"), (14, 1)))))),
+        "is in another file",
+    ),
+    "shape.onnx": (
+        message((1, 8), (7, message((5, message((1, 2**40), (2, 1), (8, "w"), (9, b"0" * 8)))))),
+        "which is not shape",
+    ),
+    "cut.params": (cut(mxnet()), "a length goes beyond the file"),
+    "count.params": (struct.pack("<3Q", 0x112, 0, 2**60), "a length goes beyond the file"),
+    "beyond.safetensors": (safetensors(10**9), "goes beyond the file"),
+    "packed.ckpt": (table([(b"w", b"")], kind=1), "compressed"),
+    "other.bin": (b"\xff" * 99, "format"),
+    "empty.pb": (b"", "format"),
+}
+
+
+def dumped(path, capsys):
+    """(exit code, stderr) of the command."""
+    code = commands.guarded(dump.command, [str(path)])
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", list(HOSTILE))
+def test_a_hostile_file_is_refused_in_one_line(file, tmp_path, monkeypatch, capsys):
+    content, words = HOSTILE[file]
+    monkeypatch.chdir(str(tmp_path))
+    (tmp_path / file).write_bytes(content)
+    code, error = dumped(tmp_path / file, capsys)
+    assert code == 2 and error.count("\n") == 1 and len(error) < 400
+    assert error.startswith("error: %s: " % (tmp_path / file))
+    assert re.search(words, error), error
+    assert [item.name for item in tmp_path.iterdir()] == [file]
+
+
+def test_a_tensor_does_not_read_beyond_its_storage(monkeypatch, tmp_path, capsys):
+    path = tmp_path / "m.pt"
+    path.write_bytes(archived(saved_tensor(monkeypatch, strides=(1, 4))))
+    code, error = dumped(path, capsys)
+    assert code == 2 and "beyond its storage" in error
+    path.write_bytes(archived(saved_tensor(monkeypatch, size=7)))
+    code, error = dumped(path, capsys)
+    assert code == 2 and "a storage is missing, or has another size" in error
+
+
+def test_a_checkpoint_does_not_read_beyond_its_part(tmp_path, capsys):
+    (tmp_path / "m.ckpt.index").write_bytes(checkpoint(size=2**40))
+    (tmp_path / "m.ckpt.data-00000-of-00001").write_bytes(W.tobytes())
+    code, error = dumped(tmp_path / "m.ckpt", capsys)
+    assert code == 2 and error.count("\n") == 1
+
+
+def test_lists_inside_lists_are_read_once(tmp_path):
+    value = [W]
+    for _ in range(60):
+        value = [value, value]
+    path = tmp_path / "m.pkl"
+    path.write_bytes(pickle.dumps(value, 2))
+    assert len(dump.contents_of(str(path)).arrays) == 1
+
+
+@pytest.mark.parametrize("file", sorted(MADE) + ["calls2.pkl", "stream.pt"])
+def test_no_damage_raises_more_than_one_line(file, tmp_path, capsys):
+    content = MADE[file][0]() if file in MADE else HOSTILE[file][0]
+    random, path = np.random.RandomState(0), tmp_path / file
+    for _ in range(60):
+        spoilt = bytearray(content)
+        for at in random.randint(0, len(spoilt), 3):
+            spoilt[at] = random.randint(256)
+        path.write_bytes(bytes(spoilt[: random.randint(1, len(spoilt) + 1)]))
+        code, error = dumped(path, capsys)
+        assert code in (0, 2) and error.count("\n") == (code == 2)
+
+
+def test_links_in_hdf5_are_refused(tmp_path, capsys):
+    h5py = pytest.importorskip("h5py")
+    (tmp_path / "other").write_bytes(b"secret..")
+
+    def spoilt(spoil):
+        path = tmp_path / "m.h5"
+        with h5py.File(str(path), "w") as file:
+            file["d1/kernel"] = W
+            spoil(file)
+        return dumped(path, capsys)
+
+    def external(file):
+        file.create_dataset("x", (8,), "u1", external=[(str(tmp_path / "other"), 0, 8)])
+
+    for spoil, words in (
+        (lambda file: None, ""),
+        (lambda file: file.__setitem__("x", h5py.ExternalLink("other", "/")), "is a link"),
+        (lambda file: file.__setitem__("x", h5py.SoftLink("/d1")), "is a link"),
+        (lambda file: file["d1"].__setitem__("x", file["/"]), "is inside itself"),
+        (external, "is in another file"),
+        (lambda file: file.create_dataset("x", (2**40,), "u1", chunks=True), "claims"),
+    ):
+        code, error = spoilt(spoil)
+        assert code == (2 if words else 0) and words in error
+
+
+def test_out_has_the_arrays(tmp_path, capsys):
+    (tmp_path / "m.onnx").write_bytes(onnx())
+    out = tmp_path / "out.npz"
+    assert commands.guarded(dump.command, [str(tmp_path / "m.onnx"), str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "layer  MatMul" in printed and "2 arrays in" in printed
+    with np.load(str(out)) as archive:
+        assert np.array_equal(archive["w"], W) and list(archive["i"]) == [-1, 5]
