@@ -1,14 +1,11 @@
 """Plain files of arrays: ``.npz``, ``.npy`` and ``.safetensors``."""
 
-import json
+import io
 
 import numpy as np
 
-from common.dump.contents import Contents, Refused, bfloat16, shaped
-
-HEADER = 2**27  # bytes of a header in a .safetensors
-TYPES = {"BOOL": "?", "U8": "u1", "I8": "i1", "BF16": "<u2"}
-TYPES.update(("%s%d" % (k, 8 * n), "<%s%d" % (k.lower(), n)) for k in "FIU" for n in (2, 4, 8))
+from common.dump.contents import Contents, Refused, shaped
+from common.system import safetensors
 
 
 def _npy(file, name, size):
@@ -48,21 +45,12 @@ def is_safetensors(data):
     return data[8:9] == b"{" and int.from_bytes(data[:8], "little") <= len(data) - 8
 
 
-def safetensors(data):
+def read_safetensors(data):
     """``Contents`` of a ``.safetensors``."""
-    length = int.from_bytes(data[:8], "little")
-    if length > HEADER:
-        raise Refused("its header is too long")
-    contents, header = Contents(), json.loads(bytes(data[8 : 8 + length]).decode())
-    numbers = memoryview(data)[8 + length :]
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        start, end = entry["data_offsets"]
-        if not 0 <= start <= end <= len(numbers):
-            raise Refused("%s goes beyond the file" % name)
-        if entry["dtype"] not in TYPES:
-            raise Refused("%s is %s, which NumPy does not have" % (name, entry["dtype"]))
-        array = shaped(name, numbers[start:end], TYPES[entry["dtype"]], entry["shape"])
-        contents.add(name, bfloat16(array) if entry["dtype"] == "BF16" else array)
+    contents, file = Contents(), io.BytesIO(data)
+    for name, entry in safetensors.entries(file, len(data)).items():
+        if entry.dtype not in list(safetensors.NAMES) + [safetensors.BFLOAT16]:
+            raise Refused("%s is %s, which NumPy does not have" % (name, entry.dtype))
+        contents.take(entry.end - entry.start)
+        contents.add(name, safetensors.array(file, entry))
     return contents

@@ -97,7 +97,7 @@ def read(path, data):
     if sstable.is_one(data):
         return tensorflow.tables(path, data)
     if arrays.is_safetensors(data):
-        return arrays.safetensors(data)
+        return arrays.read_safetensors(data)
     if torch.is_stream(data):
         return torch.stream(io.BytesIO(data))
     if path.endswith(".msgpack"):

@@ -1,25 +1,19 @@
 """Named arrays in a file, .npz or .safetensors. Reading never runs code from the file."""
 
-import importlib.util
-import json
 import os
 import zipfile
 from collections import OrderedDict
 
 import numpy as np
-import psutil
 
+from common.system import safetensors
 from common.system.errors import InputError
 from common.system.files import atomic_write
+from common.system.memory import available
 
 ENDINGS = (".npz", ".safetensors")
 HEADER = 4096  # bytes allowed for an array's header in an .npz
 NUMBERS = "biuf"  # NumPy's kinds that are accepted if no shapes are given
-# {a type's name in NumPy: its name in .safetensors}.
-TYPES = {"bool": "BOOL"}
-TYPES.update(("float%d" % n, "F%d" % n) for n in (16, 32, 64))
-TYPES.update(("int%d" % n, "I%d" % n) for n in (8, 16, 32, 64))
-TYPES.update(("uint%d" % n, "U%d" % n) for n in (8, 16, 32, 64))
 
 
 def ending(path):
@@ -27,8 +21,6 @@ def ending(path):
     kind = os.path.splitext(path)[1]
     if kind not in ENDINGS:
         raise InputError("%s: the name must end in %s" % (path, " or ".join(ENDINGS)))
-    if kind == ".safetensors" and importlib.util.find_spec("safetensors") is None:
-        raise InputError("%s: there is no safetensors for this Python; use .npz" % path)
     return kind
 
 
@@ -39,10 +31,7 @@ def write(path, arrays, metadata=None):
         if kind == ".npz":
             np.savez_compressed(file, **arrays)
         else:
-            from safetensors.numpy import save
-
-            arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
-            file.write(save(arrays, metadata))
+            safetensors.write(file, arrays, metadata)
 
 
 def read(path, shapes=None, what="array", dtypes=("float32",)):
@@ -85,7 +74,7 @@ def _check_form(path, name, shape, expected, dtype, dtypes):
 
 
 def _npz(path, shapes, what, dtypes):
-    arrays, room = OrderedDict(), psutil.virtual_memory().available
+    arrays, room = OrderedDict(), available()
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             name = entry.filename[: -len(".npy")]
@@ -117,37 +106,17 @@ def _npz(path, shapes, what, dtypes):
 
 
 def _safetensors(path, shapes, what, dtypes):
-    from safetensors import safe_open
-
-    dtypes = [TYPES[name] for name in dtypes]
-    with open(path, "rb"):  # for the system's own message if there is no such file
-        pass
-    if shapes is None:
-        room = psutil.virtual_memory().available - os.path.getsize(path)
-        _check_room(path, "what it holds", room)
+    dtypes, size = [safetensors.TYPES[name] for name in dtypes], os.path.getsize(path)
     arrays = OrderedDict()
-    with safe_open(path, framework="np") as file:
-        for name in file.offset_keys():
-            part = file.get_slice(name)
+    with open(path, "rb") as file:
+        if shapes is None:
+            _check_room(path, "what it holds", available() - size)
+        for name, entry in safetensors.entries(file, size).items():
             _check_name(path, shapes, what, name, arrays)
             if shapes is not None:
-                _check_form(path, name, part.get_shape(), shapes[name], part.get_dtype(), dtypes)
-            elif part.get_dtype() == "BF16":
-                arrays[name] = _bfloat16(path, name)
-                continue
-            elif part.get_dtype() not in TYPES.values():
-                values = (path, name, part.get_dtype())
+                _check_form(path, name, entry.shape, shapes[name], entry.dtype, dtypes)
+            elif entry.dtype not in list(safetensors.NAMES) + [safetensors.BFLOAT16]:
+                values = (path, name, entry.dtype)
                 raise InputError("%s: %s is %s, which NumPy does not have" % values)
-            arrays[name] = file.get_tensor(name)
+            arrays[name] = safetensors.array(file, entry)
     return arrays
-
-
-def _bfloat16(path, name):
-    """An array of bfloat16, a type that NumPy does not have, as float32."""
-    with open(path, "rb") as file:
-        length = int(np.frombuffer(file.read(8), "<u8")[0])
-        entry = json.loads(file.read(length).decode())[name]
-        start, end = entry["data_offsets"]
-        file.seek(8 + length + start)
-        bits = np.frombuffer(file.read(end - start), "<u2")
-    return (bits.astype(np.uint32) << 16).view(np.float32).reshape(entry["shape"])

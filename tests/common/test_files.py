@@ -8,6 +8,7 @@ import pytest
 
 from common.networks import weights
 from common.networks.cnn import CNN
+from common.system import array_files
 from common.system.errors import InputError
 from common.system.files import atomic_write, check_writable
 
@@ -127,3 +128,20 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         check_writable(str(tmp_path))
     check_writable(str(tmp_path / "new" / "result.json"))
     assert not os.listdir(str(tmp_path / "new"))
+
+
+def test_safetensors_are_those_of_the_library(tmp_path):
+    library = pytest.importorskip("safetensors.numpy", reason="needs Python 3.10")
+    arrays = {
+        "w": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "i": np.array([1, -2]),
+        "none": np.zeros((0, 3), np.float16),
+        "yes": np.array(True),
+    }
+    path = str(tmp_path / "a.safetensors")
+    array_files.write(path, arrays)
+    for read in (library.load_file(path), array_files.read(path)):
+        assert all(np.array_equal(read[name], w) for name, w in arrays.items())
+        assert all(read[name].dtype == w.dtype for name, w in arrays.items())
+    library.save_file(arrays, path)
+    assert all(np.array_equal(w, arrays[name]) for name, w in array_files.read(path).items())

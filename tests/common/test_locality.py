@@ -21,7 +21,10 @@ EXCEPTIONS = {
         "caffe2 chainer cntk keras mxnet paddle pytorch tensorflow torch",
         "readers of their files, without them",
     ),
-    "tests/common/test_dump.py": ("caffe2 cntk mxnet tensorflow torch", "the same files, by hand"),
+    "tests/common/test_dump.py": (
+        "caffe2 cntk mxnet pytorch tensorflow torch",
+        "the same files, by hand",
+    ),
     "common/challenge/": ("caffe2 chainer cntk keras mxnet tensorflow theano", DEFAULTS),
     "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
     "common/lessons/initializers.py": (
