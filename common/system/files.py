@@ -6,8 +6,6 @@ import tempfile
 from contextlib import contextmanager
 from datetime import datetime, timezone
 
-import pooch
-
 from common.system.errors import InputError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # the project's
@@ -15,6 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def cache_folder():
     """The cache folder: $ROSETTA_CACHE, or the project's folder in the user's cache."""
+    import pooch  # here, because dump and compare do without it
+
     return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
 
 

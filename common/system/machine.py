@@ -9,7 +9,6 @@ import sys
 import time
 
 import numpy as np
-import psutil
 
 BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python names since 3.7
 
@@ -69,6 +68,8 @@ def process_age():
             ticks = int(file.read().rpartition(")")[2].split()[19])
         return time.clock_gettime(BOOT_CLOCK) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError):
+        import psutil
+
         return time.time() - psutil.Process().create_time()
 
 
@@ -117,6 +118,8 @@ def _gpus():
 
 def facts():
     """The machine, as a dict of JSON values."""
+    import psutil  # here, because rosetta.pyz does without it
+
     return {
         "cpu": cpu(),
         "cores": usable_cores(),

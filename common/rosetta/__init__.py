@@ -1,0 +1,1 @@
+"""One command, and one file to carry: ``rosetta.pyz``."""

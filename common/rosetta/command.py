@@ -1,0 +1,55 @@
+"""rosetta compare, challenge or dump: the commands for your own code, whatever it is written in."""
+
+import sys
+
+from common.system import commands
+from common.system.errors import InputError
+
+HELP = """\
+rosetta compare A.npz B.npz       find the first difference between two recordings of any network
+rosetta challenge write FOLDER    check a port of one of the project's networks, by way of files
+rosetta dump FILE [OUT.npz]       list and convert the arrays of any framework's file
+
+Each has --help. Exit codes: 0; 2 for bad input; 3 if recordings differ or an answer is wrong."""
+
+
+def compare(arguments):
+    """Compare two recordings."""
+    from common.compare import command
+
+    parser = commands.OneLineParser(prog="rosetta compare")
+    command.add_options(parser)
+    return command.command(parser.parse_args(arguments))
+
+
+def challenge(arguments):
+    """Write or check a challenge."""
+    from common.challenge import challenge
+
+    return challenge.command(arguments)
+
+
+def dump(arguments):
+    """Dump a file of weights."""
+    from common.dump import command
+
+    return command.command(arguments)
+
+
+COMMANDS = {"compare": compare, "challenge": challenge, "dump": dump}
+
+
+def command(arguments):
+    """The exit code of one of ``COMMANDS``."""
+    name = arguments[0] if arguments else ""
+    if name in ("-h", "--help"):
+        print(HELP)
+        return 0
+    if name not in COMMANDS:
+        raise InputError("say compare, challenge or dump; --help says what they do")
+    return COMMANDS[name](arguments[1:])
+
+
+def main():
+    """The exit code for this process's arguments."""
+    return commands.guarded(command, sys.argv[1:])
