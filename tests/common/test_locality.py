@@ -53,7 +53,8 @@ EXCEPTIONS = {
         "compares the manual's sentences with the results",
     ),
     "tests/common/test_locality.py": (
-        "caffe2 chainer cntk cupy jax keras mlx mxnet pytorch tensorflow tensorflow1 theano torch",
+        "caffe2 chainer cntk cupy jax keras mlx mxnet paddle pytorch tensorflow tensorflow1 theano "
+        "torch",
         "this list",
     ),
 }
