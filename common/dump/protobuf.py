@@ -3,8 +3,6 @@
 The format: https://protobuf.dev/programming-guides/encoding
 """
 
-import struct
-
 import numpy as np
 
 from common.dump.contents import Refused
@@ -27,6 +25,22 @@ def varint(data, at):
     raise Refused("a number is longer than 64 bits")
 
 
+def _same(data, at, key, step):
+    """How many of the next fields of ``step`` bytes, one of them the key, have this key.
+
+    A repeated number that is not packed would else take a hundred times its memory.
+    """
+    count, size = 0, 1
+    while True:
+        last = min(size, (len(data) - at) // step - count)
+        start = at + count * step
+        keys = np.frombuffer(data[start : start + max(last, 0) * step], "u1")[::step]
+        other = np.flatnonzero(keys != key)
+        if len(other) or last < size:
+            return count + (int(other[0]) if len(other) else len(keys))
+        count, size = count + size, 2 * size
+
+
 class Message:
     """A message: ``all(number)`` has a field's values, ``one(number)`` the last, or a default."""
 
@@ -45,6 +59,11 @@ class Message:
                 at += size
                 if at > len(data):
                     raise Refused("a length goes beyond the file")
+                if wire != BYTES and key < 128:
+                    more = _same(data, at, key, size + 1)
+                    rows = np.frombuffer(data[at : at + more * (size + 1)], "u1")
+                    at += len(rows)
+                    value = memoryview(bytes(value) + rows.reshape(more, size + 1)[:, 1:].tobytes())
             else:
                 raise Refused("it is not of this format")
             self.fields.setdefault(key >> 3, []).append((wire, value))
@@ -102,8 +121,3 @@ class Message:
                 other, at = varint(value, at)
                 values.append(other)
         return [value - 2**64 if value >= 2**63 else value for value in values]
-
-    def real(self, number):
-        """A float32, or 0."""
-        value = self.one(number, None)
-        return struct.unpack("<f", value)[0] if isinstance(value, memoryview) else 0.0

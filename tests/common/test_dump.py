@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from common.dump import command as dump
+from common.dump.protobuf import Message
 from common.dump.sstable import MAGIC
 from common.system import commands
 
@@ -445,3 +446,11 @@ def test_out_has_the_arrays(tmp_path, capsys):
     assert "layer  MatMul" in printed and "2 arrays in" in printed
     with np.load(str(out)) as archive:
         assert np.array_equal(archive["w"], W) and list(archive["i"]) == [-1, 5]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 70])
+def test_repeated_numbers_are_taken_together(count):
+    values = [float(n) for n in range(count)]
+    given = Message(message(*([(5, value) for value in values] + [(6, 7), (5, 9.0)])))
+    assert given.floats(5).tolist() == values + [9.0] and given.one(6) == 7
+    assert len(given.all(5)) == 2
