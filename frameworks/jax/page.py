@@ -24,6 +24,16 @@ ROWS = {
 }
 UNSAID = "declared input device-network batch reset no-gradient"
 
+NETWORKS = {
+    "gru": {
+        "embedding": 'params["words"]["weight"][words]',
+        "gru": ("def cell", 'params["gru.input"]', "start =", "lax.scan"),
+        "last": "h, _ =",
+        "dense": 'params["dense"]',
+        "optimiser": "def adam",
+    },
+}
+
 PHRASES = {
     "padding": "lax.conv_general_dilated",
     "pooling": "lax.reduce_window",
