@@ -25,6 +25,9 @@ Shapes and units
     the same shape, with twice as many steps for a test sequence; values (n, 2 steps, features),
     whose second half is free-running: each step is fed with the previous value. ``evaluate`` gives
     their root mean square error.
+    A model of texts has tokens (n, steps) int64, targets of the same shape, and scores of each
+    place, (n, steps, words). In prediction it has scores (n, steps + steps // 2, words): those of
+    the given places, then those of the tokens with which it continues the text's first half.
     A model that finds joints has targets (n, joints, 3): x, y and whether the joint is visible; and
     joints (n, joints, 2). ``evaluate`` gives the mean distance of the visible ones.
     hp: one of ``common.networks.hyperparameters``, with the model's kind of optimiser.
@@ -37,7 +40,7 @@ Shapes and units
 
 Settings
     A flat dict of JSON values. Always there: ``device`` ("cpu" or a GPU's kind), ``layout`` (of the
-    arrays that ``load`` returns: "NCHW", "NHWC", or "NTC" for sequences), ``precision`` ("float32")
+    arrays that ``load`` returns: "NCHW", "NHWC", "NTC" or "NT"), ``precision`` ("float32")
     and ``threads``. ``ties`` is "all" if a pool gives the gradient to each of several equal maxima,
     and "shared" if it divides the gradient among them. ``adam_epsilon`` and ``adam_scalars`` name
     conventions of Adam (``reference.Conventions``). ``products`` is "bfloat16" if factors and

@@ -3,10 +3,10 @@
 Idiom: ``nn.Module`` blocks, ``scaled_dot_product_attention`` with ``enable_gqa``, AdamW.
 Layout: tokens (N, T), activations (N, T, D), queries (N, 4, T, D / 4), keys (N, 2, T, D / 4).
 Rotary positions: feature i is rotated with feature i + d / 2, as in transformers; Meta's own code
-    rotates neighbours, and its weights must be permuted.
+    rotates neighbours, so weights in Meta's format must be permuted.
 AdamW: ``w = w - lr * decay * w - lr * m / (sqrt(v) + epsilon)``; both moments are corrected.
 Surprise: ``CrossEntropyLoss`` leaves out targets of -100 and divides by the number of the others.
-    Over several batches or workers a mean of such means is another loss.
+    With padding, the mean of several batches' or workers' losses is not the loss of all together.
 """
 
 import torch
@@ -58,7 +58,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """SwiGLU: one dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
 
     def __init__(self):
         super().__init__()

@@ -1,7 +1,8 @@
 """Rung forward: scores of ordinary images and of images 64 times as bright.
 
 There are several batches, the last one partial. A failure names the first layer that is off.
-A transformer's tokens are not bright; it has a second set of weights, the small initial ones.
+Tokens cannot be made brighter, so a transformer is tested with a second set of weights instead:
+the initial ones, which are small.
 """
 
 from common.proof import mixed, probes
@@ -52,10 +53,11 @@ def small(subject, images):
 
 
 def first_layer_off(subject, images, which=""):
-    """Name the first layer that is off with its real weights while all later layers pass through.
+    """Name the first layer that is off.
 
-    Bisection finds it: once a layer is off, the network stays off with more real weights. These are
-    the gradient model's, or with ``which`` "small, " the initial ones.
+    Layers up to a given one get their real weights, and all later ones weights that only pass their
+    input on. If such a network is off, so is one with more real layers: bisection finds the first.
+    The real weights are the gradient model's, or the initial ones if ``which`` is "small, ".
     """
     real = subject.oracle.weights if which else subject.oracle.biased
 
