@@ -8,7 +8,7 @@ def with_loss(name, function):
     return trap(
         name,
         "gradient",
-        ("return network, cross_entropy, optimizer", "return network, %s, optimizer" % function),
+        ("cross_entropy, optimizer", "%s, optimizer" % function),
     )
 
 

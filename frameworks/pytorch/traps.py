@@ -512,7 +512,7 @@ TRAPS += [
     trap(
         "base_of_llama_3",
         "forward",
-        ("BASE, EPSILON = 10000,", "BASE, EPSILON = 500000,"),
+        ("10000", "500000"),
         model="llama",
     ),
     trap(
@@ -529,7 +529,7 @@ TRAPS += [
     trap(
         "rotated_backwards",
         "forward",
-        ("cos, sin = angles.cos(), angles.sin()", "cos, sin = angles.cos(), -angles.sin()"),
+        ("angles.sin()", "-angles.sin()"),
         model="llama",
     ),
     trap(
