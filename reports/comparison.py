@@ -26,8 +26,8 @@ METRICS = {
     "accuracy": {
         "title": "accuracy",
         "says": "On the test images, with a 95% interval (Wilson) for the choice of test images. "
-        "Dropout draws different random numbers in each framework, which moves an accuracy by as "
-        "much again.",
+        "Dropout draws different random numbers in each framework, and this changes an accuracy "
+        "about as much as the choice of images does.",
         "best": "Highest",
         "noun": "",
         "interval": "intervals",
