@@ -8,7 +8,7 @@ from reports import sources
 from reports.concepts import STEPS, split
 from reports.concepts import rows as concepts_of
 
-NOTHING = "nothing to say"
+NOTHING = "no code needed"
 NOT_YET = "not there yet"
 
 

@@ -95,7 +95,7 @@ def test_a_concept_stands_on_one_row_in_all_columns(opened):
 
 
 def test_every_concept_of_every_framework_can_be_asked_for(opened):
-    """Each row shows the code of whatever framework is chosen, or that there is nothing to say."""
+    """Each row shows the code of whatever framework is chosen, or that none is needed."""
     page = opened()
     for module in MODULES:
         missing = page.evaluate(
