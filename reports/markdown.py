@@ -100,7 +100,9 @@ def results(used):
 def unmarked(content):
     """A table without the marks of modules that have changed since."""
     rows = [[_unmarked(each) for each in row] for row in content.rows]
-    return content._replace(rows=rows, note=content.note.replace(" " + CHANGED, ""))
+    answers = [(term, _unmarked(text)) for term, text in content.answers]
+    note = content.note.replace(" " + CHANGED, "")
+    return content._replace(rows=rows, answers=answers, note=note)
 
 
 def _unmarked(content):
