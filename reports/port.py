@@ -14,6 +14,7 @@ from common.challenge import causes, hypotheses
 from common.mistakes import catalogue
 from common.networks import MODELS
 from common.networks.cnn import CNN
+from common.proof.reference import USUAL
 from common.proof.rungs import RUNGS
 from common.system import modules as loader
 from common.system import source
@@ -189,7 +190,7 @@ def known():
     module = causes.plain(CNN, loader.load(frameworks.REFERENCE))
     return {
         "scores": [cause.says for cause in hypotheses.scores(CNN, module)],
-        "steps": [cause.says for cause in hypotheses.steps(CNN, None, CNN.hp)],
+        "steps": [cause.says for cause in hypotheses.steps(CNN, USUAL._asdict(), None, CNN.hp)],
     }
 
 

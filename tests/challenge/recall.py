@@ -14,6 +14,7 @@ import numpy as np
 
 from common.challenge import causes, challenge, hypotheses, protocol
 from common.challenge.diagnosis import CAUSE, STAGES, UNKNOWN, Diagnosis
+from common.proof.reference import USUAL
 from common.system import commands, machine, modules
 from common.system.files import ROOT, write_json
 
@@ -24,7 +25,9 @@ DIAGNOSED = {name for names in STAGES.values() for name in names}  # models
 
 def known(description, module, hp):
     """(causes of wrong scores, causes of wrong updates) that need no evidence from an answer."""
-    return hypotheses.scores(description, module), hypotheses.steps(description, None, hp)
+    return hypotheses.scores(description, module), hypotheses.steps(
+        description, USUAL._asdict(), None, hp
+    )
 
 
 def diagnosed(asked, arrays, description, module, threads):

@@ -7,6 +7,7 @@ import pytest
 import frameworks
 from common.challenge import causes, hypotheses
 from common.networks import MODELS
+from common.proof.reference import USUAL
 from common.system import modules as loader
 from common.system.errors import InputError
 from reports import aligned, phrases, reading, sources
@@ -215,7 +216,7 @@ def test_every_cause_that_a_diagnosis_knows_has_its_line_in_the_book(name):
     description = MODELS[name]
     module = causes.plain(description, loader.load(frameworks.REFERENCE, name))
     known = hypotheses.scores(description, module)
-    known += hypotheses.steps(description, None, description.hp)
+    known += hypotheses.steps(description, USUAL._asdict(), None, description.hp)
     book = {phrase.name for phrase in PHRASES}
     lost = [cause.says for cause in known if cause.concept not in book]
     assert known and not lost
