@@ -26,6 +26,46 @@ ROWS = {
 }
 UNSAID = "declared input device-network batch reset no-gradient"
 
+NETWORKS = {
+    "gpt llama": {
+        "embedding": ("self.tokens = nnx.Embed", "self.tokens(tokens)"),
+        "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
+        "residual": ("x = x + mixed", "x + self.mlp"),
+        "blocks": ("nnx.List", "in zip(self.blocks"),
+        "greedy": "argmax",
+        "generate": ("def go_on", "before, places =", "lax.scan"),
+    },
+    "gpt": {
+        "positions": ("self.positions = nnx.Embed", "places ="),
+        "heads": ("self.qkv =", "q, k, v ="),
+        "attention": ("nnx.dot_product_attention", "attend("),
+        "mask": ("is_causal", "seen ="),
+        "cache": "lax.dynamic_update_slice",
+        "gelu": "nnx.gelu",
+        "head": "self.tokens.attend",
+        "decay": ("weight_decay=", "mask=lambda"),
+        "optimiser": ("optax.adamw", "nnx.Optimizer"),
+        "schedule": "def rate_of",
+        "clipping": "optax.chain",
+    },
+    "llama": {
+        "rotary": ("def rotate", "rotate("),
+        "attention mask cache": "attend(",
+        "heads": ("self.q =", "self.k =", "self.v ="),
+        "swiglu": "nnx.silu",
+        "head": "self.head =",
+        "ignored": "where=targets",
+        "optimiser": "optimizer_of",
+    },
+    "gru": {
+        "embedding": ("nnx.Embed", "self.words(words)"),
+        "gru": ("nnx.GRUCell", "cell.dense_h =", "nnx.RNN"),
+        "last": "state, _ =",
+        "dense": ("self.dense =", "self.dense("),
+        "optimiser": ("optax.adam", "nnx.Optimizer"),
+    },
+}
+
 PHRASES = {
     "backward": "nnx.value_and_grad",
     "padding": "nnx.Conv(3, 50",

@@ -173,3 +173,247 @@ TRAPS += [
         model="resnet",
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap(
+        "gelu_exact",
+        "forward",
+        ("nnx.gelu(self.up(x))", "nnx.gelu(self.up(x), approximate=False)"),
+        model="gpt",
+    ),
+    trap(
+        "epsilon_by_default",
+        "forward",
+        ("self.norm2 = nnx.LayerNorm(WIDTH, epsilon=1e-5, ", "self.norm2 = nnx.LayerNorm(WIDTH, "),
+        model="gpt",
+    ),
+    trap("mask_forgotten", "forward", (", is_causal=True", ""), model="gpt"),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("mixed.reshape(n, t, WIDTH)", "mixed.swapaxes(1, 2).reshape(n, t, WIDTH)"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("reshape(n, t, 3, HEADS, -1), axis=2", "reshape(n, t, HEADS, 3, -1), axis=3"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("places = first + jnp.arange", "places = jnp.arange"),
+        model="gpt",
+    ),
+    trap(
+        "place_beyond_the_table",
+        "generation",
+        ("network(token, caches, place)", "network(token, caches, place + half)"),
+        model="gpt",
+    ),
+    trap(
+        "empty_places_seen",
+        "generation",
+        ("jnp.arange(k.shape[1]) <= first", "jnp.arange(k.shape[1]) >= 0"),
+        model="gpt",
+    ),
+    trap(
+        "cache_not_carried",
+        "generation",
+        ("scores, caches = network(token", "scores, _ = network(token"),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        ("self.tokens(tokens) + self", "lax.stop_gradient(self.tokens(tokens)) + self"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_value",
+        "momentum",
+        ("optax.clip_by_global_norm(hp.clip)", "optax.clip(hp.clip / 100)"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_block",
+        "momentum",
+        ("optax.clip_by_global_norm(hp.clip)", "optax.clip_by_block_rms(hp.clip / 100)"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_after_adam",
+        "momentum",
+        ("optax.clip_by_global_norm(hp.clip), adamw", "adamw, optax.clip_by_global_norm(hp.clip)"),
+        model="gpt",
+    ),
+    trap(
+        "all_parameters_decayed",
+        "momentum",
+        ("lambda w: w.ndim > 1, params", "lambda w: True, params"),
+        model="gpt",
+    ),
+    trap(
+        "embeddings_not_decayed",
+        "momentum",
+        (
+            "jax.tree.map(lambda w: w.ndim > 1, params)",
+            "jax.tree_util.tree_map_with_path(\n"
+            '    lambda path, w: w.ndim > 1 and "embedding" not in str(path), params\n'
+            ")",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "adam_with_l2",
+        "momentum",
+        (
+            "optax.clip_by_global_norm(hp.clip), adamw",
+            "optax.clip_by_global_norm(hp.clip),\n"
+            "optax.add_decayed_weights(\n"
+            "    hp.weight_decay, lambda params: jax.tree.map(lambda w: w.ndim > 1, params)\n"
+            "),\n"
+            "optax.adam(rate_of(hp), hp.beta1, hp.beta2, hp.epsilon),",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "epsilon_in_the_root",
+        "gradient",
+        ("hp.epsilon,", "0.0,\nhp.epsilon,"),
+        model="gpt",
+    ),
+    trap(
+        "schedule_ready_made",
+        "momentum",
+        (
+            "optax.join_schedules([warmup, cosine], [hp.warmup])",
+            "optax.warmup_cosine_decay_schedule(\n"
+            "    first, hp.learning_rate, hp.warmup, hp.steps, hp.last_rate\n"
+            ")",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "cosine_as_long_as_the_run",
+        "momentum",
+        ("hp.steps - hp.warmup, low", "hp.steps, low"),
+        model="gpt",
+    ),
+    trap(
+        "last_rate_taken_for_the_share",
+        "momentum",
+        ("hp.steps - hp.warmup, low", "hp.steps - hp.warmup, hp.last_rate"),
+        model="gpt",
+    ),
+]
+
+# The Llama.
+TRAPS += [
+    trap(
+        "epsilon_by_default",
+        "forward",
+        ("self.norm2 = nnx.RMSNorm(WIDTH, epsilon=EPSILON, ", "self.norm2 = nnx.RMSNorm(WIDTH, "),
+        model="llama",
+    ),
+    trap("base_of_llama_3", "forward", ("= 10000,", "= 500000,"), model="llama"),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = jnp.split(x, 2, -1)", "left, right = x[..., 0::2], x[..., 1::2]"),
+        (
+            "jnp.concatenate([left * cos - right * sin, right * cos + left * sin], -1)",
+            "jnp.stack([left * cos - right * sin, right * cos + left * sin], -1).reshape(x.shape)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ("reshape(n, t, HEADS, -1), first)", "reshape(n, t, HEADS, -1), 0)"),
+        ("reshape(n, t, KEY_HEADS, -1), first)", "reshape(n, t, KEY_HEADS, -1), 0)"),
+        model="llama",
+    ),
+    trap(
+        "keys_tiled",
+        "forward",
+        (
+            "attend(q, k, v, cache, first)",
+            "attend(q, jnp.tile(k, (1, 1, 2, 1)), jnp.tile(v, (1, 1, 2, 1)), cache, first)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "padding_in_the_mean",
+        "gradient",
+        (
+            "losses.mean(where=targets != IGNORED)",
+            "jnp.where(targets != IGNORED, losses, 0).mean()",
+        ),
+        model="llama",
+    ),
+    trap(
+        "padding_times_zero",
+        "gradient",
+        (
+            "losses.mean(where=targets != IGNORED)",
+            "(losses * (targets != IGNORED)).sum() / (targets != IGNORED).sum()",
+        ),
+        model="llama",
+    ),
+    trap(
+        "padding_one_hot",
+        "gradient",
+        (
+            "optax.softmax_cross_entropy_with_integer_labels(scores, targets)",
+            "optax.softmax_cross_entropy(scores, nnx.one_hot(targets, WORDS))",
+        ),
+        ("losses.mean(where=targets != IGNORED)", "losses.mean()"),
+        model="llama",
+    ),
+    trap("gelu_for_silu", "forward", ("nnx.silu", "nnx.gelu"), model="llama"),
+]
+
+# The GRU.
+TRAPS += [
+    trap(
+        "biases_of_the_cell_added",
+        "forward",
+        (
+            "put(network, weights, shared_name)",
+            "biases = [weights[f'gru.{side}.bias'] for side in ('input', 'recurrent')]\n"
+            "weights = dict(weights)\n"
+            "weights['gru.input.bias'] = sum(biases)\n"
+            "weights['gru.recurrent.bias'] = 0 * biases[1]\n"
+            "put(network, weights, shared_name)",
+        ),
+        model="gru",
+    ),
+    trap(
+        "time_first",
+        "forward",
+        ("return_carry=True", "return_carry=True, time_major=True"),
+        model="gru",
+        raises=True,
+    ),
+    trap(
+        "tanh_in_pieces",
+        "forward",
+        (
+            "nnx.GRUCell(125, 100, rngs=rngs)",
+            "nnx.GRUCell(125, 100, activation_fn=nnx.hard_tanh, rngs=rngs)",
+        ),
+        model="gru",
+    ),
+    trap(
+        "reversed", "forward", ("return_carry=True", "return_carry=True, reverse=True"), model="gru"
+    ),
+    trap(
+        "only_kernels_trained",
+        "gradient",
+        ("wrt=nnx.Param", 'wrt=nnx.PathContains("kernel")'),
+        model="gru",
+    ),
+]

@@ -25,12 +25,46 @@ ROWS = {
 UNSAID = "declared input device-network batch reset no-gradient"
 
 NETWORKS = {
+    "gpt": {
+        "embedding": 'params["tokens"]["weight"][tokens]',
+        "positions": ("positions = params", "lax.dynamic_slice_in_dim"),
+        "norm": ("def layer_norm", "layer_norm("),
+        "heads": ("qkv = dense", "jnp.unstack"),
+        "attention": ("jax.nn.dot_product_attention", "attend("),
+        "mask": ("is_causal", "seen ="),
+        "cache": "lax.dynamic_update_slice",
+        "gelu": "jax.nn.gelu",
+        "residual": "x = x +",
+        "blocks": ("for number, cache", "block ="),
+        "head": '["weight"].T, new',
+        "decay": "decay =",
+        "optimiser": ("m = jax.tree.map", "v = jax.tree.map", "c1, c2", "w - rate", '"params":'),
+        "schedule": "def rate_of",
+        "clipping": "def clipped",
+        "greedy": "argmax",
+        "generate": ("def go_on", "before, places =", "lax.scan"),
+    },
+    "llama": {
+        "embedding": 'params["tokens"]["weight"][tokens]',
+        "rotary": ("def rotate", "rotate("),
+        "norm": ("def rms_norm", "rms_norm("),
+        "heads": ("q =", "k =", "v ="),
+        "attention mask cache": "attend(",
+        "swiglu": ("jax.nn.silu", "opened"),
+        "residual": "x = x +",
+        "blocks": ("for number, cache", "block ="),
+        "head": 'params["head"]',
+        "loss-function": ("log_probabilities =", "losses =", "def mean_loss"),
+        "ignored": "where=targets",
+        "optimiser": "adamw(",
+        "greedy": "argmax",
+        "generate": ("def go_on", "before, places =", "lax.scan"),
+    },
     "gru": {
         "embedding": 'params["words"]["weight"][words]',
         "gru": ("def cell", 'params["gru.input"]', "start =", "lax.scan"),
         "last": "h, _ =",
         "dense": 'params["dense"]',
-        "optimiser": "def adam",
     },
 }
 

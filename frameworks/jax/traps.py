@@ -180,3 +180,239 @@ TRAPS += [
         model="resnet",
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap(
+        "gelu_exact",
+        "forward",
+        ('params[name + ".up"])), params', 'params[name + ".up"]), approximate=False), params'),
+        model="gpt",
+    ),
+    trap("epsilon_of_flax", "forward", ("variance + 1e-5", "variance + 1e-6"), model="gpt"),
+    trap("unbiased_variance", "forward", ("x.var(-1,", "x.var(-1, ddof=1,"), model="gpt"),
+    trap("mask_forgotten", "forward", (", is_causal=True", ""), model="gpt"),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("mixed.reshape(n, t, WIDTH)", "mixed.swapaxes(1, 2).reshape(n, t, WIDTH)"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("reshape(n, t, 3, HEADS, -1)", "reshape(n, t, HEADS, 3, -1)"),
+        ("jnp.unstack(qkv, axis=2)", "jnp.unstack(qkv, axis=3)"),
+        model="gpt",
+    ),
+    trap(
+        "position_clamped_at_the_last",
+        "generation",
+        ("params, token, caches, place)", "params, token, caches, place + half)"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        (
+            "lax.dynamic_slice_in_dim(positions, first, tokens.shape[1])",
+            "positions[: tokens.shape[1]]",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "empty_places_seen",
+        "generation",
+        ("jnp.arange(k.shape[1]) <= first", "jnp.arange(k.shape[1]) >= 0"),
+        model="gpt",
+    ),
+    trap(
+        "mask_upside_down",
+        "generation",
+        ("jnp.arange(k.shape[1]) <= first", "jnp.arange(k.shape[1]) > first"),
+        model="gpt",
+    ),
+    trap(
+        "cache_not_carried",
+        "generation",
+        ("scores, caches = network(params, token", "scores, _ = network(params, token"),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        (
+            'params["tokens"]["weight"][tokens] +',
+            'lax.stop_gradient(params["tokens"]["weight"])[tokens] +',
+        ),
+        model="gpt",
+    ),
+    trap(
+        "clipped_leaf_by_leaf",
+        "momentum",
+        ("factor = jnp.minimum(1, largest / norm)", ""),
+        (
+            "lambda g: factor * g, gradients)",
+            "lambda g: g * jnp.minimum(1, largest / jnp.linalg.norm(g)), gradients)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "scaled_to_the_norm_always",
+        "momentum",
+        ("jnp.minimum(1, largest / norm)", "jnp.minimum(largest, 1e9) / (norm + 1e-6)"),
+        model="gpt",
+    ),
+    trap(
+        "all_parameters_decayed",
+        "momentum",
+        ("hp.weight_decay if w.ndim > 1 else 0", "hp.weight_decay"),
+        model="gpt",
+    ),
+    trap(
+        "decay_not_times_the_rate",
+        "momentum",
+        (
+            "w - rate * (m / c1 / (jnp.sqrt(v / c2) + hp.epsilon) + decay * w)",
+            "w - rate * (m / c1 / (jnp.sqrt(v / c2) + hp.epsilon)) - decay * w",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "rate_of_the_next_step",
+        "momentum",
+        ('rate_of(state["t"], hp), state["t"] + 1', 'rate_of(state["t"] + 1, hp), state["t"] + 1'),
+        model="gpt",
+    ),
+    trap(
+        "cosine_from_the_first_step",
+        "momentum",
+        ("(t - hp.warmup) / (hp.steps - hp.warmup)", "t / hp.steps"),
+        model="gpt",
+    ),
+    trap(
+        "schedule_by_a_python_if",
+        "gradient",
+        (
+            "jnp.where(t < hp.warmup, hp.learning_rate * (t + 1) / hp.warmup, cosine)",
+            "hp.learning_rate * (t + 1) / hp.warmup if t < hp.warmup else cosine",
+        ),
+        model="gpt",
+        raises=True,
+    ),
+]
+
+# The Llama.
+TRAPS += [
+    trap("epsilon_by_default", "forward", ("1e-5, -100", "1e-6, -100"), model="llama"),
+    trap("base_of_llama_3", "forward", ("= 10000,", "= 500000,"), model="llama"),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = jnp.split(x, 2, -1)", "left, right = x[..., 0::2], x[..., 1::2]"),
+        (
+            "jnp.concatenate([left * cos - right * sin, right * cos + left * sin], -1)",
+            "jnp.stack([left * cos - right * sin, right * cos + left * sin], -1).reshape(x.shape)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "angles_in_bfloat16",
+        "forward",
+        (
+            "jnp.cos(angles), jnp.sin(angles)",
+            "(f(jnp.bfloat16(angles)) for f in (jnp.cos, jnp.sin))",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotated_by_the_head",
+        "forward",
+        ("_, t, _, d = x.shape", "_, _, t, d = x.shape"),
+        (
+            "jnp.outer(first + jnp.arange(t), frequencies)[:, None]",
+            "jnp.outer(first + jnp.arange(t), frequencies)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ("reshape(n, t, HEADS, -1), first)", "reshape(n, t, HEADS, -1), 0)"),
+        ("reshape(n, t, KEY_HEADS, -1), first)", "reshape(n, t, KEY_HEADS, -1), 0)"),
+        model="llama",
+    ),
+    trap(
+        "keys_tiled",
+        "forward",
+        (
+            "attend(q, k, v, cache, first)",
+            "attend(q, jnp.tile(k, (1, 1, 2, 1)), jnp.tile(v, (1, 1, 2, 1)), cache, first)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "padding_in_the_mean",
+        "gradient",
+        (
+            "losses.mean(where=targets != IGNORED)",
+            "jnp.where(targets != IGNORED, losses, 0).mean()",
+        ),
+        model="llama",
+    ),
+    trap(
+        "padding_times_zero",
+        "gradient",
+        (
+            "losses.mean(where=targets != IGNORED)",
+            "(losses * (targets != IGNORED)).sum() / (targets != IGNORED).sum()",
+        ),
+        model="llama",
+    ),
+    trap(
+        "mean_of_the_sequences",
+        "gradient",
+        (
+            "losses.mean(where=targets != IGNORED)",
+            "losses.mean(1, where=targets != IGNORED).mean(where=(targets != IGNORED).any(1))",
+        ),
+        model="llama",
+    ),
+    trap("gelu_for_silu", "forward", ("jax.nn.silu", "jax.nn.gelu"), model="llama"),
+]
+
+# The GRU.
+TRAPS += [
+    trap(
+        "reset_before_the_product",
+        "forward",
+        (
+            "new = jnp.tanh(xn + reset * hn)",
+            "hn = jnp.split(dense(reset * h, recurrent), 3, 1)[2]\nnew = jnp.tanh(xn + hn)",
+        ),
+        model="gru",
+    ),
+    trap(
+        "update_taken_for_the_new_share",
+        "forward",
+        ("(1 - update) * new + update * h", "update * new + (1 - update) * h"),
+        model="gru",
+    ),
+    trap("scanned_over_the_batch", "forward", (".swapaxes(0, 1)", ""), model="gru", raises=True),
+    trap(
+        "update_before_reset",
+        "forward",
+        ("xr, xz, xn =", "xz, xr, xn ="),
+        ("hr, hz, hn =", "hz, hr, hn ="),
+        model="gru",
+    ),
+    trap(
+        "padding_does_not_move_the_state",
+        "forward",
+        (
+            'params["words"]["weight"][words]',
+            'params["words"]["weight"][words] * (words > 0)[..., None]',
+        ),
+        model="gru",
+    ),
+]
