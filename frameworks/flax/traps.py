@@ -380,7 +380,7 @@ TRAPS += [
 TRAPS += [
     trap(
         "biases_of_the_cell_added",
-        "forward",
+        "weights",
         (
             "put(network, weights, shared_name)",
             "biases = [weights[f'gru.{side}.bias'] for side in ('input', 'recurrent')]\n"

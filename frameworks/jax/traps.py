@@ -189,7 +189,7 @@ TRAPS += [
         ('params[name + ".up"])), params', 'params[name + ".up"]), approximate=False), params'),
         model="gpt",
     ),
-    trap("epsilon_of_flax", "forward", ("variance + 1e-5", "variance + 1e-6"), model="gpt"),
+    trap("epsilon_of_other_layers", "forward", ("variance + 1e-5", "variance + 1e-6"), model="gpt"),
     trap("unbiased_variance", "forward", ("x.var(-1,", "x.var(-1, ddof=1,"), model="gpt"),
     trap("mask_forgotten", "forward", (", is_causal=True", ""), model="gpt"),
     trap(
