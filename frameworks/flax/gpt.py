@@ -7,8 +7,8 @@ Cache: arrays have fixed shapes under ``nnx.jit``, so it has a place for each to
     ``lax.dynamic_update_slice`` fills them, and a mask hides those that are still empty.
 AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, Optax's; c1, c2 = 1 -
     beta1**t, 1 - beta2**t, in float32.
-Surprise: ``nnx.LayerNorm`` has an epsilon of 1e-6 by default, where most others have 1e-5; and
-    Optax's own warm-up with cosine reaches the highest rate a step later than linear ones joined.
+Surprise: ``nnx.LayerNorm`` has an epsilon of 1e-6 by default. ``warmup_cosine_decay_schedule``
+    reaches the highest rate a step later than here, where two schedules are joined.
 """
 
 import jax

@@ -134,21 +134,21 @@ def loss(network, settings, hp, weights):
         step_loss, gradients = jax.value_and_grad(mean_loss)(state["params"], x, y)
         return adamw(state, gradients, hp), step_loss
 
-    return {"step": step, "network": network, "state": start(weights)}
+    return {"step": step, "forward": jax.jit(network), "state": start(weights)}
 
 
-@partial(jax.jit, static_argnames="network")
-def generate(network, params, tokens):
+@partial(jax.jit, static_argnames="forward")
+def generate(forward, params, tokens):
     """Scores (N, T + T // 2, 65) of each token; then of those that continue the first half."""
     half = tokens.shape[1] // 2
-    scores, _ = network(params, tokens)  # (N, T, 65)
-    last, caches = network(params, tokens[:, :half])
+    scores, _ = forward(params, tokens)  # (N, T, 65)
+    last, caches = forward(params, tokens[:, :half])
     room = [(0, 0), (0, half), (0, 0), (0, 0)]  # for the keys and values of the tokens to come
     caches = jax.tree.map(lambda x: jnp.pad(x, room), caches)  # (N, T, H, D / H)
 
     def go_on(before, place):
         token, caches = before
-        scores, caches = network(params, token, caches, place)  # (N, 1, 65)
+        scores, caches = forward(params, token, caches, place)  # (N, 1, 65)
         return (scores.argmax(-1), caches), scores[:, 0]  # greedy
 
     before, places = (last[:, -1:].argmax(-1), caches), half + jnp.arange(half)
@@ -158,9 +158,9 @@ def generate(network, params, tokens):
 
 def predict(model, x):
     """Scores (n, T + T // 2, 65): of each place; then of tokens that continue the first half."""
-    network, params = model["network"], model["state"]["params"]
+    forward, params = model["forward"], model["state"]["params"]
     parts = [x[first : first + 64] for first in range(0, len(x), 64)]
-    return np.concatenate([generate(network, params, part) for part in parts])
+    return np.concatenate([generate(forward, params, part) for part in parts])
 
 
 def evaluate(scores, targets):

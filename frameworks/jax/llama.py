@@ -100,7 +100,7 @@ def loss(network, settings, hp, weights):
         step_loss, gradients = jax.value_and_grad(mean_loss)(state["params"], x, y)
         return adamw(state, gradients, hp), step_loss
 
-    return {"step": step, "network": network, "state": start(weights)}
+    return {"step": step, "forward": jax.jit(network), "state": start(weights)}
 
 
 def evaluate(scores, targets):

@@ -235,7 +235,7 @@ TRAPS += [
     trap(
         "cache_not_carried",
         "generation",
-        ("scores, caches = network(params, token", "scores, _ = network(params, token"),
+        ("scores, caches = forward(params, token", "scores, _ = forward(params, token"),
         model="gpt",
     ),
     trap(
