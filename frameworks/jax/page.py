@@ -38,7 +38,15 @@ NETWORKS = {
         "blocks": ("for number, cache", "block ="),
         "head": '["weight"].T, new',
         "decay": "decay =",
-        "optimiser": ("m = jax.tree.map", "v = jax.tree.map", "c1, c2", "w - rate", '"params":'),
+        "weights-in": "start(weights)",
+        "optimiser": (
+            "gradients, rate, t =",
+            "m = jax.tree.map",
+            "v = jax.tree.map",
+            "c1, c2",
+            "w - rate",
+            '"params":',
+        ),
         "schedule": "def rate_of",
         "clipping": "def clipped",
         "greedy": "argmax",
@@ -56,6 +64,7 @@ NETWORKS = {
         "head": 'params["head"]',
         "loss-function": ("log_probabilities =", "losses =", "def mean_loss"),
         "ignored": "where=targets",
+        "weights-in": "start(weights)",
         "optimiser": "adamw(",
         "greedy": "argmax",
         "generate": ("def go_on", "before, places =", "lax.scan"),
@@ -65,6 +74,7 @@ NETWORKS = {
         "gru": ("def cell", 'params["gru.input"]', "start =", "lax.scan"),
         "last": "h, _ =",
         "dense": 'params["dense"]',
+        "optimiser": "def adam",
     },
 }
 
