@@ -32,7 +32,7 @@ NETWORKS = {
         "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
         "residual": ("x = x + mixed", "x + self.mlp"),
         "blocks": ("nnx.List", "in zip(self.blocks"),
-        "loss-function": "optax.softmax_cross_entropy",
+        "loss-function": "optax.softmax_cross_entropy_with_integer_labels",
         "greedy": "argmax",
         "generate": ("def go_on", "before, places =", "lax.scan"),
     },
