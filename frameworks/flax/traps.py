@@ -318,7 +318,7 @@ TRAPS += [
         ("self.norm2 = nnx.RMSNorm(WIDTH, epsilon=EPSILON, ", "self.norm2 = nnx.RMSNorm(WIDTH, "),
         model="llama",
     ),
-    trap("base_of_llama_3", "forward", ("= 10000,", "= 500000,"), model="llama"),
+    trap("base_of_llama_3", "forward", ("10000, 1e-5", "500000, 1e-5"), model="llama"),
     trap(
         "neighbours_rotated",
         "forward",

@@ -305,7 +305,7 @@ TRAPS += [
 # The Llama.
 TRAPS += [
     trap("epsilon_by_default", "forward", ("1e-5, -100", "1e-6, -100"), model="llama"),
-    trap("base_of_llama_3", "forward", ("= 10000,", "= 500000,"), model="llama"),
+    trap("base_of_llama_3", "forward", ("10000, 1e-5", "500000, 1e-5"), model="llama"),
     trap(
         "neighbours_rotated",
         "forward",
