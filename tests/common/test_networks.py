@@ -30,7 +30,7 @@ def shared_sources():
 
 def test_no_shared_file_names_a_network():
     names = "|".join(set(networks.ALL) - {ANYWHERE})
-    named = re.compile(r"""(?:["'.]|--model |\b(?=\w+=))(%s)\b""" % names)
+    named = re.compile(r"""(?:["'.]|--model |\b(?=\w+=))(%s)\b(?!-)""" % names)
     files = {}
     for path in shared_sources():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
