@@ -82,7 +82,7 @@ def _parser():
         prog="python -m common.bench",
         description="Prove frameworks, then time them in turn, each in its own process.",
     )
-    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add, number = parser.add_argument, commands.whole_number
     add(
         "contenders",
         nargs="*",
@@ -97,13 +97,7 @@ def _parser():
     levers = "time each framework's best lane against itself with one thing changed, for each lever"
     add("--levers", action="store_true", help=levers)
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
-    add(
-        "--threads",
-        type=commands.thread_count,
-        default=cores,
-        metavar="N",
-        help=commands.THREADS_HELP,
-    )
+    commands.add_threads(parser)
     add(
         "--runs",
         type=number,

@@ -30,11 +30,7 @@ def parse(arguments):
     parser = commands.OneLineParser(prog="python -m common.challenge", description=__doc__)
     parts = parser.add_subparsers(dest="command", metavar="write|answer|check|compare")
     every = argparse.ArgumentParser(add_help=False)
-    cores = machine.usable_cores()
-    threads = commands.THREADS_HELP
-    every.add_argument(
-        "--threads", type=commands.thread_count, default=cores, metavar="N", help=threads
-    )
+    commands.add_threads(every)
     about = "write a folder with everything that a port needs"
     write = parts.add_parser("write", parents=[every], help=about)
     write.add_argument("folder", help="the folder to make")

@@ -5,16 +5,12 @@ import io
 import numpy as np
 
 from common.dump.contents import Contents, Refused, shaped
-from common.system import safetensors
+from common.system import array_files, safetensors
 
 
 def _npy(file, name, size):
     """An array of an open ``.npy`` with ``size`` bytes."""
-    version = np.lib.format.read_magic(file)
-    header = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
+    header = array_files.HEADERS.get(np.lib.format.read_magic(file))
     if header is None:
         raise Refused("%s has an unknown version" % name)
     shape, fortran, dtype = header(file)
@@ -49,7 +45,7 @@ def read_safetensors(data):
     """``Contents`` of a ``.safetensors``."""
     contents, file = Contents(), io.BytesIO(data)
     for name, entry in safetensors.entries(file, len(data)).items():
-        if entry.dtype not in list(safetensors.NAMES) + [safetensors.BFLOAT16]:
+        if entry.dtype not in safetensors.READABLE:
             raise Refused("%s is %s, which NumPy does not have" % (name, entry.dtype))
         contents.take(entry.end - entry.start)
         contents.add(name, safetensors.array(file, entry))

@@ -44,16 +44,10 @@ def parse(arguments):
         description="Carry weights from each framework to each other in the frameworks' own "
         "files, and compare scores.",
     )
-    add, cores = parser.add_argument, machine.usable_cores()
+    add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU")
     add("--model", choices=list(networks.MODELS), default="cnn", help=commands.MODEL_HELP)
-    add(
-        "--threads",
-        type=commands.thread_count,
-        default=cores,
-        metavar="N",
-        help=commands.THREADS_HELP,
-    )
+    commands.add_threads(parser)
     add("--out", metavar="RESULT.json", help="write the result to this file")
     options = parser.parse_args(arguments)
     if options.out:

@@ -39,7 +39,7 @@ def _parser():
         description="Train the CNN as it is and with each switch on, from the same seeds, and "
         "compare accuracies. A study that was stopped continues where it ended.",
     )
-    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add, number = parser.add_argument, commands.whole_number
     (images, epochs), lessons, default = CNN.quick, switches.LESSONS, _default()
     keys = "switches to test: %s; default: all" % ", ".join(lessons)
     add(
@@ -68,13 +68,7 @@ def _parser():
     add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
     add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
     add("--lane", choices=contract.ALL_LANES, default="best", help=commands.LANE_HELP)
-    add(
-        "--threads",
-        type=commands.thread_count,
-        default=cores,
-        metavar="N",
-        help=commands.THREADS_HELP,
-    )
+    commands.add_threads(parser)
     add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser
 

@@ -23,13 +23,7 @@ def command(arguments):
     parser.add_argument(
         "--model", choices=list(networks.MODELS), nargs="+", help="networks; default: all"
     )
-    parser.add_argument(
-        "--threads",
-        type=commands.thread_count,
-        default=machine.usable_cores(),
-        metavar="N",
-        help=commands.THREADS_HELP,
-    )
+    commands.add_threads(parser)
     parser.add_argument("--own", action="store_true", help="plant only the framework's own traps")
     parser.add_argument(
         "--out", metavar="FILE.json", help="write which rung caught each; needs one --model"

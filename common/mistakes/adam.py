@@ -35,7 +35,12 @@ def rate_of(hp, step):
     """The rate of a step, from 0, by ``hyperparameters.AdamW``."""
     if step < hp.warmup:
         return hp.learning_rate * (step + 1) / hp.warmup
-    part = min(1, (step - hp.warmup) / float(hp.steps - hp.warmup))
+    return cosine(hp, min(step, hp.steps))
+
+
+def cosine(hp, step):
+    """The rate of a step, from 0, by the schedule's cosine alone, which never ends."""
+    part = (step - hp.warmup) / float(hp.steps - hp.warmup)
     return hp.last_rate + (hp.learning_rate - hp.last_rate) * (1 + np.cos(np.pi * part)) / 2
 
 

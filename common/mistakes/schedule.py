@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from common.mistakes.adam import Update, as_in_the_paper, corrected, moments, rate_of, with_adam
+from common.mistakes.adam import (
+    Update,
+    as_in_the_paper,
+    corrected,
+    cosine,
+    moments,
+    rate_of,
+    with_adam,
+)
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp
 
@@ -63,10 +71,7 @@ class rate_rises_again_after_the_end(Update):
     """After its last step the cosine is not stopped."""
 
     def rate(self, hp, step):
-        if step - 1 <= hp.steps:
-            return rate_of(hp, step - 1)
-        part = (step - 1 - hp.warmup) / float(hp.steps - hp.warmup)
-        return hp.last_rate + (hp.learning_rate - hp.last_rate) * (1 + np.cos(np.pi * part)) / 2
+        return rate_of(hp, step - 1) if step <= hp.warmup else cosine(hp, step - 1)
 
 
 @mistake("momentum", "schedule", by=with_hp)

@@ -82,10 +82,8 @@ def paired(weights, back=False):
     """Queries' and keys' features reordered, from neighbours to halves, or back."""
 
     def change(w):
-        rows = w.reshape((-1, 2, 16) if not back else (-1, 16, 2) + w.shape[1:])
-        if not back:
-            rows = w.reshape((-1, 2, 16) + w.shape[1:])
-        return rows.swapaxes(1, 2).reshape(w.shape)
+        pair = (16, 2) if back else (2, 16)
+        return w.reshape((-1,) + pair + w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
 
     return changed(weights, change, QUERIES, KEYS)
 

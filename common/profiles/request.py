@@ -48,7 +48,7 @@ def _parser():
         prog="python -m common.profiles",
         description="Show where a training step's time goes, from each framework's own profiler.",
     )
-    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add, number = parser.add_argument, commands.whole_number
     add(
         "profiled",
         nargs="+",
@@ -56,13 +56,7 @@ def _parser():
         help="environments to profile; without a lane: best",
     )
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
-    add(
-        "--threads",
-        type=commands.thread_count,
-        default=cores,
-        metavar="N",
-        help=commands.THREADS_HELP,
-    )
+    commands.add_threads(parser)
     add(
         "--steps",
         type=number,

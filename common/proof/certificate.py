@@ -112,12 +112,11 @@ def command(arguments):
         description="Make the certificate of one environment in one lane, without training.",
         epilog="Exit code 0: all rungs passed; 3: a rung failed; 2: bad input.",
     )
-    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add, number = parser.add_argument, commands.whole_number
     add("name", help="the environment")
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
     add("--lane", choices=contract.ALL_LANES, default="same", help=commands.LANE_HELP)
-    threads = commands.THREADS_HELP
-    add("--threads", type=commands.thread_count, default=cores, metavar="N", help=threads)
+    commands.add_threads(parser)
     add("--lever", default="", metavar="NAME", help="prove with this lever of variants.py")
     workers_help = "share each batch among N processes, each with --threads threads"
     add("--workers", type=number, default=1, metavar="N", help=workers_help)

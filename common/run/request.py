@@ -8,7 +8,7 @@ from common import networks
 from common.networks.hyperparameters import without_dropout
 from common.networks.model import Model
 from common.proof import contract
-from common.system import commands, machine, modules
+from common.system import commands, modules
 from common.system.errors import InputError
 
 
@@ -118,7 +118,7 @@ def _parser():
         epilog="@FILE reads options from a file, one per line.",
         fromfile_prefix_chars="@",
     )
-    add, number, cores = parser.add_argument, commands.whole_number, machine.usable_cores()
+    add, number = parser.add_argument, commands.whole_number
     add("name", help="the environment: " + ", ".join(frameworks.ENVIRONMENTS))
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
     add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
@@ -129,13 +129,7 @@ def _parser():
     add("--train-images", type=number, metavar="N", help="train on the first N images or sequences")
     add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
     add("--dropout", choices=("on", "off"), default="on", help="turn dropout off; default: on")
-    add(
-        "--threads",
-        type=commands.thread_count,
-        default=cores,
-        metavar="N",
-        help=commands.THREADS_HELP,
-    )
+    commands.add_threads(parser)
     own = ": .npz, .safetensors or the framework's own format"
     add("--weights", metavar="IN", help="start from these weights" + own)
     add("--save-weights", metavar="OUT", help="save the trained weights" + own)

@@ -13,6 +13,11 @@ from common.system.memory import available
 
 ENDINGS = (".npz", ".safetensors")
 HEADER = 4096  # bytes allowed for an array's header in an .npz
+# {version of .npy: what reads such a header from an open file}.
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 NUMBERS = "biuf"  # NumPy's kinds that are accepted if no shapes are given
 
 
@@ -87,11 +92,7 @@ def _npz(path, shapes, what, dtypes):
             elif entry.file_size > 8 * np.prod(shapes[name], dtype=int) + HEADER:
                 raise InputError("%s: %s is longer than its shape" % (path, name))
             with archive.open(entry) as file:
-                header = {
-                    (1, 0): np.lib.format.read_array_header_1_0,
-                    (2, 0): np.lib.format.read_array_header_2_0,
-                }[np.lib.format.read_magic(file)]
-                shape, _, dtype = header(file)
+                shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
             if shapes is not None:
                 _check_form(path, name, shape, shapes[name], str(dtype), dtypes)
             elif dtype.kind not in NUMBERS:
@@ -115,7 +116,7 @@ def _safetensors(path, shapes, what, dtypes):
             _check_name(path, shapes, what, name, arrays)
             if shapes is not None:
                 _check_form(path, name, entry.shape, shapes[name], entry.dtype, dtypes)
-            elif entry.dtype not in list(safetensors.NAMES) + [safetensors.BFLOAT16]:
+            elif entry.dtype not in safetensors.READABLE:
                 values = (path, name, entry.dtype)
                 raise InputError("%s: %s is %s, which NumPy does not have" % values)
             arrays[name] = safetensors.array(file, entry)

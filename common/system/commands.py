@@ -19,7 +19,6 @@ _interrupts = []  # raised while a command ran
 DATA_HELP = "find or download the data set (default), make images up, or read your own copy"
 LANE_HELP = "same: plain, alike everywhere; best: an expert's; bf16: best in bfloat16 (%(default)s)"
 MODEL_HELP = "the network (%(default)s)"
-THREADS_HELP = "CPU threads; default: one per core"
 
 NOT_TEXT = "a file of options (@FILE) is not text"
 
@@ -66,6 +65,17 @@ def thread_count(text):
     if threads > cores:
         raise argparse.ArgumentTypeError("%s is more than the %d cores there are" % (text, cores))
     return threads
+
+
+def add_threads(parser):
+    """The option ``--threads`` of commands that compute."""
+    parser.add_argument(
+        "--threads",
+        type=thread_count,
+        default=machine.usable_cores(),
+        metavar="N",
+        help="CPU threads; default: one per core",
+    )
 
 
 def guarded(command, arguments):

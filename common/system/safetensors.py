@@ -16,6 +16,7 @@ TYPES.update(("int%d" % n, "I%d" % n) for n in (8, 16, 32, 64))
 TYPES.update(("uint%d" % n, "U%d" % n) for n in (8, 16, 32, 64))
 NAMES = dict((name, dtype) for dtype, name in TYPES.items())
 BFLOAT16 = "BF16"  # NumPy has no such type; such arrays become float32
+READABLE = tuple(NAMES) + (BFLOAT16,)
 
 Entry = namedtuple("Entry", "dtype shape start end")
 Entry.__doc__ = """An array: its type's name in the file, its shape, and its place in the file."""
@@ -41,7 +42,7 @@ def entries(file, size):
         item = np.dtype(NAMES[entry["dtype"]]).itemsize if entry["dtype"] in NAMES else 2
         for n in shape:
             item *= n
-        if entry["dtype"] in list(NAMES) + [BFLOAT16] and item != end - start:
+        if entry["dtype"] in READABLE and item != end - start:
             raise ValueError("%s has %d bytes, which is not its shape" % (name, end - start))
         found.append((name, Entry(entry["dtype"], shape, start, end)))
     return OrderedDict(sorted(found, key=lambda pair: (pair[1].start, pair[1].end)))
@@ -55,7 +56,7 @@ def _once(pairs):
 
 
 def array(file, entry):
-    """The numbers of an entry, whose type must be in ``NAMES`` or bfloat16."""
+    """The numbers of an entry, whose type must be one of ``READABLE``."""
     file.seek(entry.start)
     data = file.read(entry.end - entry.start)
     if entry.dtype == BFLOAT16:

@@ -8,17 +8,12 @@ Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**
 Surprise: Adam multiplies beta**t up in float32, step by step, which costs 1 - beta2**t digits.
 """
 
-from tinygrad import Context, nn
+from tinygrad import nn
 
-from frameworks.tinygrad import cnn
-from frameworks.tinygrad.cnn import evaluate, load, predict, put, recorded, train, wait, weights
+from frameworks.tinygrad.cnn import evaluate, load, predict, train, wait, weights
+from frameworks.tinygrad.mlp import configure, loss
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
-
-
-def configure(lane, threads, seed):
-    """As for the CNN; Adam multiplies its corrections up in float32."""
-    return dict(cnn.configure(lane, threads, seed), adam_scalars="float32 products")
 
 
 class Network:
@@ -45,21 +40,3 @@ class Network:
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
     return Network()
-
-
-def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
-    put(network, weights)
-    parameters = nn.state.get_parameters(network)
-    optimizer = nn.optim.Adam(
-        parameters, lr=hp.learning_rate, b1=hp.beta1, b2=hp.beta2, eps=hp.epsilon
-    )
-
-    @Context(TRAINING=1)
-    def step(x, y):
-        optimizer.zero_grad()
-        step_loss = network(x).sparse_categorical_crossentropy(y)  # of scores
-        step_loss.backward()  # not for x
-        return step_loss.realize(*optimizer.schedule_step())
-
-    return recorded(network, step)

@@ -31,3 +31,16 @@ def serve():
     for server in servers:
         server.shutdown()
         server.server_close()
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """A machine on which no data are found; its cache is in the folder that is returned."""
+    place = tmp_path / "nowhere"
+    place.mkdir()
+    monkeypatch.delenv("ROSETTA_DATA", raising=False)
+    monkeypatch.setenv("ROSETTA_CACHE", str(place / "cache"))
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    monkeypatch.chdir(place)
+    return place

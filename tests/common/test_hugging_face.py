@@ -9,8 +9,6 @@ from common import networks
 from common.run import hugging_face
 from tests.common.test_data import refused
 
-pytest.importorskip("safetensors", reason="needs Python 3.10")
-
 MODELS = [name for name in networks.MODELS if networks.part(name, "hugging_face")]
 
 

@@ -61,19 +61,6 @@ def serve(contents):
     server.server_close()
 
 
-@pytest.fixture
-def nowhere(monkeypatch, tmp_path):
-    """A machine on which no MNIST is found; its cache is in the folder that is returned."""
-    place = tmp_path / "nowhere"
-    place.mkdir()
-    monkeypatch.delenv("ROSETTA_DATA", raising=False)
-    monkeypatch.setenv("ROSETTA_CACHE", str(place / "cache"))
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.setenv(name, "127.0.0.1")
-    monkeypatch.chdir(place)
-    return place
-
-
 def published(monkeypatch, contents):
     """Expect the checksums of these files."""
     sums = [(name, hashlib.md5(contents[name]).hexdigest()) for name, _ in mnist.FILES]

@@ -15,16 +15,6 @@ PLAY = "First Citizen:\nSpeak, speak.\n\nAll:\n" + "We know't, we know't. " * 10
 PLAY = "\n\n".join([PLAY] * 10)
 
 
-@pytest.fixture
-def nowhere(monkeypatch, tmp_path):
-    """A machine on which no text is found."""
-    monkeypatch.delenv("ROSETTA_DATA", raising=False)
-    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "cache"))
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.setenv(name, "127.0.0.1")
-    return tmp_path
-
-
 def test_a_target_is_the_next_character(tmp_path):
     (tmp_path / shakespeare.FILE).write_text(PLAY)
     dataset = shakespeare.load(str(tmp_path))

@@ -6,6 +6,7 @@ refused. A framework's own attacks are in ``frameworks/NAME/hostile.py``: ``ATTA
 functions like these}.
 """
 
+import json
 import os
 import pickle
 import zipfile
@@ -93,6 +94,36 @@ def _hdf5(path, spoil):
             archive.writestr(name, content)
 
 
+def _change_header(path, change):
+    """Change the header of a ``.safetensors`` file, and leave the values as they are."""
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header, values = json.loads(file.read(size)), file.read()
+    change(header)
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + values)
+
+
+def values_after_the_end(path, marker):
+    """A tensor whose values would follow the end of the file."""
+    size = os.path.getsize(path)
+
+    def move(header):
+        first, last = header["dense1.weight"]["data_offsets"]
+        header["dense1.weight"]["data_offsets"] = [first + size, last + size]
+
+    _change_header(path, move)
+    return "not weights of this network"
+
+
+def header_without_end(path, marker):
+    """A header that claims to be longer than the file."""
+    with open(path, "r+b") as file:
+        file.write((2**40).to_bytes(8, "little"))
+    return "not weights of this network"
+
+
 def of_container(path):
     """The attacks that fit a saved file's container, whatever framework wrote it."""
     if not os.path.isfile(path):
@@ -104,6 +135,8 @@ def of_container(path):
             return zip_bomb, pickle_in_npz
         hdf5 = "model.weights.h5" in names
         return (zip_bomb, elsewhere, outside, claimed) if hdf5 else (zip_bomb, bare_pickle)
+    if path.endswith(".safetensors"):
+        return bare_pickle, values_after_the_end, header_without_end
     with open(path, "rb") as file:
         start = file.read(4)
     return (elsewhere, outside, claimed) if start == b"\x89HDF" else (bare_pickle,)

@@ -8,6 +8,7 @@ A family is a module with
     words(constants)      the function in words, with its constants
 """
 
+import itertools
 from collections import namedtuple
 
 import numpy as np
@@ -83,6 +84,22 @@ class Layer:
     def biases(self):
         """Recorded vectors, and pairs of them, which go with weights."""
         return [array for array in self.bank if len(array.shape) in (1, 2)]
+
+
+def images(layer, nearest=4):
+    """Yield (x, images, output, whether channels are last) of the nearest earlier images.
+
+    Both arrays have channels on axis 1, and as many images and channels as the other.
+    """
+    if len(layer.output.shape) != 4 or not layer.output.spread:
+        return
+    for x in itertools.islice((x for x in layer.earlier() if len(x.shape) == 4), nearest):
+        for last in (False, True):
+            pair = [full(array) for array in (x, layer.output)]
+            if last:
+                pair = [np.moveaxis(array, 3, 1) for array in pair]
+            if pair[0].shape[:2] == pair[1].shape[:2]:
+                yield (x, *pair, last)
 
 
 def full(array):

@@ -1,13 +1,12 @@
 """Pools of images: the largest or the mean of each window."""
 
-import itertools
 from collections import OrderedDict
 
 import numpy as np
 
 from common.compare.layers import docs as pages
 from common.compare.layers.convolution import case_strides
-from common.compare.layers.layer import Case, full, size
+from common.compare.layers.layer import Case, images, size
 
 GREEDY = True
 WINDOWS = (2, 3, 4, 5)
@@ -16,19 +15,10 @@ CHANNELS = 8
 
 def cases(layer):
     """The nearest earlier images of as many channels."""
-    y = layer.output
-    if len(y.shape) != 4 or not y.spread:
-        return
-    for x in itertools.islice((x for x in layer.earlier() if len(x.shape) == 4), 4):
-        for last in (False, True):
-            images, target = (full(array) for array in (x, y))
-            if last:
-                images, target = (np.moveaxis(array, 3, 1) for array in (images, target))
-            if images.shape[:2] == target.shape[:2] and images.shape[2] > target.shape[2]:
-                images, target = images[:, :CHANNELS], target[:, :CHANNELS]
-                yield Case(
-                    layer, [x], x=images.astype(np.float64), y=target.astype(np.float64), last=last
-                )
+    for x, larger, smaller, last in images(layer):
+        if larger.shape[2] > smaller.shape[2]:
+            larger, smaller = (part[:, :CHANNELS].astype(np.float64) for part in (larger, smaller))
+            yield Case(layer, [x], x=larger, y=smaller, last=last)
 
 
 def options(case):

@@ -1,12 +1,11 @@
 """Resized images: nearest, linear and cubic, with their corners aligned or not, filtered or not."""
 
-import itertools
 from collections import OrderedDict
 
 import numpy as np
 
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import Case, full, size
+from common.compare.layers.layer import Case, images, size
 
 CHANNELS = 4
 MODES = ("nearest", "linear", "cubic, a = -0.75", "cubic, a = -0.5")
@@ -15,17 +14,10 @@ GRIDS = ("half pixels", "aligned corners", "from the corner")
 
 def cases(layer):
     """The nearest earlier images of as many channels and another size."""
-    y = layer.output
-    if len(y.shape) != 4 or not y.spread:
-        return
-    for x in itertools.islice((x for x in layer.earlier() if len(x.shape) == 4), 4):
-        for last in (False, True):
-            images, target = (full(array) for array in (x, y))
-            if last:
-                images, target = (np.moveaxis(array, 3, 1) for array in (images, target))
-            if images.shape[:2] == target.shape[:2] and images.shape[2:] != target.shape[2:]:
-                images, target = images[:8, :CHANNELS], target[:8, :CHANNELS]
-                yield Case(layer, [x], x=images.astype(np.float64), y=target.astype(np.float64))
+    for x, before, after, _ in images(layer):
+        if before.shape[2:] != after.shape[2:]:
+            before, after = (part[:8, :CHANNELS].astype(np.float64) for part in (before, after))
+            yield Case(layer, [x], x=before, y=after)
 
 
 def options(case):
