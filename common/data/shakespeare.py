@@ -62,6 +62,18 @@ def decode(numbers):
     return "".join(CHARACTERS[number] for number in numbers)
 
 
+def continuation(scores, steps):
+    """The likeliest tokens (n, steps // 2) after the first half of texts of ``steps`` tokens.
+
+    ``scores`` (n, steps + steps // 2, words) are what ``predict`` gives: those of each place of the
+    whole text, then those of the tokens that were generated. The first half's last place gives the
+    first new token.
+    """
+    half = steps // 2
+    places = np.r_[half - 1, steps : steps + half - 1]
+    return scores[:, places].argmax(-1)
+
+
 def _dataset(name, *arrays):
     digest = hashlib.sha256(np.ascontiguousarray(arrays[0], "<i8"))
     digest.update(np.ascontiguousarray(arrays[3], "<i8"))

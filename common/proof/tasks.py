@@ -3,7 +3,7 @@
 import numpy as np
 
 from common.data import batches, figures, synthetic
-from common.data.shakespeare import IGNORED
+from common.data.shakespeare import IGNORED, continuation
 from common.networks.model import CLASSES, JOINTS, SENTENCES, TOKENS, VALUES
 
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
@@ -363,8 +363,7 @@ class Tokens(Task):
 
     def continued(self, texts, outputs):
         """The texts (n, steps) that were generated: the first half, and the likeliest tokens."""
-        places = np.r_[self.half - 1, self.steps : self.steps + self.half - 1]
-        return np.concatenate([texts[:, : self.half], outputs[:, places].argmax(-1)], 1)
+        return np.concatenate([texts[:, : self.half], continuation(outputs, self.steps)], 1)
 
     def observations(self, n, seed):
         """Random tokens (n, steps), and random targets.

@@ -74,13 +74,11 @@ def _held_out_loss(module, scores, targets):
 def written(scores, targets, count=5):
     """Lines "beginning | continuation" of the first texts with a whole beginning."""
     steps = targets.shape[1]
-    half = steps // 2
-    places = np.r_[half - 1, steps : steps + half - 1]
-    whole = (targets[:, : half - 1] != shakespeare.IGNORED).all(1)
+    given = targets[:, : steps // 2 - 1]
+    whole = np.flatnonzero((given != shakespeare.IGNORED).all(1))[:count]
     lines = []
-    for row in np.flatnonzero(whole)[:count]:
-        begun = shakespeare.decode(targets[row, : half - 1])
-        generated = shakespeare.decode(scores[row, places].argmax(-1))
+    for row, tokens in zip(whole, shakespeare.continuation(scores[whole], steps)):
+        begun, generated = shakespeare.decode(given[row]), shakespeare.decode(tokens)
         lines.append("%s | %s" % (begun.replace("\n", " "), generated.replace("\n", " ")))
     return lines
 

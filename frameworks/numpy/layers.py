@@ -109,23 +109,28 @@ class Flatten(Layer):
 
 
 class Dense(Layer):
-    """A matrix product and a bias, on the last axis."""
+    """A matrix product and, unless it has none, a bias, on the last axis."""
 
-    def __init__(self, settings, name, input_gradient=True):
+    def __init__(self, settings, name, bias=True, input_gradient=True):
         super().__init__(settings, name)
         self.input_gradient = input_gradient
+        self.kinds = ("weight", "bias") if bias else ("weight",)
 
     def forward(self, x, training):
         """Keep x for the backward pass."""
         self.x = x
-        weight, bias = self.parameters
-        return product(x, weight.T) + bias  # (N, out), or (N, T, out) of sequences
+        weight, *bias = self.parameters
+        y = product(x, weight.T)
+        for b in bias:
+            y += b
+        return y  # (N, out), or (N, T, out) of sequences
 
     def backward(self, g):
         """Compute the gradients of weight and bias; return that of x if it is needed."""
-        weight, bias = self.gradients
+        weight, *bias = self.gradients
         product_gradient(g, self.x, weight)
-        bias[:] = g.reshape(-1, g.shape[-1]).sum(0)
+        for b in bias:
+            b[:] = g.reshape(-1, g.shape[-1]).sum(0)
         return product(g, self.parameters[0]) if self.input_gradient else None  # as x
 
 

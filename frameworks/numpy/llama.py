@@ -11,8 +11,8 @@ Surprise: the loss is the mean over all targets that count in the batch, so a lo
 
 from frameworks.numpy.cnn import train, wait, weights
 from frameworks.numpy.gpt import configure, evaluate, load, loss, predict, score
-from frameworks.numpy.layers import Residual
-from frameworks.numpy.transformer import Embedding, GroupedAttention, Linear, Past, RMSNorm, SwiGLU
+from frameworks.numpy.layers import Dense, Residual
+from frameworks.numpy.transformer import Embedding, GroupedAttention, Past, RMSNorm, SwiGLU
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
 __all__ += ["score"]
@@ -36,4 +36,4 @@ def symbol(settings, hp):
                 [RMSNorm(settings, block + "norm2"), SwiGLU(settings, block + "mlp")],
             ),
         ]
-    return network + [RMSNorm(settings, "norm"), Linear(settings, "head")]  # (N, T, 65)
+    return network + [RMSNorm(settings, "norm"), Dense(settings, "head", bias=False)]  # (N, T, 65)

@@ -66,7 +66,7 @@ NETWORKS = {
         "attention": "GroupedAttention",
         "mask": "GroupedAttention",
         "swiglu": "SwiGLU",
-        "head": "Linear",
+        "head": "Dense",
     },
     "gru": {
         **ADAM,

@@ -123,24 +123,8 @@ class RMSNorm(Layer):
         return self.scale * (g - self.normal * (g * self.normal).mean(-1, keepdims=True))
 
 
-class Linear(Layer):
-    """A matrix product without a bias, on the last axis."""
-
-    kinds = ("weight",)
-
-    def forward(self, x, training):
-        """Keep x for the backward pass."""
-        self.x = x
-        return product(x, self.parameters[0].T)
-
-    def backward(self, g):
-        """Compute the gradient of the weight; return that of x."""
-        product_gradient(g, self.x, self.gradients[0])
-        return product(g, self.parameters[0])
-
-
-class TiedHead(Linear):
-    """Scores of the next token, by the embedding's own weight."""
+class TiedHead(Layer):
+    """Scores of the next token, by the embedding's own weight, which the embedding alone lists."""
 
     kinds = ()
 
@@ -149,18 +133,14 @@ class TiedHead(Linear):
         self.embedding = embedding
 
     def forward(self, x, training):
-        """Take the weight that the embedding has now."""
-        self.parameters, self.gradients = self.embedding.parameters, self.embedding.gradients
-        out = super().forward(x, training)
-        self.parameters = ()  # they are the embedding's: an optimiser must see them once
-        return out
+        """Keep x for the backward pass."""
+        self.x = x
+        return product(x, self.embedding.parameters[0].T)  # (N, T, words)
 
     def backward(self, g):
-        """Leave the gradient with the embedding, which adds its own."""
-        self.parameters = self.embedding.parameters
-        g = super().backward(g)
-        self.parameters = self.gradients = ()
-        return g
+        """Leave the weight's gradient with the embedding, which adds its own; return that of x."""
+        product_gradient(g, self.x, self.embedding.gradients[0])
+        return product(g, self.embedding.parameters[0])
 
 
 class GELU(Layer):
