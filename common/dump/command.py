@@ -13,6 +13,8 @@ from common.dump import (
     caffe2,
     cntk,
     hdf5,
+    mindspore,
+    msgpack,
     mxnet,
     onnx,
     pickles,
@@ -28,10 +30,8 @@ from common.system.files import check_writable
 
 KNOWN = (
     ".npz, .safetensors, .h5, .keras, .onnx, .pt, .pth, .params, .model, .caffemodel, .pb, .pkl, "
-    ".pdparams, or a checkpoint"
+    ".pdparams, .msgpack, .ckpt, or a checkpoint"
 )
-
-RUN = "tox run -e NAME -- --weights FILE --save-weights OUT.npz, for a network of this project"
 
 
 def of_zip(file):
@@ -47,10 +47,13 @@ def of_zip(file):
 
 def of_messages(path, data):
     """``Contents`` of protocol buffers: which, their fields say."""
+    data = mindspore.plain(data)
     try:
         message = Message(data)
     except Refused as error:
         raise Refused("it is damaged, or not of a known format: %s" % error)
+    if mindspore.is_one(message):
+        return mindspore.read(message)
     if tensorflow.is_graph(message):
         return tensorflow.graph(message)
     if cntk.is_one(message):
@@ -100,8 +103,8 @@ def read(path, data):
         return arrays.read_safetensors(data)
     if torch.is_stream(data):
         return torch.stream(io.BytesIO(data))
-    if path.endswith(".msgpack"):
-        raise Refused("MessagePack is not read here; run it in its framework's environment: " + RUN)
+    if msgpack.is_one(data):
+        return msgpack.read(data)
     if data[:1] == b"\x80" or path.endswith((".pkl", ".pickle", ".pdparams", ".p")):
         return pickles.read(io.BytesIO(data))
     return of_messages(path, data)

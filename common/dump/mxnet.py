@@ -11,35 +11,12 @@ import struct
 import numpy as np
 
 from common.dump.contents import Contents, Refused, bfloat16, shaped
+from common.dump.reader import Reader
 
 MAGIC = struct.pack("<Q", 0x112)
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 TYPES = ("<f4", "<f8", "<f2", "u1", "<i4", "i1", "<i8", "?", "<i2", "<u2", "<u4", "<u8", "<u2")
 BFLOAT16 = 12
-
-
-class Reader:
-    """Takes numbers and bytes from the file in turn; a length beyond the file is refused."""
-
-    def __init__(self, data):
-        self.data, self.at = memoryview(data), 0
-
-    def bytes(self, size):
-        """The next bytes."""
-        if size < 0 or self.at + size > len(self.data):
-            raise Refused("a length goes beyond the file")
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def number(self, form):
-        """The next number."""
-        (value,) = struct.unpack("<" + form, self.bytes(struct.calcsize("<" + form)))
-        return value
-
-    def numbers(self, form, count):
-        """The next numbers of a kind."""
-        size = struct.calcsize("<" + form)
-        return struct.unpack("<%d%s" % (count, form), self.bytes(count * size))
 
 
 def _array(reader, name):

@@ -9,6 +9,7 @@ import struct
 import sys
 import types
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -106,6 +107,58 @@ def mxnet(magic=0xF993FAC9):
     return struct.pack("<3Q", 0x112, 0, 1) + array + struct.pack("<2Q", 1, 5) + b"arg:w"
 
 
+def mindspore(*parts, shape=(2, 3), kind="Float32", total=None):
+    """A checkpoint; a parameter's parts are values with one tag. total: its checksum."""
+    sizes = [(1, size) for size in shape]
+    data = b""
+    for part in parts or (W.tobytes(),):
+        tensor = message(*(sizes + [(2, kind), (3, part)]))
+        data += message((1, message((1, "w"), (2, tensor))))
+    return (
+        data
+        if total is None
+        else data + b"crc_num" + (zlib.crc32(data) + total).to_bytes(10, "big")
+    )
+
+
+def packed_text(text):
+    return bytes([0xA0 + len(text)]) + text.encode()
+
+
+PACKED = W.tobytes()
+
+
+def packed_array(shape=(2, 3), kind="float32", data=PACKED):
+    """Flax's extension for an array."""
+    inner = bytes([0x93, 0x90 + len(shape)]) + bytes(shape) + packed_text(kind)
+    inner += b"\xc4" + bytes([len(data)]) + data
+    return b"\xc7" + bytes([len(inner)]) + b"\x01" + inner
+
+
+def packed_dict(**items):
+    out = bytes([0x80 + len(items)])
+    for key, value in items.items():
+        out += packed_text(key) + value
+    return out
+
+
+def flax(**array):
+    step = b"\xcd\x01\x00"  # 256
+    return packed_dict(step=step, params=packed_dict(w=packed_array(**array)))
+
+
+def chunked(shape=(2, 3)):
+    """An array that Flax splits, here after four numbers."""
+    data = W.tobytes()
+    sizes = {str(n): bytes([size]) for n, size in enumerate(shape)}
+    chunks = {
+        "0": packed_array((4,), data=data[:16]),
+        "1": packed_array((2,), data=data[16:]),
+    }
+    parts = {"shape": packed_dict(**sizes), "chunks": packed_dict(**chunks)}
+    return packed_dict(w=packed_dict(__msgpack_chunked_array__=b"\xc3", **parts))
+
+
 def safetensors(end=24):
     header = {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, end]}}
     text = json.dumps(header).encode()
@@ -158,6 +211,10 @@ MADE = {
     "old.params": (lambda: mxnet(None), "arg:w"),
     "m.safetensors": (safetensors, "w"),
     "v1.ckpt": (old_checkpoint, "w"),
+    "mindspore.ckpt": (mindspore, "w"),
+    "parts.ckpt": (lambda: mindspore(W[0].tobytes(), W[1].tobytes(), total=0), "w"),
+    "flax.msgpack": (flax, "params/w"),
+    "chunked.msgpack": (chunked, "w"),
 }
 
 
@@ -169,6 +226,21 @@ def test_a_file_made_by_hand_is_read(file, tmp_path):
     contents = dump.contents_of(str(path))
     assert np.array_equal(np.squeeze(contents.arrays[name]), W)
     assert contents.arrays[name].dtype == np.float32
+
+
+@pytest.mark.parametrize("packed", ["BFloat16", "bfloat16"])
+def test_bfloat16_becomes_float32(packed, tmp_path):
+    bits = (W.view("<u4") >> 16).astype("<u2").tobytes()
+    data = mindspore(bits, kind=packed) if packed[0] == "B" else flax(kind=packed, data=bits)
+    (tmp_path / "m").write_bytes(data)
+    ((_, array),) = dump.contents_of(str(tmp_path / "m")).arrays.items()
+    assert array.dtype == np.float32 and np.array_equal(array, W)
+
+
+def test_a_number_of_an_older_mindspore_has_no_axis(tmp_path):
+    (tmp_path / "m.ckpt").write_bytes(mindspore(W[:1, 1].tobytes(), shape=(0,)))
+    (array,) = dump.contents_of(str(tmp_path / "m.ckpt")).arrays.values()
+    assert array.shape == () and array == 1
 
 
 @pytest.mark.parametrize("given", ["m.ckpt", "m.ckpt.index"])
@@ -349,6 +421,18 @@ HOSTILE = {
     "cut.params": (cut(mxnet()), "a length goes beyond the file"),
     "count.params": (struct.pack("<3Q", 0x112, 0, 2**60), "a length goes beyond the file"),
     "beyond.safetensors": (safetensors(10**9), "goes beyond the file"),
+    "shape.ckpt": (mindspore(shape=(2**40, 3)), "which is not shape"),
+    "type.ckpt": (mindspore(kind="Int4"), "is Int4, which NumPy does not"),
+    "parts.ckpt": (mindspore() + mindspore(kind="str"), "parts of several types"),
+    "map.ckpt": (message((1, message((1, "w"), (3, b"")))), "is a map, not an array"),
+    "sum.ckpt": (mindspore(total=1), "its checksum is wrong"),
+    "secret.ckpt": (b"\xd8\x5e\x3a\x7f" + bytes(99), "it is encrypted"),
+    "objects.msgpack": (flax(kind="object"), "an array of the type object"),
+    "shape.msgpack": (flax(shape=(100, 100)), "which is not shape"),
+    "deep.msgpack": (b"\x81\xa1a" * 9999 + b"\xc0", "nested more than 200 times"),
+    "long.msgpack": (b"\x81\xa1a\xdb\xff\xff\xff\xff", "a length goes beyond the file"),
+    "more.msgpack": (flax() + b"\xc0", "goes on after its end"),
+    "chunks.msgpack": (chunked((100, 100)), "which is not shape"),
     "packed.ckpt": (table([(b"w", b"")], kind=1), "compressed"),
     "other.bin": (b"\xff" * 99, "format"),
     "empty.pb": (b"", "format"),
