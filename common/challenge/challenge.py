@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections import OrderedDict
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from common.system.files import atomic_write, check_writable, write_json
 SCRIPT = "challenge.json"
 PAGE = "README.md"
 ARRAY = "array of this challenge"
+VERDICT_VERSION = 1  # of the JSON of check, whose form is in verdict.schema.json
+VERDICT = os.path.join(os.path.dirname(__file__), "verdict.schema.json")
 
 
 def parse(arguments):
@@ -172,8 +175,9 @@ def check(options):
             says = "the losses only just pass; they are nearer in a challenge written with %s"
             print(says % conventions.option(*nearer))
     if options.json:
-        judged["findings"] = [plain(finding) for finding in findings]
-        results.write(options.json, judged)
+        verdict = OrderedDict(schema=VERDICT_VERSION, **judged)
+        verdict["findings"] = [plain(finding) for finding in findings]
+        results.write(options.json, verdict)
     proven = sum(1 for rung in judged["rungs"] if rung["passed"])
     print("%d of %d rungs proven" % (proven, len(judged["rungs"])))
     return 0 if judged["passed"] else FAILED

@@ -1,10 +1,8 @@
-"""The command ``compare``: its options, its lines of text, its JSON."""
-
-from collections import OrderedDict
+"""The command ``compare``: its options, its lines of text."""
 
 import numpy as np
 
-from common.compare import conventions, difference, trying
+from common.compare import conventions, difference, page, trying, verdict
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
@@ -34,6 +32,7 @@ def add_options(parser):
         help="A again in float64: its distance from A is the unit, and %d units agree" % UNITS,
     )
     parser.add_argument("--json", metavar="OUT.json", help="write the result as JSON")
+    parser.add_argument("--html", metavar="OUT.html", help="write the result as a page")
 
 
 def share(text):
@@ -46,8 +45,9 @@ def share(text):
 
 def command(options):
     """Exit code 0 if all arrays that both recordings have agree, 3 if not."""
-    if options.json:
-        check_writable(options.json)
+    for out in (options.json, options.html):
+        if out:
+            check_writable(out)
     a, b = read(options.a), read(options.b)
     if options.exact:
         add_units(a, options.a, options.exact)
@@ -83,10 +83,15 @@ def command(options):
                 print("  before it %s alone recorded %s: %s" % names)
     for line in layer_lines(layers, first):
         print(line)
-    for line in () if convention else hint_lines(recordings, layers):
+    hints = [] if convention else list(hint_lines(recordings, layers))
+    for line in hints:
         print(line)
-    if options.json:
-        write_json(options.json, verdict(recordings, first, layers))
+    if options.json or options.html:
+        result = verdict.of(recordings, first, layers, options, convention, hints)
+        if options.json:
+            write_json(options.json, result)
+        if options.html:
+            page.write(options.html, result)
     return DIFFERENT if first else 0
 
 
@@ -129,16 +134,10 @@ def array_lines(recordings, first):
         yield line % ("DIFFER", a[end[0]], b[end[1]], "")
 
 
-def relative(recordings, pair):
-    """The distance of two arrays that agree, relative to their spread."""
-    b = recordings.b[pair.b]
-    return pair.off / (b.spread or b.rms or 1)
-
-
 def pair_words(recordings, pair):
     """Distance and layout of two arrays that agree, in words."""
     layout = pair.layout.words(recordings.a[pair.a], recordings.b[pair.b])
-    words = [shown(relative(recordings, pair)), layout]
+    words = [shown(verdict.relative(recordings, pair)), layout]
     if not recordings.agreement(pair.a, pair.b).proof:
         words.append("too few values to be proof")
     return ", ".join(word for word in words if word)
@@ -190,34 +189,3 @@ def hint_lines(recordings, layers):
 def see(anchor):
     """Where the docs say more about a mistake."""
     return "; see %s#%s" % (PAGE, anchor) if anchor else ""
-
-
-def verdict(recordings, first, layers):
-    """The result as a dict of JSON values."""
-    return OrderedDict(
-        agree=first is None,
-        tolerance=recordings.tolerance,
-        pairs=[
-            OrderedDict(
-                a=recordings.a[pair.a].name,
-                b=recordings.b[pair.b].name,
-                layout=pair.layout.words(recordings.a[pair.a], recordings.b[pair.b]),
-                apart=relative(recordings, pair),
-                proof=recordings.agreement(pair.a, pair.b).proof,
-            )
-            for pair in recordings.pairs
-        ],
-        first_difference=first,
-        layers=[
-            OrderedDict(
-                a=layer.a.output.name,
-                b=layer.b.output.name,
-                a_computes=layer.a_fit and search.function(layer.a_fit),
-                b_computes=layer.b_fit and search.function(layer.b_fit),
-                differs=layer.differs,
-                docs=layer.docs,
-            )
-            for layer in layers
-            if layer.a_fit or layer.b_fit
-        ],
-    )

@@ -91,7 +91,9 @@ def members():
     """Yield (path in the archive, path) of everything."""
     for start in SOURCES:
         for inside, path in files(start, ROOT):
-            if inside.endswith((".py", ".json", "LICENSE")) and not inside.startswith(LEFT_OUT):
+            if inside.endswith((".py", ".json", ".html", "LICENSE")) and not inside.startswith(
+                LEFT_OUT
+            ):
                 yield inside, path
     for name in BUNDLED:
         for member in bundled(name):

@@ -3,6 +3,7 @@
 import json
 import zipfile
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -46,6 +47,8 @@ def judged(folder, answer, code):
     out = folder.parent / "verdict.json"
     assert command("check", folder, answer, "--json", out) == code
     verdict = json.loads(out.read_text())
+    with open(challenge.VERDICT) as file:
+        jsonschema.validate(verdict, json.load(file))
     return verdict, {rung["rung"]: rung["passed"] for rung in verdict["rungs"]}
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import sync_playwright
 from reports import committed, phrases, site, sources
 
 FAILED = sources.modules()[-1]  # whose certificate fails on a second machine
+AXE = {"preload": False, "resultTypes": ["violations"]}  # all rules, of any severity
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 

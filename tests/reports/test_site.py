@@ -12,7 +12,7 @@ import frameworks
 from common.networks import MODELS
 from common.system import modules as loader
 from reports import committed, phrases, port, reading, site, sources
-from tests.reports.conftest import FAILED, HOSTILE
+from tests.reports.conftest import AXE, FAILED, HOSTILE
 
 MEGABYTE = 1e6
 MODULES = sources.modules()
@@ -808,9 +808,6 @@ def test_the_theme_is_switched_and_kept(opened):
     assert page.evaluate(back) == dark
     button.click()
     assert page.evaluate(back) == light
-
-
-AXE = {"preload": False, "resultTypes": ["violations"]}  # all rules, of any severity
 
 
 @pytest.mark.parametrize(
