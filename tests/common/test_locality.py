@@ -18,11 +18,11 @@ DEFAULTS = "a cause says whose default the mistake is"
 # {beginning of a path: (names that it may have, why)}
 EXCEPTIONS = {
     "common/dump/": (
-        "caffe2 chainer cntk keras mxnet paddle pytorch tensorflow torch",
+        "caffe2 chainer cntk flax keras mxnet paddle pytorch tensorflow torch",
         "readers of their files, without them",
     ),
     "tests/common/test_dump.py": (
-        "caffe2 cntk mxnet pytorch tensorflow torch",
+        "caffe2 cntk flax mxnet pytorch tensorflow torch",
         "the same files, by hand",
     ),
     "common/challenge/": ("caffe2 chainer cntk keras mxnet tensorflow theano", DEFAULTS),
@@ -53,8 +53,8 @@ EXCEPTIONS = {
         "compares the manual's sentences with the results",
     ),
     "tests/common/test_locality.py": (
-        "caffe2 chainer cntk cupy jax keras mlx mxnet paddle pytorch tensorflow tensorflow1 theano "
-        "torch",
+        "caffe2 chainer cntk cupy flax jax keras mlx mxnet paddle pytorch tensorflow tensorflow1 "
+        "theano torch",
         "this list",
     ),
 }
