@@ -24,6 +24,7 @@ def in_force(module, settings, model):
         "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
         "ynn_convolution": ynn_convolution(network, images),
         "pool": "windows" if "reduce_window" in traced else "comparisons",
+        "generator": str(jax.random.key_impl(network.drop1.rngs.key[...])),
         "jit": module.step.jitted_fn._cache_size() > 0,
     }
 

@@ -19,7 +19,9 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 def configure(lane, threads, seed):
     """As for the CNN, but for Adam."""
-    return dict(cnn.configure(lane, threads, seed), adam_scalars="float32 corrections")
+    settings = dict(cnn.configure(lane, threads, seed), adam_scalars="float32 corrections")
+    del settings["generator"]  # no dropout
+    return settings
 
 
 def symbol(settings, hp):

@@ -32,7 +32,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def configure(lane, threads, seed):
     """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = dict(cnn.configure(lane, threads, seed), adam_scalars="float32 corrections")
-    del settings["pool"]
+    del settings["pool"], settings["generator"]  # no dropout
     off = sorted({"autotune", "ynn_convolution"} | set(settings["not_in_force"]))
     return dict(settings, not_in_force=off)
 

@@ -29,7 +29,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 def configure(lane, threads, seed):
     """As for the CNN, and which running variance is kept."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
-    del settings["pool"]
+    del settings["pool"], settings["generator"]  # no dropout
     return settings
 
 

@@ -22,6 +22,7 @@ def in_force(module, settings, model):
         "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
         "ynn_convolution": ynn_convolution(state["params"]["conv1"], images, settings["layout"]),
         "pool": "windows" if "reduce_window" in traced else "comparisons",
+        "generator": str(jax.random.key_impl(state["key"])),
         "jit": model["step"]._cache_size() > 0,
     }
 

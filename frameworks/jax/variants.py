@@ -1,6 +1,6 @@
 """JAX's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import kept, pool_first, tried
+from frameworks.variants import kept, pool_first
 
 LEVERS = [
     kept(
@@ -15,6 +15,11 @@ LEVERS = [
         "ynn",
         "XLA's older convolutions",
         ("OLDER_CONVOLUTIONS if best else", "OLDER_CONVOLUTIONS if False else"),
+    ),
+    kept(
+        "threefry",
+        "dropout's masks from the generator `rbg`, not `threefry`",
+        ('"rbg" if best', '"threefry2x32" if best'),
     ),
     kept(
         "windows",
@@ -33,11 +38,6 @@ LEVERS = [
             'x = jax.nn.relu(conv(x, params["conv4"], layout))\nx = max_pool(x, settings)',
             'x = jax.nn.relu(max_pool(conv(x, params["conv4"], layout), settings))',
         ),
-    ),
-    tried(
-        "rbg",
-        "dropout's masks from the generator `rbg`, not `threefry`",
-        ('jax.random.key(settings["seed"])', 'jax.random.key(settings["seed"], impl="rbg")'),
     ),
 ]
 
