@@ -16,6 +16,7 @@ from common.system.files import ROOT
 
 SHARES = 10  # so many runs of continuous integration prove everything once
 LINES = 20  # the part of a failed proof's output to show
+WITHOUT_RECORD = (STALE, MISSING)
 
 Options = collections.namedtuple("Options", "names networks certificates check ci all minutes")
 Options.__doc__ = """The command line.
@@ -92,16 +93,17 @@ def chosen(options, states):
     if options.all:
         return list(states)
     if not options.ci:
-        return [proof for proof, state in states.items() if state != FRESH]
+        missed = [proof for proof, state in states.items() if state != FRESH]
+        return sorted(missed, key=lambda proof: states[proof] not in WITHOUT_RECORD)
     share = turn()
 
     def priority(proof):
-        if proof.kind == CERTIFICATE and states[proof] in (STALE, MISSING):
+        if proof.kind == CERTIFICATE and states[proof] in WITHOUT_RECORD:
             return 0
         if proof.kind == CERTIFICATE and (proof.model, proof.lane) == ("cnn", LANES[0]):
             return 1
         due = zlib.crc32(str(proof).encode()) % SHARES == share
-        return 2 if due or states[proof] in (STALE, MISSING) else None
+        return 2 if due or states[proof] in WITHOUT_RECORD else None
 
     return sorted((proof for proof in states if priority(proof) is not None), key=priority)
 
@@ -130,7 +132,10 @@ def make(proof):
 
 
 def command(arguments):
-    """Exit code 1 if a proof failed; with --check, if a record is missing or stale."""
+    """Exit code 1 if a proof failed, or if there was no time for a certificate without a record.
+
+    With --check, if a record is missing or stale.
+    """
     options = parse(arguments)
     states = collections.OrderedDict(
         (proof, proof.state())
@@ -142,16 +147,19 @@ def command(arguments):
     if options.check:
         incomplete = [(proof, state) for proof, state in states.items() if state != FRESH]
         print("\n".join("%-40s %s" % pair for pair in incomplete))
-        return 1 if counts[STALE] or counts[MISSING] else 0
+        return 1 if any(counts[state] for state in WITHOUT_RECORD) else 0
     selected = chosen(options, states)
     environments.make(list(collections.OrderedDict((proof.name, None) for proof in selected)))
     limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
-    failed = left = 0
+    failed, left = 0, []
     for proof in selected:
         if time.perf_counter() > limit:
-            left += 1
+            left.append(proof)
         else:
             failed += not make(proof)
-    print("%d left for lack of time" % left)
-    print("%d passed, %d failed" % (len(selected) - left - failed, failed))
-    return 1 if failed else 0
+    print("%d left for lack of time" % len(left))
+    unproven = [p for p in left if p.kind == CERTIFICATE and states[p] in WITHOUT_RECORD]
+    for proof in unproven:
+        print("%-40s has no valid record; make one: tox run -e prove" % proof)
+    print("%d passed, %d failed" % (len(selected) - len(left) - failed, failed))
+    return 1 if failed or unproven else 0

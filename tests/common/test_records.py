@@ -113,7 +113,9 @@ def test_certificates_without_a_record_come_first(monkeypatch):
     lacking = [proof for proof in states if proof.kind == CERTIFICATE][-2:]
     states.update(zip(lacking, (MISSING, STALE)))
     assert prove.chosen(options(ci=True), states)[:2] == lacking
-    assert prove.chosen(options(), states) == lacking
+    first = next(proof for proof in states if proof not in lacking)
+    states[first] = DUE
+    assert prove.chosen(options(), states) == lacking + [first]
     assert prove.chosen(options(all=True), states) == list(states)
 
 
@@ -136,9 +138,12 @@ def test_a_proof_that_fails_fails_the_command(monkeypatch):
     assert run(monkeypatch, STALE, False) == 1
 
 
-@pytest.mark.parametrize("state", [FRESH, DUE, STALE, MISSING])
-def test_without_time_no_proof_is_begun(monkeypatch, capsys, state):
+@pytest.mark.parametrize("state, code", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
+def test_without_time_no_proof_is_begun_and_a_missing_record_fails(
+    monkeypatch, capsys, state, code
+):
     clock = iter([0, 1e9])
     monkeypatch.setattr(prove.time, "perf_counter", lambda: next(clock))
-    assert run(monkeypatch, state, True, "--ci", "--minutes", "1") == 0
-    assert "1 left for lack of time\n0 passed" in capsys.readouterr().out
+    assert run(monkeypatch, state, True, "--ci", "--minutes", "1") == code
+    output = capsys.readouterr().out
+    assert "1 left for lack of time" in output and ("has no valid record" in output) == bool(code)
