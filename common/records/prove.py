@@ -160,6 +160,6 @@ def command(arguments):
     print("%d left for lack of time" % len(left))
     unproven = [p for p in left if p.kind == CERTIFICATE and states[p] in WITHOUT_RECORD]
     for proof in unproven:
-        print("%-40s has no valid record; make one: tox run -e prove" % proof)
+        print("%-40s has no valid record; make one: tox run -e prove" % (proof,))
     print("%d passed, %d failed" % (len(selected) - len(left) - failed, failed))
     return 1 if failed or unproven else 0
