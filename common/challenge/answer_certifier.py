@@ -8,6 +8,7 @@ from common.challenge.conventions import option
 from common.challenge.protocol import Stale
 from common.proof import probes
 from common.proof.check import Check
+from common.proof.oracle import MOMENTUM_BATCH, Training
 from common.proof.reference import USUAL
 from common.proof.rungs import Certifier
 from common.proof.rungs.forward import LOCATED_IMAGES
@@ -18,6 +19,8 @@ from common.system.errors import InputError
 
 OUT_OF_ORDER = "batches out of order"  # a check of the rung data
 NEAR = 0.01  # of 1 + momentum, for a factor that may come from it
+UNCLIPPED = 1024.0  # a norm that no gradient of the schedule model has
+SCHEDULE_STEPS = 8  # of the schedule model; its rate is the lowest from the seventh step on
 
 
 class NotAnswered(Exception):
@@ -45,11 +48,47 @@ class Answers(Subject):
         x, _ = self.load(images, self.task.none(len(images)))
         self.module.interlude(model, x)
 
-    def detail(self, explain, *arguments):
+    def scores(self, model, images):
+        x, _ = self.load(images, self.task.none(len(images)))
+        return self.task.given(self.module.predict(model, x))
+
+    def predict(self, model, images):
+        x, _ = self.load(images, self.task.none(len(images)))
+        return self.module.generate(model, x)
+
+    def schedule_run(self):
+        """The weights after the last step of the schedule model."""
+
+        def run():
+            pairs = schedule_batches(self.oracle)
+            model = self.build(schedule_hp(self.oracle), self.oracle.biased)
+            list(self.module.train(model, [self.load(x, y) for x, y in pairs]))
+            return self.module.weights(model)
+
+        return self._once("schedule", run)
+
+    def detail(self, explain, images, which=""):
+        if which:
+            return "the challenge asks for no single layer of the model small"
+        self.module.locating = True
         try:
-            return super().detail(explain, *arguments)
+            return super().detail(explain, images)
         except NotAnswered:
             return "answer the scores of the models layer_... to see which layer"
+        finally:
+            self.module.locating = False
+
+
+def schedule_hp(oracle):
+    """Those of the momentum model, but no gradient is long enough to be clipped."""
+    return oracle.momentum_hp._replace(clip=UNCLIPPED)
+
+
+def schedule_batches(oracle):
+    """The batches of the schedule model, whose steps reach beyond the end of the schedule."""
+    size = MOMENTUM_BATCH
+    starts = range(0, SCHEDULE_STEPS * size, size)
+    return [(oracle.images[s : s + size], oracle.labels[s : s + size]) for s in starts]
 
 
 class AnswerCertifier(Certifier):
@@ -66,9 +105,25 @@ class AnswerCertifier(Certifier):
         return super().raised(error)
 
     def result(self, rung, checks, worst):
+        if rung == "momentum" and "schedule" in self.model.traits:
+            checks += self.scheduled()
+            worst = max(checks, key=lambda check: check.ratio)
         for check in checks:
             check.detail = self.in_a_ports_words(check)
         return OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
+
+    def scheduled(self):
+        """[Check] of the weights after the last step of the schedule model."""
+        oracle, subject = self.oracle, self.subject
+        references = oracle.references(subject.conventions)
+        training = Training(references, schedule_hp(oracle), oracle.biased)
+        for pair in schedule_batches(oracle):
+            training.train(*pair)
+        start, what = oracle.biased, "step %d of a schedule, " % SCHEDULE_STEPS
+        try:
+            return list(subject.updates(what, start, subject.schedule_run(), training.now()))
+        except Exception as error:
+            return [self.raised(error)]
 
     def in_a_ports_words(self, check):
         """A check's detail, for a port that has no settings and may have infinite losses."""

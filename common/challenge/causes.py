@@ -17,6 +17,7 @@ from common.system.modules import replaced
 modules.load("numpy")
 layers = importlib.import_module("frameworks.numpy.layers")
 strips = importlib.import_module("frameworks.numpy.strips")
+transformer = importlib.import_module("frameworks.numpy.transformer")
 
 Cause = namedtuple("Cause", "says make leaves concept bounds_loss convention")
 Cause.__new__.__defaults__ = (0.0, None, False, None)
@@ -25,14 +26,14 @@ Cause.__doc__ = """A mistake that may explain an answer.
 says: the mistake in words, with the frameworks whose default it is.
 make: takes a correct module, returns one with the mistake.
 leaves: the share of the error that may remain, if the port's mistake may differ slightly.
-concept: the phrase book's concept that shows each framework's correct line, or None.
+concept: the phrase or the row of the page that shows each framework's correct line, or None.
 bounds_loss: whether the mistake bounds the loss; a bound is then no sign of another mistake.
 convention: (name, choice) if it is no mistake but another convention, as ``--named`` takes it.
 """
 
 
 def under(concept, causes):
-    """The causes with this concept of the phrase book."""
+    """The causes with this concept of the page."""
     return [cause._replace(concept=concept) for cause in causes]
 
 
@@ -285,6 +286,8 @@ def _without_bias(chosen):
 
 def _flattened(description, module):
     """Causes in the order of the features before the first dense layer, if there is a Flatten."""
+    if len(description.observation) == 1:  # numbers of words or characters
+        return []
     settings = dict(module.configure("same", 1, 0), precision="float64")
     network = module.symbol(settings, description.hp)
     module.loss(network, settings, description.hp, description.initialize(description.shapes, 0))

@@ -186,7 +186,13 @@ def check(options):
 def explained(script, arrays, answers, description, judged, threads):
     """(findings, the same as lines of text) for an answer that failed a rung."""
     diagnosis = Diagnosis(script, arrays, answers, description, threads)
-    findings = diagnosis.findings()
+    return explained_by(diagnosis, judged)
+
+
+def explained_by(diagnosis, judged):
+    """The same, by a diagnosis that was begun."""
+    script, arrays, answers = diagnosis.script, diagnosis.arrays, diagnosis.answers
+    description, findings = diagnosis.description, diagnosis.findings()
     findings += direct_evidence.findings(script, arrays, answers, description, judged, findings)
     return findings, lines_of(findings) or diagnosis.nothing()
 

@@ -7,8 +7,10 @@ import numpy as np
 
 from common.challenge import conventions, protocol
 from common.challenge.diagnosis import CAUSE, UNREAD, Finding
+from common.compare.functions import log_softmax
+from common.data.shakespeare import IGNORED
 from common.networks.cnn import masks
-from common.networks.model import CLASSES
+from common.networks.model import CLASSES, TOKENS
 from common.proof import tasks
 from common.proof.check import PREDICTION, TOO_EXACT
 from common.proof.dropout import SIGMAS, TIED, shared
@@ -270,8 +272,8 @@ def _figure(script, arrays, answers, description, judged):
         return []
     outputs = arrays[script["evaluate"]["scores"]]
     targets = arrays[script["evaluate"]["targets"]]
-    known = _of_classes if description.task.name == CLASSES.name else _of_values
-    right, *wrong = known(np.float64(outputs), targets)
+    known = {CLASSES.name: _of_classes, TOKENS.name: _of_tokens}
+    right, *wrong = known.get(description.task.name, _of_values)(np.float64(outputs), targets)
     for says, value in wrong:
         if abs(figure - right[1]) > EXACT and abs(figure - value) <= EXACT * max(1, abs(value)):
             return [("evaluation: " + says, None)]
@@ -293,6 +295,30 @@ def _of_classes(scores, labels):
         ("it is in percent", 100 * right.mean()),
         ("the rows are counted, not their share", right.sum()),
     ]
+
+
+def _of_tokens(scores, targets):
+    steps = targets.shape[1]
+    logs = log_softmax(scores[:, :steps], 2)
+    losses = -np.take_along_axis(logs, np.maximum(targets, 0)[..., None], 2)[..., 0]
+    counted = targets != IGNORED
+    right, half = losses[counted].mean(), len(targets) // 2
+    numbers = counted.sum(1)
+    rows = (losses * counted).sum(1)[numbers > 0] / numbers[numbers > 0]
+    figures = [
+        ("right", right),
+        ("it is the perplexity", np.exp(right)),
+        ("it is in bits, not in nats", right / np.log(2)),
+        ("only the first half of the rows counts", losses[:half][counted[:half]].mean()),
+        ("the last place alone counts", losses[:, -1][counted[:, -1]].mean()),
+    ]
+    if not counted.all():
+        figures += [
+            ("it is the mean of each text's mean, not of all targets", rows.mean()),
+            ("ignored targets count as character 0", losses.mean()),
+            ("ignored targets are counted in the mean", (losses * counted).mean()),
+        ]
+    return figures
 
 
 def _of_values(values, targets):

@@ -6,7 +6,8 @@ from common.challenge.causes import Cause, with_targets
 from common.challenge.networks import back_through_softmax
 from common.challenge.updates import rounded
 from common.compare.functions import log_softmax, softmax
-from common.networks.model import CLASSES
+from common.data.shakespeare import IGNORED
+from common.networks.model import CLASSES, TOKENS
 from common.system.modules import replaced
 
 LOSS, TARGETS = "loss and its reduction", "label type"  # concepts of the phrase book
@@ -165,7 +166,17 @@ def causes(description, evidence=None):
     ]
     if description.task.name == CLASSES.name:
         weights.append(("the loss is the sum over the batch, not its mean", lambda n: n))
-        every = _of_classes(evidence if "momentum" in description.traits else None)
+        has_momentum = "momentum" in description.traits
+        (classes,) = list(description.shapes.values())[-1]
+        every = _of_classes(classes, evidence if has_momentum else None)
+    elif description.task.name == TOKENS.name:
+        (steps,) = description.observation
+        weights += [
+            ("the loss is the sum over the batch", lambda n: n),
+            ("the loss is the sum over the places of a text", lambda n: steps),
+            ("the loss is the sum over all places", lambda n: n * steps),
+        ]
+        every = _of_tokens("ignored" in description.traits)
     else:
         steps = description.observation[0]
         weights += [
@@ -181,7 +192,7 @@ def causes(description, evidence=None):
     return every
 
 
-def _of_classes(evidence):
+def _of_classes(classes, evidence):
     shares = [0.05, 0.1, 0.2]
     if evidence and evidence.zero:
         # In the step without gradient, the other classes' biases move by the smoothed share.
@@ -211,7 +222,7 @@ def _of_classes(evidence):
         ("rows of class 0 have no loss, and are counted in the mean", ignoring(0, _every)),
     ]
     labels = Cause(
-        "the labels are off by one", with_targets(lambda y: (y + 1) % 10), concept=TARGETS
+        "the labels are off by one", with_targets(lambda y: (y + 1) % classes), concept=TARGETS
     )
     # Both divide by scores; small scores have few correct digits.
     says = "scores are taken for probabilities, %s (Keras without from_logits=True)"
@@ -234,7 +245,7 @@ def _every(n, others):
     return n
 
 
-def _of_values():
+def _shifted():
     return [
         Cause(
             "the targets are one step late",
@@ -246,6 +257,73 @@ def _of_values():
             with_targets(lambda y: np.roll(y, -1, 1)),
             concept=TARGETS,
         ),
+    ]
+
+
+def transposed(criterion):
+    """The scores' places are compared with targets that are in the order of a transposed batch."""
+
+    def loss(scores, targets):
+        return criterion(scores, targets.T.reshape(targets.shape))
+
+    return loss
+
+
+def over_texts(criterion):
+    """The mean of each text's mean."""
+
+    def loss(scores, targets):
+        counted = (targets != IGNORED).sum(1)
+        rows = np.flatnonzero(counted)
+        value, every = 0.0, np.zeros_like(scores)
+        for row in rows:
+            part, every[row : row + 1] = criterion(scores[row : row + 1], targets[row : row + 1])
+            value += part / len(rows)
+        return value, every / len(rows)
+
+    return loss
+
+
+def over_all(criterion):
+    """Ignored targets have no loss, but are counted in the mean."""
+
+    def loss(scores, targets):
+        value, g = criterion(scores, targets)
+        share = (targets != IGNORED).mean()
+        return value * share, g * share
+
+    return loss
+
+
+def twice(criterion):
+    """The loss expects scores, but gets the softmax of each place's."""
+
+    def loss(scores, targets):
+        p = softmax(scores, -1)
+        value, g = criterion(p, targets)
+        return value, p * (g - (g * p).sum(-1, keepdims=True))
+
+    return loss
+
+
+def _of_tokens(ignores):
+    criteria = [
+        ("softmax is applied twice: the loss is given probabilities", twice),
+        ("the targets are in the order of a transposed batch", transposed),
+    ]
+    causes = _shifted()
+    if ignores:
+        criteria += [
+            ("the loss is the mean of each text's mean, not of all targets", over_texts),
+            ("ignored targets are counted in the mean", over_all),
+        ]
+        padding = with_targets(lambda y: np.where(y == IGNORED, 0, y))
+        causes.append(Cause("padding is a target: character 0", padding, concept=LOSS))
+    return causes + [Cause(says, with_criterion(made), concept=LOSS) for says, made in criteria]
+
+
+def _of_values():
+    return _shifted() + [
         Cause("the loss is the mean absolute difference", with_criterion(absolute), concept=LOSS),
         Cause("only the last step of a sequence counts", with_criterion(last_step), concept=LOSS),
     ]

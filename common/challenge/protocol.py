@@ -6,6 +6,8 @@ and ``do``, a list of actions:
 
     {"predict": observations, "answer": name}          answer with the scores; without "answer",
                                                        predict because it may change state
+    {"generate": texts, "answer": name}                answer with the scores of the texts' tokens,
+                                                       and of those that continue their first halves
     {"weights": name}                                  answer with the weights
     {"train": [[observations, targets], ...],          train on these batches; answer with the loss
      "answer": name, "weights": {step: name}}          of each step if there is an "answer", and
@@ -25,6 +27,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common import networks
+from common.networks.model import CLASSES
 from common.proof import probes, tasks
 from common.proof.reference import CHOICES, conventions_of
 from common.system import modules
@@ -134,7 +137,7 @@ class Recorder:
     def weights(self, recorded):
         name = "%s/after%d" % (recorded.name, recorded.steps)
         last = recorded.do[-1] if recorded.do else {}
-        if name not in recorded.named:
+        if name not in recorded.named and self._read(recorded):
             recorded.named[name] = 1
             if "train" in last:
                 last["weights"][str(len(last["train"]))] = name
@@ -142,16 +145,30 @@ class Recorder:
                 recorded.do.append(OrderedDict(weights=name))
         return self.module.weights(recorded.model)
 
-    def _predict(self, recorded, x):
+    def _read(self, recorded):
+        """Whether a rung reads a model's weights now.
+
+        Those of the probe model show masks, and once the gradient of labels that are unlikely.
+        """
+        if recorded.name != "probe" or "dropout" in self.description.traits:
+            return True
+        return self.description.task.name == CLASSES.name and recorded.steps == 1
+
+    def _predict(self, recorded, x, kind="predict"):
         name = recorded.name_of_next(self.description.task.observations)
         name = self.arrays.put(name, x)
-        recorded.do.append(OrderedDict(predict=name))
+        recorded.do.append(OrderedDict([(kind, name)]))
         x, _ = self.module.load(x, self.none(len(x)), recorded.settings)
         return self.module.predict(recorded.model, x)
 
     def predict(self, recorded, x):
         scores = self._predict(recorded, x)
         recorded.do[-1]["answer"] = recorded.name_of_next(self.description.task.outputs)
+        return scores
+
+    def generate(self, recorded, x):
+        scores = self._predict(recorded, x, "generate")
+        recorded.do[-1]["answer"] = recorded.name_of_next("generated")
         return scores
 
     def interlude(self, recorded, x):
@@ -171,8 +188,11 @@ def names(description):
     again = ["probe_again", "probe_other_seed"] if "dropout" in description.traits else []
     layers = ["layer_none"] + ["layer_" + layer for layer in probes.layers(description)]
     split_relus = ["uneven"] if "batchnorm" in description.traits else []
-    first = ["probe", "gradient", "bright"] + split_relus + ["momentum", "recipe"]
-    return first + again + layers
+    small = ["small"] if "attention" in description.traits else []
+    scheduled = ["schedule"] if "schedule" in description.traits else []
+    generation = ["generation"] if "attention" in description.traits else []
+    first = ["probe", "gradient"] + small + ["bright"] + split_relus + ["momentum"] + scheduled
+    return first + ["recipe"] + again + generation + layers
 
 
 def record(certifier, conventions, report):
@@ -287,7 +307,9 @@ def problems(script, description):
             if arrays.get(name) != list(shape):
                 yield "%s: %r are no weights %s" % (entry["name"], name, tensor)
         for action in entry["do"]:
-            uses += [(action["predict"], observation)] if "predict" in action else []
+            uses += [
+                (action[kind], observation) for kind in ("predict", "generate") if kind in action
+            ]
             for x, y in action.get("train", ()):
                 uses += [(x, observation), (y, target)]
                 if arrays.get(x, [0])[:1] != arrays.get(y, [0])[:1]:
@@ -311,7 +333,7 @@ def reference(script, description):
 
 def expected(script, arrays, description):
     """{name: shape} of every requested answer."""
-    outputs = tuple(tasks.of(description).outputs)
+    task = tasks.of(description)
     shapes = OrderedDict()
     for entry in script["models"]:
         for action in entry["do"]:
@@ -320,8 +342,10 @@ def expected(script, arrays, description):
                 if "answer" in action:
                     shapes[action["answer"]] = (len(action["train"]),)
                 taken = action["weights"].values()
+            elif "generate" in action:
+                shapes[action["answer"]] = (len(arrays[action["generate"]]),) + task.returned
             elif "answer" in action:
-                shapes[action["answer"]] = (len(arrays[action["predict"]]),) + outputs
+                shapes[action["answer"]] = (len(arrays[action["predict"]]),) + tuple(task.outputs)
             for name in taken:
                 for tensor, shape in description.shapes.items():
                     shapes["%s/%s" % (name, tensor)] = shape
@@ -340,7 +364,7 @@ def build(entry, arrays, description, module, lane, threads):
 
 def carry_out(script, arrays, description, module, lane, threads):
     """{name: array} of a module's answers; InputError if it has other conventions."""
-    answers = OrderedDict()
+    answers, task = OrderedDict(), tasks.of(description)
 
     def take(name, weights):
         for tensor, w in weights.items():
@@ -354,13 +378,14 @@ def carry_out(script, arrays, description, module, lane, threads):
                     "its {0}: {1}; write the challenge with --named {0}={1}".format(key, choice)
                 )
         for action in entry["do"]:
-            if "predict" in action:
-                observations = arrays[action["predict"]]
-                none = tasks.of(description).none(len(observations))
-                x, _ = module.load(observations.copy(), none, settings)
+            if "predict" in action or "generate" in action:
+                observations = arrays[action.get("predict", action.get("generate"))]
+                x, _ = module.load(observations.copy(), task.none(len(observations)), settings)
                 scores = module.predict(model, x)
                 if "answer" in action:
-                    answers[action["answer"]] = scores
+                    answers[action["answer"]] = (
+                        scores if "generate" in action else task.given(scores)
+                    )
             elif "train" in action:
                 batches = [
                     module.load(arrays[x].copy(), arrays[y].copy(), settings)

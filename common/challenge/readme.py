@@ -4,6 +4,7 @@ import shlex
 
 import numpy as np
 
+from common.proof import tasks
 from common.proof.reference import applicable
 
 FIRST = 10  # numbers of a prediction that the page shows
@@ -16,16 +17,23 @@ The scores have no softmax. The loss is softmax cross-entropy, the mean over the
 exact even if a label's probability rounds to 0.""",
     "values": """\
 The loss is the squared error, the mean over all values of the batch.""",
+    "tokens": """\
+The scores have no softmax. The loss is softmax cross-entropy, the mean over all targets of the
+batch{ignored}.""",
 }
+IGNORED = """ that count: a target of -100 does not. It has no loss and no gradient, and is not
+counted in the mean"""
 
 TARGETS = {
     "classes": "float32, except labels, which\nare int64 class numbers from 0",
+    "tokens": "float32, except sequences and\ntargets, which are int64 (n, steps)",
     "values": "float32, sequences and targets\nalike (n, steps, 1)",
 }
 
 FIGURES = {
     "classes": "the share of the scores' rows whose highest is the label",
     "values": "the root of the mean squared difference",
+    "tokens": "the loss of the scores of the given places, the first ones",
 }
 
 DROPOUT = """\
@@ -56,6 +64,21 @@ Adam: `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g * g`, 
 and live as long as the model; in step t = 1, 2, ... both are corrected, `m / (1 - beta1**t)` and
 `v / (1 - beta2**t)`; then `w = w - learning_rate * m / (sqrt(v) + epsilon)`{epsilon}.""",
 }
+
+ADAMW = """\
+In step t = 1, 2, ... of a model:
+
+1. If the norm of all gradients together, the root of the sum of their squares, is above `clip`, all
+   are multiplied by `clip` divided by the norm. A weight that is used twice is counted once, with
+   the sum of its gradients.
+2. The rate r is `learning_rate * t / warmup` for t <= `warmup`. After that it is
+   `last_rate + (learning_rate - last_rate) * (1 + cos(pi * p)) / 2`, where p is
+   `(t - 1 - warmup) / (steps - warmup)`, at most 1.
+3. Every tensor of two dimensions, embeddings too, is multiplied by `1 - r * weight_decay`. Biases
+   and the weights of normalisations are not.
+4. `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g * g`; both start at 0 and
+   live as long as the model. Both are corrected, `m / (1 - beta1**t)` and `v / (1 - beta2**t)`;
+   then `w = w - r * m / (sqrt(v) + epsilon)`{epsilon}."""
 
 DECAY = """ Before that,
 `weight_decay * w` is added to the gradient of each kernel and matrix, but not to the gradients of
@@ -105,7 +128,7 @@ have any number of rows.) Then do each item of `do` in turn:
   batches, a step for each, in this order. A is the loss (steps,) of each step, before its update;
   without `answer` nobody reads it. If `weights` has the number of a step, counted from 1 in each
   pass, the weights after that step are an answer, too.
-- `{{"weights": W}}`: the weights as they are now.
+{generate}- `{{"weights": W}}`: the weights as they are now.
 
 At the end `evaluate` names `scores` and `targets` among the arrays, and asks for one number, of
 shape (): {figure}.
@@ -132,15 +155,25 @@ by step; the reference itself, in float32, is off by up to {strays:.0e}:
     {losses}
 """
 
+GENERATE = """\
+- `{{"generate": X, "answer": A}}`: scores (n, {all}, {words}): those of all {steps} places of X;
+  then those of {half} tokens that continue the first {half} of each text, one after the other. Each
+  is the likeliest token after those before it, and its scores are those of the token after it. Use
+  a cache of keys and values, if your port has one: that is what this tests.
+"""
+
 MODELS = {
     "probe": "hand-made weights: the order of the batches, and the masks of dropout, if any",
     "gradient": "scores; then one step with learning rate 1, which shows the gradient",
+    "small": "scores with small weights, where an epsilon shows",
     "bright": "saturated scores: a step that must move nothing, then one with a large gradient",
     "uneven": "a step in which each ReLU is active for bright images and zero for the others",
     "momentum": "three steps with other hyperparameters, in two passes",
+    "schedule": "eight steps beyond the end of the schedule; no gradient is clipped",
     "recipe": "20 steps with the recipe's hyperparameters, in two passes, without dropout",
     "probe_again": "as `probe`: the same seed gives the same masks",
     "probe_other_seed": "another seed gives other masks",
+    "generation": "tokens that are generated, with a cache",
     "layer_none": "weights that pass their input on",
     "layer_...": "real weights up to this layer, to find the first layer that is wrong",
 }
@@ -158,6 +191,22 @@ CONVENTIONS = {
 def megabytes(sizes):
     """The sum of some sizes in bytes, in MB with two digits."""
     return "%.2g" % (sum(sizes) / 1e6) if sum(sizes) < 1e7 else "%.0f" % (sum(sizes) / 1e6)
+
+
+def updates(description):
+    """The optimiser in words."""
+    if "schedule" in description.traits:
+        return ADAMW
+    return UPDATES["momentum" in description.traits]
+
+
+def generation(description):
+    """The action that generates tokens, in words; "" if there is none."""
+    if "attention" not in description.traits:
+        return ""
+    task = tasks.of(description)
+    places, words = task.returned
+    return GENERATE.format(all=places, words=words, steps=task.steps, half=task.half)
 
 
 def render(description, script, folder, scores, judged, shapes):
@@ -182,14 +231,15 @@ def render(description, script, folder, scores, judged, shapes):
     if "convolution" in description.traits:
         stride = "" if strided else " with a stride of 1"
         details.append(DETAILS["convolution"].format(stride=stride))
-    if not {"sigmoid", "recurrent"} & description.traits:
+    if not {"sigmoid", "recurrent", "gated", "attention"} & description.traits:
         details.append(DETAILS["relu"])
     if "pool" in description.traits:
         ties = TIES[names["ties"]]
         details.append(DETAILS["pool"].format(ties=ties))
     hat = names["adam_epsilon"] == "uncorrected"
     epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""
-    losing = LOSSES[description.task.name]
+    ignored = IGNORED if "ignored" in description.traits else ""
+    losing = LOSSES[description.task.name].format(ignored=ignored)
     if "dropout" in description.traits:
         rates = ", ".join("%g" % rate for rate in description.hp.dropout)
         losing += "\n\n" + DROPOUT.format(rates=rates)
@@ -203,9 +253,10 @@ def render(description, script, folder, scores, judged, shapes):
         ),
         details=" ".join(details),
         loss=losing,
-        update=UPDATES["momentum" in description.traits].format(
+        update=updates(description).format(
             epsilon=epsilon, decay=DECAY if hasattr(description.hp, "weight_decay") else ""
         ),
+        generate=generation(description),
         targets=TARGETS[description.task.name],
         shape="(%s)" % ", ".join(["n"] + [str(size) for size in np.shape(scores)]),
         figure=FIGURES[description.task.name],

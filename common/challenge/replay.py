@@ -12,8 +12,18 @@ from common.challenge import protocol
 from common.challenge.answer_certifier import NotAnswered
 from common.challenge.protocol import Stale
 
+LOCATING = "layer_"  # the beginning of the names of models that locate a wrong layer
 # Prefixes of answers that are judged independently of others.
-JUDGED_ALONE = ("gradient/", "bright/", "uneven/", "momentum/", "recipe/losses", "evaluate")
+JUDGED_ALONE = (
+    "gradient/",
+    "small/",
+    "bright/",
+    "uneven/",
+    "momentum/",
+    "schedule/",
+    "generation/",
+)
+JUDGED_ALONE += ("recipe/losses", "evaluate")
 
 
 class Weights(Mapping):
@@ -55,6 +65,7 @@ class Replay:
         self.script, self.arrays, self.answers = script, arrays, answers
         self.description, self.threads, self.built = description, threads, set()
         self.missing, self.stand_ins = [], {}
+        self.locating = False  # whether the models to build are those that locate a wrong layer
 
     def _answer(self, name):
         if name in self.answers:
@@ -79,7 +90,7 @@ class Replay:
             raise Stale()
 
     def configure(self, lane, threads, seed):
-        layout = "NTC" if len(self.description.observation) == 2 else "NCHW"
+        layout = {1: "NT", 2: "NTC", 3: "NCHW"}[len(self.description.observation)]
         settings = {"device": "unknown", "layout": layout, "precision": "float32"}
         return dict(settings, threads=threads, seed=seed, not_in_force=[], **self.script["named"])
 
@@ -94,6 +105,7 @@ class Replay:
         for entry in self.script["models"]:
             if (
                 entry["name"] not in self.built
+                and entry["name"].startswith(LOCATING) == self.locating
                 and entry["seed"] == settings["seed"]
                 and entry["hyperparameters"] == hyperparameters
                 and all(
@@ -123,6 +135,11 @@ class Replay:
     def predict(self, model, x):
         action = model.next("predict")
         self._check(action["predict"], x)
+        return self._answer(action["answer"])
+
+    def generate(self, model, x):
+        action = model.next("generate")
+        self._check(action["generate"], x)
         return self._answer(action["answer"])
 
     def interlude(self, model, x):

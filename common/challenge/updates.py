@@ -207,6 +207,7 @@ def above(make):
     def made(rule, *arguments, **values):
         other = make(rule, *arguments, **values)
         other.rebase = lambda new: made(rebased(rule, new), *arguments, **values)
+        other.vary = lambda **parts: made(varied(rule, **parts), *arguments, **values)
         return other
 
     return made
@@ -215,6 +216,11 @@ def above(make):
 def rebased(rule, new):
     """``rule`` with ``new`` as the rule at the bottom."""
     return rule.rebase(new) if hasattr(rule, "rebase") else new
+
+
+def varied(rule, **parts):
+    """``rule`` with other parts of AdamW (``schedules.around``), if it has them."""
+    return rule.vary(**parts) if hasattr(rule, "vary") else rule
 
 
 @above
@@ -500,7 +506,9 @@ def _constants(rule, has_momentum):
     yield Cause("Adam's betas are always 0.9 and 0.999", both, concept="Adam")
     for epsilon in (1e-8, 1e-7, 1e-6):
         make = with_rule(constant(rule, epsilon=epsilon))
-        yield Cause("Adam's epsilon is always %g" % epsilon, make, concept="Adam's epsilon")
+        # It blows up the rounding of gradients that are as small.
+        says = "Adam's epsilon is always %g" % epsilon
+        yield Cause(says, make, 1e-5, concept="Adam's epsilon")
 
     def exchanged(hp, step, weights, gradients, state):
         return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
@@ -551,14 +559,13 @@ def _other_decays(rule, usual):
     yield Cause(says, with_rule(beside), concept="weight decay")
 
 
-def causes(description, evidence, hp, rule=None, second=None):
+def causes(description, evidence, hp, rule, second=None):
     """Causes of wrong weights after a step.
 
     evidence: ``Evidence`` of the model with hyperparameters ``hp``, or None. rule: the optimiser's
     rule with the causes found so far. second: ``Second``, or None.
     """
     has_momentum = "momentum" in description.traits
-    rule = rule or (momentum if has_momentum else adam)
     state = description.state
     names = [name for name in description.shapes if name not in state]
     layers_of = [name.rsplit(".", 1)[0] for name in names]
@@ -573,7 +580,7 @@ def causes(description, evidence, hp, rule=None, second=None):
     every += list(_constants(rule, has_momentum))
     if second:
         every += list(_of_second_step(rule, second))
-    if hasattr(description.hp, "weight_decay"):
+    if has_momentum and hasattr(description.hp, "weight_decay"):
         every += list(_other_decays(rule, description.hp.weight_decay))
     changes = [
         (

@@ -19,7 +19,7 @@ class Update:
         """The learning rate of a step, which counts from 1."""
         return rate_of(hp, step - 1) if hasattr(hp, "warmup") else hp.learning_rate
 
-    def clipped(self, hp, gradients):
+    def clipped(self, hp, gradients, weights):
         """The gradients, scaled down together where they are too long."""
         norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
         factor = min(1, hp.clip / max(norm, 1e-300)) if hasattr(hp, "clip") else 1
@@ -82,7 +82,7 @@ def with_adam(module, rule, update=None):
             }
             rate = update.rate(wrapped.hp, wrapped.steps)
             now = wrapped.hp._replace(learning_rate=rate)
-            for name, g in update.clipped(wrapped.hp, gradients).items():
+            for name, g in update.clipped(wrapped.hp, gradients, wrapped.weights).items():
                 w = wrapped.weights[name]
                 moved = rule(now, wrapped.steps, g, wrapped.states[name])
                 wrapped.weights[name] = w - rate * update.decay(wrapped.hp, name, w) + moved

@@ -25,7 +25,9 @@ from common.proof.rungs import RUNGS
 def mistakes(model):
     """The mistakes that apply to a model's modules, in the order of the rungs."""
     networks.part(model.name, "mistakes")  # the import registers the network's own
-    present = model.traits | {"", model.name, model.task.name}
+    task = model.task
+    kind = "%s of %s" % (task.name, task.observations)
+    present = model.traits | {"", model.name, task.name, kind}
     applicable = [
         Mistake(make.__name__, rung, _ignore_folder(make), False)
         for make, rung, trait in KNOWN

@@ -6,7 +6,7 @@ from common.mistakes.mistake import mistake
 from common.system.modules import replaced
 
 
-@mistake("data", "classes", "joints")
+@mistake("data", "classes of images", "joints")
 def height_and_width_swapped(module):
     """Axes 1 and 3 are swapped on the way to channels-last."""
 
@@ -16,7 +16,7 @@ def height_and_width_swapped(module):
     return replaced(module, load=load)
 
 
-@mistake("data", "classes")
+@mistake("data", "classes of images")
 def labels_off_by_one(module):
     """Class numbers begin at 1."""
 

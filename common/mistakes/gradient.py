@@ -29,8 +29,12 @@ def bias_decay(steps, before, update, hp):
 
 @mistake("gradient", by=with_updates)
 def bias_lost_on_the_way_back(steps, before, update, hp):
-    """The bias of the second-to-last layer has no gradient."""
-    lost = [name for name in update if name.endswith(".bias")][-2]
+    """The bias of the second-to-last layer has no gradient.
+
+    In a network without biases it is the second-to-last normalisation's weight.
+    """
+    biases = [name for name in update if name.endswith(".bias")]
+    lost = (biases or [name for name, u in update.items() if u.ndim == 1])[-2]
     return dict(update, **{lost: 0 * update[lost]})
 
 

@@ -21,7 +21,8 @@ def mistake(rung, *traits, by=None):
     """Decorate ``make(module)``, which returns a wrapped module with a known mistake.
 
     rung: the rung that must name it.
-    traits: it applies to models with one of these traits, tasks or names; without any, to all.
+    traits: it applies to models with one of these traits, tasks ("classes", or "classes of images")
+        or names; without any, to all.
     by: if given, the decorated function is a ``change``, and ``by(module, change)`` makes the
         mistake.
     """

@@ -90,7 +90,7 @@ def not_clipped(hp):
 class clipped_by_tensor(Update):
     """Each tensor's norm is clipped, not that of all together."""
 
-    def clipped(self, hp, gradients):
+    def clipped(self, hp, gradients, weights):
         norms = {name: np.sqrt((g**2).sum()) for name, g in gradients.items()}
         return {n: g * min(1, hp.clip / max(norms[n], 1e-300)) for n, g in gradients.items()}
 
@@ -99,7 +99,7 @@ class clipped_by_tensor(Update):
 class clipped_by_value(Update):
     """Each number is clipped, not the norm."""
 
-    def clipped(self, hp, gradients):
+    def clipped(self, hp, gradients, weights):
         limit = hp.clip / 64
         return {name: np.clip(g, -limit, limit) for name, g in gradients.items()}
 
@@ -108,7 +108,7 @@ class clipped_by_value(Update):
 class always_scaled_to_the_norm(Update):
     """A gradient that is shorter than the limit is made longer."""
 
-    def clipped(self, hp, gradients):
+    def clipped(self, hp, gradients, weights):
         if hp.clip > 2.0**50:
             return gradients
         norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
@@ -153,16 +153,14 @@ class embeddings_not_decayed(Update):
 @mistake("momentum", "schedule")
 def decay_in_the_gradient(module):
     """Decay is added to the gradient before the moments: Adam with L2 regularisation."""
-    weights = {}
 
     class Coupled(Update):
         def decay(self, hp, name, w):
-            weights[name] = super().decay(hp, name, w)
             return 0 * w
 
-        def clipped(self, hp, gradients):
-            gradients = super().clipped(hp, gradients)
-            return {name: g + weights.get(name, 0) for name, g in gradients.items()}
+        def clipped(self, hp, gradients, weights):
+            clipped, decay = super().clipped(hp, gradients, weights), super().decay
+            return {name: g + decay(hp, name, weights[name]) for name, g in clipped.items()}
 
     return with_adam(module, as_in_the_paper, Coupled())
 

@@ -82,7 +82,8 @@ def paired(weights, back=False):
     """Queries' and keys' features reordered, from neighbours to halves, or back."""
 
     def change(w):
-        pair = (16, 2) if back else (2, 16)
+        half = w.shape[1] // HEADS // 2
+        pair = (half, 2) if back else (2, half)
         return w.reshape((-1,) + pair + w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
 
     return changed(weights, change, QUERIES, KEYS)

@@ -29,7 +29,8 @@ def _digest(*values):
 
 def shared(model):
     """A hash of the code that all proofs of a network share: the rungs and the reference."""
-    reference = frameworks.path(frameworks.ENVIRONMENTS[frameworks.REFERENCE], model)
+    facts = frameworks.ENVIRONMENTS[frameworks.REFERENCE]
+    reference = frameworks.path(facts, networks.file(model))
     start = _files("common/proof/rungs/*.py") + [reference]
     for description in ("%s.py", "%s/__init__.py", "%s/masks.py"):
         start += _files("common/networks/" + description % networks.file(model))
@@ -40,7 +41,7 @@ def own(name, model, lane):
     """A hash of an environment's own part: the module, pins, interpreter and variables."""
     environment = frameworks.ENVIRONMENTS[name]
     folder = "frameworks/" + environment.folder
-    start = [frameworks.path(environment, model)]
+    start = [frameworks.path(environment, networks.file(model))]
     if lane == "bf16":
         start.append(frameworks.path(environment, "bf16"))
     return _digest(

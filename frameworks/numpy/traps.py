@@ -287,3 +287,412 @@ TRAPS += [
         model="bf16",
     ),
 ]
+
+# The GPT and the Llama.
+
+BFLOAT16 = (
+    "def rotate(",
+    """def bfloat16(x):
+    bits = x.astype(np.float32).view(np.uint32)
+    last = bits >> np.uint32(16) & np.uint32(1)
+    cut = (bits + np.uint32(2**15 - 1) + last) >> np.uint32(16) << np.uint32(16)
+    return cut.view(np.float32).astype(x.dtype)
+
+
+def rotate(""",
+    "transformer",
+)
+SHARES = "scores / scores.sum(-1, keepdims=True)"
+LATER = "later = xp.arange(k.shape[2]) > first + xp"
+
+BOTH = [
+    ("mask_forgotten", "forward", ("scores[..., later] = -np.inf", "", "transformer")),
+    (
+        "mask_hides_the_token_itself",
+        "forward",
+        (LATER, LATER.replace(">", ">="), "transformer"),
+        ("-np.inf", "-1e9", "transformer"),
+        # The first place sees nothing; its scores are constants.
+        (
+            "dq, dk = xp.matmul(shares, self.k)",
+            "shares[:, :, 0] = 0\ndq, dk = xp.matmul(shares, self.k)",
+            "transformer",
+        ),
+    ),
+    (
+        "mask_not_shifted_by_the_cache",
+        "generation",
+        (LATER, LATER.replace("first + ", ""), "transformer"),
+    ),
+    (
+        "softmax_in_bfloat16",
+        "forward",
+        (SHARES, "bfloat16(%s)" % SHARES, "transformer"),
+        BFLOAT16,
+    ),
+    (
+        "targets_transposed",
+        "gradient",
+        (
+            "counted = targets != IGNORED",
+            "targets = targets.T.reshape(targets.shape)\ncounted = targets != IGNORED",
+            "transformer",
+        ),
+    ),
+    (
+        "cache_not_read",
+        "generation",
+        ("if layer in self.kept:", "if False:", "transformer"),
+    ),
+]
+# The Llama's loss is imported from the GPT's file, which is read again with the patched layers.
+AGAIN = ("import numpy as np", "import numpy as np", "gpt")
+TRAPS += [trap(*made, model="gpt") for made in BOTH]
+TRAPS += [trap(*made, AGAIN, model="llama") for made in BOTH]
+
+ATTENTION = 'Residual(settings, [LayerNorm(settings, block + "norm1"), attention])'
+MLP = 'Residual(settings, [LayerNorm(settings, block + "norm2"), *mlp])'
+LAST = 'LayerNorm(settings, "norm")'
+
+TRAPS += [
+    trap(
+        "gelu_exact",
+        "forward",
+        ("GELU(settings)", "Exact(settings)"),
+        (
+            "def configure(",
+            """class Exact(GELU):
+    def forward(self, x, training):
+        self.x, self.erf = x, np.frompyfunc(math.erf, 1, 1)(x / 2**0.5).astype(x.dtype)
+        return x * (1 + self.erf) / 2
+
+    def backward(self, g):
+        density = np.exp(-(self.x**2) / 2) / (2 * math.pi) ** 0.5
+        return g * ((1 + self.erf) / 2 + self.x * density)
+
+
+def configure(""",
+        ),
+        ("import numpy as np", "import math\n\nimport numpy as np"),
+        model="gpt",
+    ),
+    trap(
+        "gelu_by_a_sigmoid",
+        "forward",
+        ("GELU(settings)", "Quick(settings)"),
+        (
+            "def configure(",
+            """class Quick(GELU):
+    def forward(self, x, training):
+        self.x, self.open = x, 1 / (1 + np.exp(-1.702 * x))
+        return x * self.open
+
+    def backward(self, g):
+        return g * self.open * (1 + 1.702 * self.x * (1 - self.open))
+
+
+def configure(""",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "epsilon_by_default",
+        "forward",
+        ("EPSILON = 1e-5", "EPSILON = 1e-6", "transformer"),
+        model="gpt",
+    ),
+    trap(
+        "epsilon_of_bert",
+        "forward",
+        (ATTENTION, ATTENTION.replace("LayerNorm", "Bert")),
+        (
+            "def configure(",
+            """class Bert(LayerNorm):
+    def forward(self, x, training):
+        weight, bias = self.parameters
+        centred = x - x.mean(-1, keepdims=True)
+        self.scale = 1 / xp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
+        self.normal = centred * self.scale
+        return self.normal * weight + bias
+
+
+def configure(""",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "normalised_after_the_sum",
+        "forward",
+        (ATTENTION, 'Residual(settings, [attention]), LayerNorm(settings, block + "norm1")'),
+        (MLP, 'Residual(settings, mlp), LayerNorm(settings, block + "norm2")'),
+        model="gpt",
+    ),
+    trap(
+        "shortcut_after_the_normalisation",
+        "forward",
+        (ATTENTION, 'LayerNorm(settings, block + "norm1"), Residual(settings, [attention])'),
+        (MLP, 'LayerNorm(settings, block + "norm2"), Residual(settings, mlp)'),
+        model="gpt",
+    ),
+    trap(
+        "last_normalisation_forgotten",
+        "forward",
+        (LAST, LAST.replace("LayerNorm", "Forgotten")),
+        (
+            "def configure(",
+            """class Forgotten(LayerNorm):
+    def forward(self, x, training):
+        return x
+
+    def backward(self, g):
+        return g
+
+
+def configure(""",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "embedding_scaled_but_not_the_head",
+        "forward",
+        ('Embedding(settings, "tokens", tied=True)', 'Larger(settings, "tokens", tied=True)'),
+        (
+            "def configure(",
+            """class Larger(Embedding):
+    def forward(self, tokens, training):
+        return super().forward(tokens, training) * np.float32(self.parameters[0].shape[1] ** 0.5)
+
+    def backward(self, g):
+        super().backward(g * np.float32(self.parameters[0].shape[1] ** 0.5))
+
+
+def configure(""",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "positions_not_offset_by_the_cache",
+        "generation",
+        ("[first : first + x.shape[1]]", "[: x.shape[1]]", "transformer"),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_head_lost",
+        "gradient",
+        ('"tokens", tied=True', '"tokens"'),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        ("xp.add.at(weight, self.tokens, g)", "pass", "transformer"),
+        model="gpt",
+    ),
+    trap(
+        "head_not_tied",
+        "gradient",
+        (
+            'tokens = Embedding(settings, "tokens", tied=True)',
+            'tokens = Embedding(settings, "tokens")',
+        ),
+        ("TiedHead(settings, tokens)", 'Dense(settings, "head", bias=False)'),
+        (
+            "put(network, weights)",
+            'put(network, dict(weights, **{"head.weight": weights["tokens.weight"]}))',
+        ),
+        (
+            "def score(",
+            """def weights(model):
+    copies = cnn.weights(model)
+    copies.pop("head.weight")
+    return copies
+
+
+def score(""",
+        ),
+        ("from frameworks.numpy import mlp", "from frameworks.numpy import cnn, mlp"),
+        model="gpt",
+    ),
+    trap(
+        "tied_weight_clipped_twice",
+        "momentum",
+        (
+            "norm = float(xp.sqrt(sum((g**2).sum() for g in self.gradients)))",
+            "norm = float(xp.sqrt(sum((g**2).sum() for g in self.gradients + self.gradients[:1])))",
+            "optimizers",
+        ),
+        model="gpt",
+    ),
+]
+
+ANGLES = "angles = np.multiply.outer(places, frequencies.astype(self.dtype))"
+GATED = "self.hidden = self.gate * self.open * self.up"
+
+TRAPS += [
+    trap(
+        "epsilon_of_float32",
+        "forward",
+        ("EPSILON = 1e-5", "EPSILON = np.finfo(np.float32).eps", "transformer"),
+        model="llama",
+    ),
+    trap("base_of_llama_3", "forward", ("10000", "500000", "transformer"), model="llama"),
+    trap(
+        "rotated_backwards",
+        "forward",
+        ("xp.asarray(np.sin(angles))", "xp.asarray(-np.sin(angles))", "transformer"),
+        model="llama",
+    ),
+    trap(
+        "sines_and_cosines_exchanged",
+        "forward",
+        (
+            "return xp.asarray(np.cos(angles)), xp.asarray(np.sin(angles))",
+            "return xp.asarray(np.sin(angles)), xp.asarray(np.cos(angles))",
+            "transformer",
+        ),
+        model="llama",
+    ),
+    trap(
+        "angles_in_bfloat16",
+        "forward",
+        (ANGLES, ANGLES.replace("np.multiply", "bfloat16(np.multiply") + ")", "transformer"),
+        BFLOAT16,
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        (
+            "width, first = x.shape[-1], self.past.length",
+            "width, first = x.shape[-1], 0",
+            "transformer",
+        ),
+        model="llama",
+    ),
+    trap(
+        "ignored_targets_counted",
+        "gradient",
+        ("number = int(counted.sum())", "number = targets.size", "transformer"),
+        AGAIN,
+        model="llama",
+    ),
+    trap(
+        "gelu_for_silu",
+        "forward",
+        (
+            "self.open = sigmoid(self.gate)",
+            "self.inner = 0.7978845608028654 * (self.gate + 0.044715 * self.gate**3)\n"
+            "self.open = (1 + xp.tanh(self.inner)) / 2",
+            "transformer",
+        ),
+        (
+            "by_gate = hidden * self.up * self.open * (1 + self.gate * (1 - self.open))",
+            "slope = 0.7978845608028654 * (1 + 3 * 0.044715 * self.gate**2)\n"
+            "slope = self.open + self.gate * (1 - xp.tanh(self.inner) ** 2) * slope / 2\n"
+            "by_gate = hidden * self.up * slope",
+            "transformer",
+        ),
+        model="llama",
+    ),
+    trap(
+        "gate_and_up_exchanged",
+        "forward",
+        ('"gate.weight", "up.weight"', '"up.weight", "gate.weight"', "transformer"),
+        model="llama",
+    ),
+    trap(
+        "layer_normalisation_for_rms",
+        "forward",
+        (
+            "self.scale = 1 / xp.sqrt((x**2)",
+            "x = x - x.mean(-1, keepdims=True)\nself.scale = 1 / xp.sqrt((x**2)",
+            "transformer",
+        ),
+        (
+            "return self.scale * (g - self.normal * (g * self.normal).mean(-1, keepdims=True))",
+            "g = self.scale * (g - self.normal * (g * self.normal).mean(-1, keepdims=True))\n"
+            "return g - g.mean(-1, keepdims=True)",
+            "transformer",
+        ),
+        model="llama",
+    ),
+]
+
+# The GRU.
+
+STATE = "state = xp.concatenate([dr, dz, dn * r], 1)"
+
+TRAPS += [
+    trap(
+        "reset_before_the_product",
+        "forward",
+        (
+            "n = xp.tanh(xn + r * hn)",
+            "units = h.shape[1]\n"
+            "hn = xp.matmul(r * h, recurrent[2 * units :].T) + recurrent_bias[2 * units :]\n"
+            "n = xp.tanh(xn + hn)",
+            "layers",
+        ),
+        (
+            "dr = dn * hn * r * (1 - r)",
+            "units = h.shape[1]\n"
+            "back = xp.matmul(dn, recurrent[2 * units :])\n"
+            "dr = back * h * r * (1 - r)",
+            "layers",
+        ),
+        (STATE, STATE.replace("dn * r", "dn"), "layers"),
+        (
+            "by_recurrent += xp.matmul(state.T, h)",
+            "by_recurrent[: 2 * units] += xp.matmul(state[:, : 2 * units].T, h)\n"
+            "by_recurrent[2 * units :] += xp.matmul(dn.T, r * h)",
+            "layers",
+        ),
+        (
+            "dh = dh * z + xp.matmul(state, recurrent)",
+            "dh = dh * z + back * r + xp.matmul(state[:, : 2 * units], recurrent[: 2 * units])",
+            "layers",
+        ),
+        model="gru",
+    ),
+    trap(
+        "update_gate_first",
+        "forward",
+        ("xr, xz, xn = xp.split(from_input", "xz, xr, xn = xp.split(from_input", "layers"),
+        ("hr, hz, hn = xp.split(from_state", "hz, hr, hn = xp.split(from_state", "layers"),
+        (STATE, STATE.replace("dr, dz", "dz, dr"), "layers"),
+        (
+            "inputs.append(xp.concatenate([dr, dz, dn], 1))",
+            "inputs.append(xp.concatenate([dz, dr, dn], 1))",
+            "layers",
+        ),
+        model="gru",
+    ),
+    trap(
+        "update_gate_reversed",
+        "forward",
+        (
+            "z = sigmoid(xr + hr), sigmoid(xz + hz)",
+            "z = sigmoid(xr + hr), 1 - sigmoid(xz + hz)",
+            "layers",
+        ),
+        ("dz = dh * (h - n) * z * (1 - z)", "dz = dh * (n - h) * z * (1 - z)", "layers"),
+        model="gru",
+    ),
+    trap(
+        "first_state_taken",
+        "forward",
+        ("return x[:, -1]", "return x[:, 0]", "layers"),
+        ("dx[:, -1] = g", "dx[:, 0] = g", "layers"),
+        model="gru",
+    ),
+    trap(
+        "padding_index",
+        "gradient",
+        (
+            "xp.add.at(weight, self.tokens, g)",
+            "xp.add.at(weight, self.tokens, g)\nweight[0] = 0",
+            "transformer",
+        ),
+        model="gru",
+    ),
+]

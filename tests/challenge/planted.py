@@ -18,7 +18,8 @@ from tqdm import tqdm
 
 from common.challenge import challenge, protocol
 from common.challenge.answer_certifier import AnswerCertifier
-from common.challenge.replay import Replay
+from common.challenge.diagnosis import Diagnosis
+from common.challenge.replay import LOCATING, Replay
 from common.mistakes import catalogue, planted
 from common.proof.reference_cache import ReferenceCache
 from common.system import commands, machine, modules
@@ -27,6 +28,16 @@ from tests.challenge import expected
 from tests.challenge.recall import VERDICTS, sentences
 
 NOT_SEEN = "not seen"  # the verdict if the answer passes
+# Models that a transformer answers for each mistake, and further ones, by the mistake's rung.
+NEEDED = ("gradient", "small", "momentum")
+READ = {
+    "data": ("probe", "recipe"),
+    "gradient": ("bright",),
+    "momentum": ("schedule",),
+    "trajectory": ("recipe",),
+    "accuracy": ("recipe",),
+    "generation": ("generation",),
+}
 
 
 class Patient:
@@ -40,6 +51,8 @@ class Patient:
         self.cache = ReferenceCache(self.description, threads)
         self.certifier = AnswerCertifier(self.description, threads, self.cache)
         self.certifier.choose(self.asked["chosen"])
+        self.last = None  # the last diagnosis, whose reference the next one shares
+        self.stand_ins = {}  # the reference's answers in place of missing ones
 
     def examined(self, mistake):
         """(failed rungs, causes named, the same as lines) for its answer; None without an answer.
@@ -53,21 +66,39 @@ class Patient:
             try:
                 with np.errstate(all="ignore"):
                     answers = protocol.carry_out(
-                        self.asked, self.arrays, self.description, wrong, "same", self.threads
+                        self.part(mistake),
+                        self.arrays,
+                        self.description,
+                        wrong,
+                        "same",
+                        self.threads,
                     )
             except Exception:
                 if not mistake.raises:
                     raise
                 return None
         replay = Replay(self.asked, self.arrays, answers, self.description, self.threads)
+        replay.stand_ins = self.stand_ins
         judged = self.certifier.examine(replay)
         failed = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is False]
         if not failed:
             return [], [], []
-        findings, lines = challenge.explained(
-            self.asked, self.arrays, answers, self.description, judged, self.threads
-        )
+        asked = self.asked, self.arrays, answers, self.description, self.threads
+        self.last = Diagnosis(*asked, like=self.last)
+        findings, lines = challenge.explained_by(self.last, judged)
         return failed, sentences(findings), lines
+
+    def part(self, mistake):
+        """The questions that are answered: all, but for those that only locate a wrong layer.
+
+        A transformer takes long, so only those are answered that the diagnosis needs and that the
+        rung needs that should see the mistake.
+        """
+        models = [entry for entry in self.asked["models"] if not entry["name"].startswith(LOCATING)]
+        if "attention" in self.description.traits:
+            needed = NEEDED + READ.get(mistake.rung, ())
+            models = [entry for entry in models if entry["name"] in needed]
+        return dict(self.asked, models=models)
 
 
 def verdict(right, failed, named):
@@ -99,7 +130,7 @@ def command(arguments):
     options = parser.parse_args(arguments)
     patient = Patient(options.name, options.folder, options.threads)
     description = patient.description
-    known = planted.own(options.name, description.name)
+    known = planted.own(options.name, description.file)
     if options.name == "numpy":
         known = catalogue.mistakes(description) + known
     if options.mistakes:

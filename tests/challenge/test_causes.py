@@ -54,7 +54,11 @@ for name, pair in networks.ACTIVATIONS.items():
 @pytest.mark.parametrize("name", list(MADE))
 def test_a_changed_layers_gradient_is_its_own(name):
     random = np.random.RandomState(0)
-    layer, shape = MADE[name](random)
+    check_gradient(*MADE[name](random), random)
+
+
+def check_gradient(layer, shape, random):
+    """A layer's gradients, of its input and its weights, are those of its output."""
     x = random.normal(size=shape)
     weights = random.normal(size=layer.forward(x.copy(), training=True).shape)
 

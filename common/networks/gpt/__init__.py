@@ -63,4 +63,26 @@ GPT = Model(
     whole=(24000, 1),
     quick=(6000, 1),
     batches_sha256="79eea0ac5cab266577543ae01f673e2e6f11e4b3a5c01fe8ccd0087add365d3e",
+    challenge="""\
+Texts of {steps} characters, as numbers from 0 to 64, (n, {steps}). N is 0, 1, 2 or 3; D is 128.
+
+    tokens.weight (65, D)     a row for each character
+    positions.weight ({steps}, D)  a row for each place, from 0; it is added
+    4 blocks; in block blocks.N, x becomes
+        x + attention(norm1(x)), and then
+        x + mlp.down(gelu(mlp.up(norm2(x))))
+    norm
+    the scores of the next character: the product with tokens.weight, transposed (a tied head)
+
+norm1, norm2 and norm are layer normalisations of each place: (x - mean) / sqrt(variance + 0.00001),
+with the variance divided by D; then times weight, plus bias.
+
+attention: attention.qkv gives 3 D numbers for each place. The first D are the queries, the next D
+the keys, the last D the values. Each third has 4 heads of 32 neighbouring numbers. A place's scores
+in a head are the products of its query with all keys, divided by sqrt(32); those of later places
+are minus infinity. The softmax of the scores weighs the values. The results of the heads are put
+side by side again, and attention.out follows.
+
+mlp.up gives 4 D numbers, mlp.down D. gelu(x) = x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+Nothing is dropped.""",
 )

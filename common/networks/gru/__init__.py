@@ -34,4 +34,15 @@ GRU = Model(
     whole=(9600, 3),
     quick=(9600, 1),
     batches_sha256="f304679c96fcde7e6131619af26a1fa2b731e89ff813cb7ef79a3981bea4faf8",
+    challenge="""\
+Sentences of {steps} words, as numbers from 0 to 9999, (n, {steps}). A 0 is padding, which comes
+first; it is a word like any other.
+
+    words.weight (10000, 125)  a row for each word
+    gru    100 units, from a state h of zeros: a = W x + b and c = R h + d, where W is
+           gru.input.weight, b gru.input.bias, R gru.recurrent.weight and d gru.recurrent.bias; the
+           thirds of a and of c are those of the reset gate r, the update gate z and the new state
+           n, in this order; r = sigmoid(a_r + c_r); z = sigmoid(a_z + c_z);
+           n = tanh(a_n + r * c_n); the next h is (1 - z) * n + z * h
+    dense  2, from the last h""",
 )
