@@ -71,7 +71,7 @@ SHARED = {
     "among_the_five_highest": "5 highest scores",
     "labels_off_in_evaluation": "labels begin at 1",
     # texts: scores and generation
-    "attention_not_scaled": "attention is not scaled by|weights are multiplied by the root of a head",
+    "attention_not_scaled": "attention is not scaled by|weights are multiplied by the root of a",
     "attention_scaled_by_the_width": "root of the network's width|queries' weights are halved",
     "queries_and_keys_exchanged": "order keys, queries, values",
     "fused_product_by_head": "of each head together",
