@@ -27,6 +27,56 @@ ROWS = {
 }
 UNSAID = "input device-network reset no-gradient autotune drop-seed"
 
+NETWORKS = {
+    "gpt llama": {
+        "embedding": ("self.tokens = nn.Embedding", "self.tokens(tokens)"),
+        "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
+        "attention": ("mx.fast.scaled_dot_product_attention", "scale ="),
+        "mask": "mask =",
+        "cache": ("mx.concatenate(pair", "new.append"),
+        "residual": ("x = x + mixed", "x + self.mlp"),
+        "blocks": ("self.blocks =", "in zip(self.blocks"),
+        "loss-function": ("nn.losses.cross_entropy", "cross_entropy(scores, y)"),
+        "greedy": "argmax",
+        "generate": ("in range(half, 2 * half)", "network(token, caches, place)"),
+        "batches": ("range(0, len(x), 64)", "np.concatenate"),
+    },
+    "gpt": {
+        "positions": ("self.positions = nn.Embedding", "places =", "self.positions(places)"),
+        "heads": ("self.qkv =", "qkv =", "q, k, v ="),
+        "gelu": "nn.gelu_approx",
+        "head": "self.tokens.as_linear",
+        "decay": ("decaying =", "others =", "w.ndim > 1"),
+        "optimiser": ("optim.MultiOptimizer", "rest =", "optimizer.update"),
+        "schedule": "def rate_of",
+        "clipping": "optim.clip_grad_norm",
+    },
+    "llama": {
+        "rotary": ("nn.RoPE", "self.rotate("),
+        "heads": ("self.q =", "self.k =", "self.v =", "narrow ="),
+        "swiglu": ("nn.silu", "self.gate =", "self.up =", "self.down ="),
+        "head": ("self.head =", "self.head(self.norm(x))"),
+        "ignored": ("counted =", "losses * counted"),
+        "optimiser": "optimizer_of",
+    },
+    "gru": {
+        "embedding": ("nn.Embedding", "self.words(words)"),
+        "gru": (
+            "self.gru =",
+            "self.input =",
+            "self.recurrent =",
+            "xr, xz, xn =",
+            "hr, hz, hn =",
+            "reset, update =",
+            "new =",
+            "h = (1 - update)",
+        ),
+        "last": "return h",
+        "dense": ("self.dense =", "self.dense("),
+        "optimiser": ("optim.Adam", "optimizer.update"),
+    },
+}
+
 PHRASES = {
     "padding": "padding",
     "backward": "nn.value_and_grad",

@@ -180,3 +180,198 @@ TRAPS += [
         model="resnet",
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap("gelu_exact", "forward", ("nn.gelu_approx", "nn.gelu"), model="gpt"),
+    trap("gelu_by_a_sigmoid", "forward", ("nn.gelu_approx", "nn.gelu_fast_approx"), model="gpt"),
+    trap(
+        "epsilon_of_bert",
+        "forward",
+        ("self.norm2 = nn.LayerNorm(WIDTH)", "self.norm2 = nn.LayerNorm(WIDTH, 1e-12)"),
+        model="gpt",
+    ),
+    trap("mask_forgotten", "forward", ('"causal" if cache is None else None', "None"), model="gpt"),
+    trap("scale_of_one", "forward", ("1 / math.sqrt(WIDTH // HEADS)", "1.0"), model="gpt"),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("reshape(n, t, 3, HEADS, -1)", "reshape(n, t, HEADS, 3, -1)"),
+        ("qkv.transpose(2, 0, 3, 1, 4)", "qkv.transpose(3, 0, 2, 1, 4)"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("mixed.transpose(0, 2, 1, 3).reshape(n, t, WIDTH)", "mixed.reshape(n, t, WIDTH)"),
+        model="gpt",
+    ),
+    trap(
+        "last_normalisation_forgotten",
+        "forward",
+        ("as_linear(self.norm(x))", "as_linear(x)"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("mx.arange(first, first + tokens.shape[1])", "mx.arange(tokens.shape[1])"),
+        model="gpt",
+    ),
+    trap(
+        "cache_not_carried",
+        "generation",
+        ("last, caches = network(token", "last, _ = network(token"),
+        model="gpt",
+    ),
+    trap("loss_reduced_by_sum", "gradient", ('reduction="mean"', 'reduction="sum"'), model="gpt"),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        ("self.tokens(tokens) + self", "mx.stop_gradient(self.tokens(tokens)) + self"),
+        model="gpt",
+    ),
+    trap(
+        "bias_correction_not_asked_for",
+        "gradient",
+        (", bias_correction=True", ""),
+        model="gpt",
+    ),
+    trap(
+        "warmup_from_zero",
+        "gradient",
+        (
+            "optim.linear_schedule(first, hp.learning_rate + first, hp.warmup)",
+            "optim.linear_schedule(0.0, hp.learning_rate, hp.warmup)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "cosine_as_long_as_the_run",
+        "momentum",
+        ("hp.steps - hp.warmup, hp.last_rate", "hp.steps, hp.last_rate"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_gradients_dropped",
+        "momentum",
+        ("gradients, _ = optim.clip_grad_norm(gradients, clip)", ""),
+        model="gpt",
+    ),
+    trap(
+        "all_parameters_decayed",
+        "momentum",
+        ("[lambda name, w: w.ndim > 1]", "[lambda name, w: True]"),
+        model="gpt",
+    ),
+    trap(
+        "embeddings_not_decayed",
+        "momentum",
+        ("[lambda name, w: w.ndim > 1]", '[lambda name, w: w.ndim > 1 and "blocks" in name]'),
+        model="gpt",
+    ),
+    trap(
+        "decay_by_default",  # 0.01, not 0
+        "momentum",
+        ("weight_decay=0.0, ", ""),
+        model="gpt",
+    ),
+]
+
+# The Llama.
+TRAPS += [
+    trap("epsilon_of_llama_1", "forward", ("10000, 1e-5", "10000, 1e-6"), model="llama"),
+    trap("base_of_llama_3", "forward", ("10000, 1e-5", "500000, 1e-5"), model="llama"),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("nn.RoPE(WIDTH // HEADS, base", "nn.RoPE(WIDTH // HEADS, True, base"),
+        model="llama",
+    ),
+    trap(
+        "rotated_by_the_head",
+        "forward",
+        (
+            "self.rotate(self.k(x).reshape(n, t, KEY_HEADS, -1).transpose(0, 2, 1, 3), "
+            "offset=first)",
+            "self.rotate(self.k(x).reshape(n, t, KEY_HEADS, -1), offset=first)"
+            ".transpose(0, 2, 1, 3)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        (
+            "reshape(n, t, HEADS, -1).transpose(0, 2, 1, 3), offset=first",
+            "reshape(n, t, HEADS, -1).transpose(0, 2, 1, 3)",
+        ),
+        (
+            "reshape(n, t, KEY_HEADS, -1).transpose(0, 2, 1, 3), offset=first",
+            "reshape(n, t, KEY_HEADS, -1).transpose(0, 2, 1, 3)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "keys_tiled",
+        "forward",
+        ("(q, k, v, scale", "(q, mx.tile(k, (1, 2, 1, 1)), mx.tile(v, (1, 2, 1, 1)), scale"),
+        model="llama",
+    ),
+    trap(
+        "padding_in_the_mean",
+        "gradient",
+        ("(losses * counted).sum() / counted.sum()", "(losses * counted).mean()"),
+        model="llama",
+    ),
+    trap(
+        "padding_counts",
+        "gradient",
+        ("(losses * counted).sum() / counted.sum()", "losses.mean()"),
+        model="llama",
+    ),
+    trap("gelu_for_silu", "forward", ("nn.silu", "nn.gelu"), model="llama"),
+]
+
+# The GRU.
+TRAPS += [
+    trap(
+        "reset_before_the_product",
+        "forward",
+        (
+            "new = mx.tanh(xn + reset * hn)",
+            "hn = mx.split(self.recurrent(reset * h), 3, axis=1)[2]\nnew = mx.tanh(xn + hn)",
+        ),
+        model="gru",
+    ),
+    trap(
+        "update_taken_for_the_new_share",
+        "forward",
+        ("(1 - update) * new + update * h", "update * new + (1 - update) * h"),
+        model="gru",
+    ),
+    trap(
+        "update_before_reset",
+        "forward",
+        ("xr, xz, xn =", "xz, xr, xn ="),
+        ("hr, hz, hn =", "hz, hr, hn ="),
+        model="gru",
+    ),
+    trap("steps_over_the_batch", "forward", (".swapaxes(0, 1)", ""), model="gru", raises=True),
+    trap(
+        "recurrent_bias_of_the_new_gate_alone",  # as in MLX's own layer
+        "forward",
+        (
+            "hr, hz, hn = mx.split(self.recurrent(h), 3, axis=1)",
+            "hr, hz, hn = mx.split(h @ self.recurrent.weight.T, 3, axis=1)\n"
+            "hn = hn + self.recurrent.bias[-UNITS:]",
+        ),
+        model="gru",
+    ),
+    trap(
+        "bias_correction_not_asked_for",
+        "gradient",
+        (", bias_correction=True", "", "mlp"),
+        model="gru",
+    ),
+]

@@ -24,6 +24,53 @@ ROWS = {
 }
 UNSAID = "weight-layout device-network drop-seed declared input gradient"
 
+NETWORKS = {
+    "gpt llama": {
+        "embedding": ("self.tokens = nn.Embedding", "self.tokens(tokens)"),
+        "attention": "F.scaled_dot_product_attention",
+        "mask": "is_causal",
+        "cache": ("paddle.concat([cache", "new.append"),
+        "residual": ("x = x + mixed", "x + self.mlp"),
+        "blocks": "nn.LayerList",
+        "train-off": "network.eval",
+        "no-gradient": "no_grad",
+        "greedy": "argmax",
+        "generate": ("in range(half, 2 * half)", "network.go_on"),
+        "batches": ("range(0, len(x), 64)", "np.concatenate"),
+    },
+    "gpt": {
+        "positions": ("self.positions = nn.Embedding", "places =", "self.positions(places)"),
+        "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
+        "heads": ("self.qkv =", "qkv =", "q, k, v ="),
+        "gelu": "F.gelu",
+        "head": "paddle.matmul(self.norm(x)",
+        "loss-function": ("def losses", "def cross_entropy"),
+        "optimiser": "optimizer.AdamW",
+        "weights-in": ("def put", "def canonical", "put("),
+        "schedule": ("def factor", "LambdaDecay"),
+        "decay": ("hp.weight_decay", "matrices =", "apply_decay_param_fun"),
+        "clipping": "nn.ClipGradByGlobalNorm",
+    },
+    "llama": {
+        "rotary": ("def rotate", "rotate("),
+        "norm": ("RMSNorm()", "paddle.rsqrt", "create_parameter"),
+        "heads": ("self.q =", "self.k =", "self.v =", "narrow ="),
+        "swiglu": ("F.swiglu", "self.gate =", "self.up =", "self.down ="),
+        "head": ("self.head =", "self.head(self.norm(x))"),
+        "loss-function": "losses(scores, targets)",
+        "ignored": "counted =",
+        "optimiser": "optimizer_of",
+    },
+    "gru": {
+        "embedding": ("nn.Embedding", "self.words(words)"),
+        "gru": ("nn.GRU", "self.gru("),
+        "last": "state[0]",
+        "dense": ("self.dense =", "self.dense("),
+        "weights-in": ("set_value", "def canonical", "in network.named_parameters()"),
+        "optimiser": "optimizer.Adam",
+    },
+}
+
 PHRASES = {
     "seed": "paddle.seed",
     "graph or JIT": "paddle.jit.to_static",

@@ -190,3 +190,186 @@ TRAPS += [
         model="resnet",
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap("gelu_exact", "forward", ("approximate=True", "approximate=False"), model="gpt"),
+    trap(
+        "epsilon_of_bert",
+        "forward",
+        ("self.norm2 = nn.LayerNorm(WIDTH)", "self.norm2 = nn.LayerNorm(WIDTH, 1e-12)"),
+        model="gpt",
+    ),
+    trap("mask_forgotten", "forward", ("cache is None)", "False)"), model="gpt"),
+    trap("causal_in_generation_too", "generation", ("cache is None)", "True)"), model="gpt"),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("paddle.arange(first, first + tokens.shape[1])", "paddle.arange(tokens.shape[1])"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("reshape([0, 0, 3, HEADS, WIDTH // HEADS])", "reshape([0, 0, HEADS, 3, WIDTH // HEADS])"),
+        ("qkv.unbind(2)", "qkv.unbind(3)"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_time",  # as PyTorch's attention has them
+        "forward",
+        ("qkv.unbind(2)", "qkv.transpose([0, 3, 2, 1, 4]).unbind(2)"),
+        ("mixed.flatten(2)", "mixed.transpose([0, 2, 1, 3]).flatten(2)"),
+        model="gpt",
+    ),
+    trap(
+        "loss_clipped_at_64",
+        "gradient",
+        ("cross_entropy, optimizer, schedule", "nn.CrossEntropyLoss(), optimizer, schedule"),
+        model="gpt",
+    ),
+    trap(
+        "losses_added_up_one_by_one",
+        "accuracy",
+        ('reduction="none"', 'reduction="mean"'),
+        model="gpt",
+    ),
+    trap(
+        "gradient_of_the_embedding_lost",
+        "gradient",
+        ("self.tokens(tokens) + self", "self.tokens(tokens).detach() + self"),
+        model="gpt",
+    ),
+    trap(
+        "decay_by_the_names_of_the_layers",  # so that no name matches
+        "momentum",
+        (
+            "{w.name for w in network.parameters() if w.ndim > 1}",
+            "{name for name, w in network.named_parameters() if w.ndim > 1}",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "all_parameters_decayed",
+        "momentum",
+        ("apply_decay_param_fun=lambda name: name in matrices,", ""),
+        model="gpt",
+    ),
+    trap(
+        "adam_with_l2",
+        "momentum",
+        ("optimizer.AdamW(", "optimizer.Adam("),
+        ("apply_decay_param_fun=lambda name: name in matrices,", ""),
+        model="gpt",
+    ),
+    trap(
+        "clipped_tensor_by_tensor",
+        "momentum",
+        ("nn.ClipGradByGlobalNorm(", "nn.ClipGradByNorm("),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_value",
+        "momentum",
+        ("nn.ClipGradByGlobalNorm(hp.clip)", "nn.ClipGradByValue(hp.clip / 100)"),
+        model="gpt",
+    ),
+    trap("schedule_not_stepped", "momentum", ("schedule.step()", ""), model="gpt"),
+    trap(
+        "schedule_before_the_step",
+        "momentum",
+        (
+            "optimizer.step()\noptimizer.clear_grad()\nschedule.step()",
+            "schedule.step()\noptimizer.step()\noptimizer.clear_grad()",
+        ),
+        model="gpt",
+    ),
+    trap("clear_grad_forgotten", "momentum", ("optimizer.clear_grad()", ""), model="gpt"),
+]
+
+# The Llama.
+TRAPS += [
+    trap("epsilon_of_llama_1", "forward", ("10000, 1e-5", "10000, 1e-6"), model="llama"),
+    trap("base_of_llama_3", "forward", ("10000, 1e-5", "500000, 1e-5"), model="llama"),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = x.chunk(2, -1)", "left, right = x[..., 0::2], x[..., 1::2]"),
+        (
+            "paddle.concat([left * cos - right * sin, right * cos + left * sin], -1)",
+            "paddle.stack([left * cos - right * sin, right * cos + left * sin], -1).flatten(-2)",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ("reshape([0, 0, HEADS, WIDTH // HEADS]), first)", "reshape([0, 0, HEADS, 32]), 0)"),
+        ("reshape([0, 0, KEY_HEADS, WIDTH // HEADS]), first)", "reshape([0, 0, 2, 32]), 0)"),
+        model="llama",
+    ),
+    trap(
+        "keys_tiled",
+        "forward",
+        ("attention(q, k, v,", "attention(q, k.tile([1, 1, 2, 1]), v.tile([1, 1, 2, 1]),"),
+        model="llama",
+    ),
+    trap(
+        "gate_and_up_exchanged",
+        "forward",
+        ("F.swiglu(self.gate(x), self.up(x))", "F.swiglu(self.up(x), self.gate(x))"),
+        model="llama",
+    ),
+    trap(
+        "halves_of_up",  # the form with one argument, on a product that is twice as wide
+        "forward",
+        (
+            "F.swiglu(self.gate(x), self.up(x))",
+            "F.swiglu(paddle.concat([self.up(x), self.gate(x)], -1))",
+        ),
+        model="llama",
+    ),
+    trap(
+        "padding_in_the_mean",
+        "gradient",
+        ("losses(scores, targets).sum() / counted", "losses(scores, targets).mean()"),
+        model="llama",
+    ),
+    trap(
+        "padding_counts",
+        "gradient",
+        ("losses(scores, targets).sum()", "losses(scores, targets.clip(min=0)).sum()"),
+        model="llama",
+    ),
+]
+
+# The GRU.
+TRAPS += [
+    trap(
+        "padding_index",
+        "forward",
+        ("nn.Embedding(10000, 125)", "nn.Embedding(10000, 125, padding_idx=0)"),
+        model="gru",
+    ),
+    trap(
+        "time_first",
+        "forward",
+        ("nn.GRU(125, 100)", "nn.GRU(125, 100, time_major=True)"),
+        model="gru",
+        raises=True,
+    ),
+    trap(
+        "mean_of_the_states",
+        "forward",
+        ("_, state = self.gru", "states, _ = self.gru"),
+        ("state[0]", "states.mean(1)"),
+        model="gru",
+    ),
+    trap(
+        "only_the_words_of_the_batch_move",
+        "momentum",
+        ("nn.Embedding(10000, 125)", "nn.Embedding(10000, 125, sparse=True)"),
+        ("epsilon=hp.epsilon,", "epsilon=hp.epsilon, lazy_mode=True,"),
+        model="gru",
+    ),
+]
