@@ -216,3 +216,142 @@ TRAPS += [
     trap("hidden_joints_counted", "gradient", ("** 2 * visible)", "** 2)"), model="pose"),
     trap("divided_by_all_joints", "gradient", ("/ visible.sum()", "/ visible.size"), model="pose"),
 ]
+
+# The GPT.
+TRAPS += [
+    trap(
+        "epsilon_by_default",
+        "forward",
+        (
+            "self.norm2 = L.LayerNormalization(WIDTH, eps=1e-5)",
+            "self.norm2 = L.LayerNormalization(WIDTH)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "gelu_by_a_sigmoid",
+        "forward",
+        (
+            "0.5 * x * (1 + F.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))",
+            "x * F.sigmoid(1.702 * x)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "softmax_over_the_heads",
+        "forward",
+        ("F.softmax(scores, axis=3)", "F.softmax(scores)"),
+        model="gpt",
+    ),
+    trap(
+        "mask_one_place_late",
+        "forward",
+        ("before, dtype=bool", "before + 1, dtype=bool"),
+        model="gpt",
+    ),
+    trap(
+        "mask_of_the_first_places",
+        "generation",
+        ("before, dtype=bool", "0, dtype=bool"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("(n, -1, 3, HEADS, WIDTH // HEADS)", "(n, -1, HEADS, 3, WIDTH // HEADS)"),
+        ("F.transpose(qkv, (2, 0, 3, 1, 4))", "F.transpose(qkv, (3, 0, 2, 1, 4))"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("F.reshape(F.transpose(mixed, (0, 2, 1, 3)), x.shape)", "F.reshape(mixed, x.shape)"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("self.xp.arange(first, first + t, dtype=np.int32)", "self.xp.arange(t, dtype=np.int32)"),
+        model="gpt",
+    ),
+    trap(
+        "places_repeated",
+        "forward",
+        ("self.xp.tile(", "self.xp.repeat("),
+        model="gpt",
+    ),
+    trap(
+        "head_not_in_the_graph",
+        "gradient",
+        ("F.linear(self.norm(x), self.tokens.W)", "F.linear(self.norm(x), self.tokens.W.array)"),
+        model="gpt",
+    ),
+    trap(
+        "first_token_ignored",
+        "forward",
+        ("L.EmbedID(WORDS, WIDTH)", "L.EmbedID(WORDS, WIDTH, ignore_label=0)"),
+        model="gpt",
+    ),
+    trap(
+        "decay_not_times_the_rate",
+        "momentum",
+        ("decay = hp.learning_rate * hp.weight_decay", "decay = hp.weight_decay"),
+        model="gpt",
+    ),
+    trap("all_parameters_decayed", "momentum", ("if parameter.ndim > 1:", "if True:"), model="gpt"),
+    trap(
+        "decay_as_a_hook",  # so that it enters the moments
+        "momentum",
+        (
+            "parameter.update_rule.hyperparam.weight_decay_rate = decay",
+            "parameter.update_rule.add_hook(chainer.optimizer_hooks.WeightDecay(hp.weight_decay))",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_value",
+        "momentum",
+        ("GradientClipping(hp.clip)", "GradientHardClipping(-hp.clip / 100, hp.clip / 100)"),
+        model="gpt",
+    ),
+    trap(
+        "schedule_a_step_late",
+        "momentum",
+        ("rate_factor(optimizer.t, hp)", "rate_factor(max(0, optimizer.t - 1), hp)"),
+        model="gpt",
+    ),
+    trap("gradients_never_cleared", "momentum", ("network.cleargrads()", ""), model="gpt"),
+]
+
+# The GRU.
+TRAPS += [
+    trap(
+        "padding_ignored",
+        "forward",
+        ("L.EmbedID(10000, 125)", "L.EmbedID(10000, 125, ignore_label=0)"),
+        model="gru",
+    ),
+    trap(
+        "update_before_reset",
+        "forward",
+        ("[gru.w0, gru.w1, gru.w2]", "[gru.w1, gru.w0, gru.w2]"),
+        ("[gru.w3, gru.w4, gru.w5]", "[gru.w4, gru.w3, gru.w5]"),
+        ("[gru.b0, gru.b1, gru.b2]", "[gru.b1, gru.b0, gru.b2]"),
+        ("[gru.b3, gru.b4, gru.b5]", "[gru.b4, gru.b3, gru.b5]"),
+        model="gru",
+    ),
+    trap(
+        "time_first",
+        "forward",
+        ("F.separate(self.words(words))", "F.separate(self.words(words), 1)"),
+        model="gru",
+        raises=True,
+    ),
+    trap(
+        "mean_of_the_states",
+        "forward",
+        ("state, _ = self.gru", "_, states = self.gru"),
+        ("state[0]", "F.mean(F.stack(states), 1)"),
+        model="gru",
+    ),
+]

@@ -45,6 +45,7 @@ NETWORKS = {
         "positions": ("self.positions = nn.Embedding", "places =", "self.positions(places)"),
         "heads": ("self.qkv =", "qkv =", "q, k, v ="),
         "gelu": "nn.gelu_approx",
+        "loss-function": ("nn.losses.cross_entropy", "cross_entropy(scores, y)", "losses.mean("),
         "head": "self.tokens.as_linear",
         "decay": ("decaying =", "others =", "w.ndim > 1"),
         "optimiser": ("optim.MultiOptimizer", "rest =", "optimizer.update"),

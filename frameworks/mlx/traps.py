@@ -224,7 +224,13 @@ TRAPS += [
         ("last, caches = network(token", "last, _ = network(token"),
         model="gpt",
     ),
-    trap("loss_reduced_by_sum", "gradient", ('reduction="mean"', 'reduction="sum"'), model="gpt"),
+    trap(
+        "loss_reduced_by_sum",
+        "gradient",
+        ("losses.mean(axis=1)", "losses.sum(axis=1)"),
+        model="gpt",
+    ),
+    trap("losses_added_up_one_by_one", "accuracy", ("losses.mean(axis=1)", "losses"), model="gpt"),
     trap(
         "gradient_of_the_embedding_lost",
         "gradient",
@@ -321,13 +327,13 @@ TRAPS += [
     trap(
         "padding_in_the_mean",
         "gradient",
-        ("(losses * counted).sum() / counted.sum()", "(losses * counted).mean()"),
+        ("(losses * counted).sum(axis=1).sum() / counted.sum()", "(losses * counted).mean()"),
         model="llama",
     ),
     trap(
         "padding_counts",
         "gradient",
-        ("(losses * counted).sum() / counted.sum()", "losses.mean()"),
+        ("(losses * counted).sum(axis=1).sum() / counted.sum()", "losses.mean()"),
         model="llama",
     ),
     trap("gelu_for_silu", "forward", ("nn.silu", "nn.gelu"), model="llama"),

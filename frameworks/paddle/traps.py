@@ -223,7 +223,7 @@ TRAPS += [
         model="gpt",
     ),
     trap(
-        "loss_clipped_at_64",
+        "loss_that_clips_at_64",
         "gradient",
         ("cross_entropy, optimizer, schedule", "nn.CrossEntropyLoss(), optimizer, schedule"),
         model="gpt",
@@ -284,7 +284,7 @@ TRAPS += [
         ),
         model="gpt",
     ),
-    trap("clear_grad_forgotten", "momentum", ("optimizer.clear_grad()", ""), model="gpt"),
+    trap("gradients_never_cleared", "momentum", ("optimizer.clear_grad()", ""), model="gpt"),
 ]
 
 # The Llama.
