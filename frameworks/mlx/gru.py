@@ -6,8 +6,8 @@ Layout: numbers of words (N, T).
 Gates: reset, update, new, stacked; two biases, both trained. The reset gate acts after the
     recurrent product and its bias, as in cuDNN.
 Compilation: only on a GPU. On a CPU, ``mx.compile`` has each fused kernel built by a C++ compiler.
-Surprise: ``nn.GRU`` has one bias for its reset and update gates, which PyTorch's layer has twice
-    and trains twice. So the layer is written out.
+Surprise: ``nn.GRU`` has a second bias for its new gate alone. Where all gates have two, their sum
+    moves twice as far in a step, so the layer is written out here.
 """
 
 import mlx.core as mx

@@ -216,11 +216,12 @@ TRAPS += [
         model="gpt",
     ),
     trap(
-        "heads_before_time",  # as PyTorch's attention has them
+        "heads_before_time",  # as other attentions take them
         "forward",
         ("qkv.unbind(2)", "qkv.transpose([0, 3, 2, 1, 4]).unbind(2)"),
         ("mixed.flatten(2)", "mixed.transpose([0, 2, 1, 3]).flatten(2)"),
         model="gpt",
+        raises=True,
     ),
     trap(
         "loss_that_clips_at_64",
