@@ -7,7 +7,7 @@ AdamW: ``w = w - lr * decay * w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1
     1 - beta2**t.
 Surprise: ``apply_decay_param_fun`` gets a tensor's own name, such as "linear_0.w_0", not that in
     ``named_parameters()``. A size that ``reshape`` infers is -1 while a program is compiled; as the
-    heads' width, it gives attention the scale (-1)**-0.5.
+    heads' width, it gives attention a scale of (-1)**-0.5, a complex number.
 """
 
 import math
