@@ -31,6 +31,11 @@ def add_options(parser):
         metavar="A64",
         help="A again in float64: its distance from A is the unit, and %d units agree" % UNITS,
     )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="values that A alone has count as a difference, too",
+    )
     parser.add_argument("--json", metavar="OUT.json", help="write the result as JSON")
     parser.add_argument("--html", metavar="OUT.html", help="write the result as a page")
 
@@ -44,7 +49,10 @@ def share(text):
 
 
 def command(options):
-    """Exit code 0 if all arrays that both recordings have agree, 3 if not."""
+    """Exit code 0 if all arrays that both recordings have agree, 3 if not.
+
+    With ``--all``, 3 also if B lacks values that A has.
+    """
     for out in (options.json, options.html):
         if out:
             check_writable(out)
@@ -86,13 +94,16 @@ def command(options):
     hints = [] if convention else list(hint_lines(recordings, layers))
     for line in hints:
         print(line)
+    missing = recordings.missing()
+    if missing and options.all:
+        print("missing in B: " + ", ".join(missing))
     if options.json or options.html:
         result = verdict.of(recordings, first, layers, options, convention, hints)
         if options.json:
             write_json(options.json, result)
         if options.html:
             page.write(options.html, result)
-    return DIFFERENT if first else 0
+    return DIFFERENT if first or (missing and options.all) else 0
 
 
 def refuse_arrays_without_numbers(options, a, b):

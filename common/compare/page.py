@@ -69,6 +69,8 @@ def title(result):
     first = result["first_difference"]
     if first is None:
         count = sum(row["state"] == "agree" for row in result["rows"])
+        if not result["agree"]:
+            return "%d pairs agree; missing in B: %s" % (count, text(", ".join(result["missing"])))
         return "%d pairs agree, and no array that both have differs" % count
     if first["a"] == first["b"]:
         return "First difference: %s" % text(first["a"])

@@ -155,6 +155,11 @@ class Recordings:
         """The positions in A whose values are nowhere in B."""
         return [i for i in positions if not any(self.agreement(i, j) for j in range(len(self.b)))]
 
+    def missing(self):
+        """The names of A's arrays whose values B does not have, and that have no pair."""
+        paired = {pair.a for pair in self.pairs}
+        return [self.a[i].name for i in self.only_in_a(range(len(self.a))) if i not in paired]
+
     def only_in_b(self, positions):
         """The positions in B whose values are nowhere in A."""
         return [j for j in positions if not any(self.agreement(i, j) for i in range(len(self.a)))]

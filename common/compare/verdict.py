@@ -33,12 +33,14 @@ def of(recordings, first, layers, options, convention=None, hints=()):
     """
     return OrderedDict(
         schema=SCHEMA_VERSION,
-        agree=first is None,
+        agree=first is None and not (options.all and recordings.missing()),
         a=_file(options.a, recordings.a),
         b=_file(options.b, recordings.b),
         exact=options.exact,
         tolerance=recordings.tolerance,
         convention=convention or None,
+        all=options.all,
+        missing=recordings.missing(),
         first_difference=first,
         hints=list(hints),
         optimizer=_optimizer(recordings),

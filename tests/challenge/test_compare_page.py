@@ -127,6 +127,18 @@ def test_a_layer_that_only_one_side_has_is_between_its_neighbours(results):
     assert code == 0 and states(result)[:3] == ["agree", "only in A", "agree"]
 
 
+def test_with_all_what_only_a_has_is_a_difference(results, capsys):
+    b = network()
+    del b["h"]
+    code, result, html = results(network(), b, "--all")
+    assert code == 3 and not result["agree"] and result["first_difference"] is None
+    assert result["missing"] == ["h"] and "missing in B: h" in capsys.readouterr().out
+    assert "6 pairs agree; missing in B: h" in html
+    assert results(b, network(), "--all")[0] == 0
+    a = dict(network(), dropout=network()["relu"])  # the same values as another array
+    assert results(a, network(), "--all")[0] == 0
+
+
 def hostile():
     """Recordings with names that would be tags, commands or code, some of which differ."""
     names = HOSTILE[:4]
