@@ -10,13 +10,15 @@ import os
 import sys
 import zipfile
 
+from common.rosetta.command import GUIDE
 from common.system import commands
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write
 
 SHEBANG = b"#!/usr/bin/env python3\n"
 SOURCES = ("common", "frameworks/numpy", "frameworks/__init__.py", "frameworks/facts.py")
-SOURCES += ("frameworks/open_mpi.py", "LICENSE")
+SOURCES += ("frameworks/open_mpi.py", "LICENSE", GUIDE)
+ENDINGS = (".py", ".json", ".html", "LICENSE", GUIDE)
 LEFT_OUT = ("common/bench", "common/lessons", "common/profiles", "common/exchange")
 BUNDLED = ("tqdm", "threadpoolctl")  # MPL and MIT; BSD
 # The modules that download data sets import these, but a challenge makes its own data.
@@ -91,9 +93,7 @@ def members():
     """Yield (path in the archive, path) of everything."""
     for start in SOURCES:
         for inside, path in files(start, ROOT):
-            if inside.endswith((".py", ".json", ".html", "LICENSE")) and not inside.startswith(
-                LEFT_OUT
-            ):
+            if inside.endswith(ENDINGS) and not inside.startswith(LEFT_OUT):
                 yield inside, path
     for name in BUNDLED:
         for member in bundled(name):

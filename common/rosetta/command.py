@@ -1,16 +1,21 @@
-"""rosetta compare, challenge or dump: the commands for your own code, whatever it is written in."""
+"""rosetta compare, challenge, dump or guide: commands for your own code, in any language."""
 
+import os
 import sys
 
 from common.system import commands
 from common.system.errors import InputError
+from common.system.files import ROOT
 
+GUIDE = "docs/for-agents.md"
 HELP = """\
 rosetta compare A.npz B.npz       find the first difference between two recordings of any network
 rosetta challenge write FOLDER    check a port of one of the project's networks, by way of files
 rosetta dump FILE [OUT.npz]       list and convert the arrays of any framework's file
+rosetta guide                     how a coding agent ports a network with compare as its gate
 
-Each has --help. Exit codes: 0; 2 for bad input; 3 if recordings differ or an answer is wrong."""
+The others have --help.
+Exit codes: 0; 2 for bad input; 3 if recordings differ or an answer is wrong."""
 
 
 def compare(arguments):
@@ -36,7 +41,14 @@ def dump(arguments):
     return command.command(arguments)
 
 
-COMMANDS = {"compare": compare, "challenge": challenge, "dump": dump}
+def guide(arguments):
+    """Print the page for coding agents."""
+    with open(os.path.join(ROOT, GUIDE), "rb") as file:
+        sys.stdout.buffer.write(file.read())
+    return 0
+
+
+COMMANDS = {"compare": compare, "challenge": challenge, "dump": dump, "guide": guide}
 
 
 def command(arguments):
@@ -46,7 +58,7 @@ def command(arguments):
         print(HELP)
         return 0
     if name not in COMMANDS:
-        raise InputError("say compare, challenge or dump; --help says what they do")
+        raise InputError("say compare, challenge, dump or guide; --help says what they do")
     return COMMANDS[name](arguments[1:])
 
 

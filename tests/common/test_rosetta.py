@@ -1,5 +1,6 @@
 """rosetta.pyz runs where there is nothing but NumPy."""
 
+import json
 import os
 import subprocess
 import sys
@@ -78,6 +79,18 @@ def test_bad_input_is_one_line(run):
         code, _, error = run(*arguments)
         assert code == 2 and error.startswith("error: ") and error.count("\n") == 1
     assert run("--help")[1] == command.HELP + "\n"
+
+
+def test_the_page_for_agents_and_the_page_of_compare_are_in_it(run):
+    code, out, _ = run("guide")
+    assert code == 0 and out.startswith("# For coding agents")
+    a = run.folder / "guide.npz"
+    np.savez(str(a), x=np.random.RandomState(0).normal(size=(4, 50)).astype(np.float32))
+    options = ("--all", "--json", "out.json", "--html", "out.html")
+    code, _, error = run("compare", a, a, *options)
+    assert (code, error) == (0, "")
+    assert json.loads((run.folder / "out.json").read_text())["schema"] == 1
+    assert (run.folder / "out.html").read_text().startswith("<!doctype html>")
 
 
 def test_the_same_code_makes_the_same_file(tmp_path):
