@@ -7,7 +7,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common import networks
-from common.challenge import conventions, direct_evidence, protocol, readme
+from common.challenge import conventions, direct_evidence, optional, protocol, readme
 from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.diagnosis import Diagnosis, lines_of
 from common.challenge.replay import Replay
@@ -162,9 +162,8 @@ def check(options):
         replay = Replay(script, arrays, answers, description, options.threads)
         judged = certifier.examine(replay, report)
     cache.save()
-    missing = [rung["rung"] for rung in judged["rungs"] if rung["missing"]]
-    if missing:
-        print("not answered, or not whole: %s" % ", ".join(missing))
+    for line in missing_lines(judged, expected, description):
+        print(line)
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
         findings, lines = explained(script, arrays, answers, description, judged, options.threads)
@@ -181,6 +180,18 @@ def check(options):
     proven = sum(1 for rung in judged["rungs"] if rung["passed"])
     print("%d of %d rungs proven" % (proven, len(judged["rungs"])))
     return 0 if judged["passed"] else FAILED
+
+
+def missing_lines(judged, expected, description):
+    """Yield which rungs lack answers, and of which these are an optional part alone."""
+    decide = set(optional.parts(expected, description)[0])
+    missing = OrderedDict((rung["rung"], rung["missing"]) for rung in judged["rungs"])
+    lacking = [rung for rung, names in missing.items() if decide & set(names)]
+    left = [rung for rung, names in missing.items() if names and rung not in lacking]
+    if lacking:
+        yield "not answered, or not whole: %s" % ", ".join(lacking)
+    if left:
+        yield "optional, and not answered: %s" % ", ".join(left)
 
 
 def explained(script, arrays, answers, description, judged, threads):

@@ -4,6 +4,7 @@ import shlex
 
 import numpy as np
 
+from common.challenge import optional
 from common.proof import tasks
 from common.proof.reference import applicable
 
@@ -136,10 +137,14 @@ shape (): {figure}.
 Store an answer under its name A, and weights under `W/TENSOR`, such as
 `{example}`. All are float32.
 
-A complete answer has {megabytes} MB, nearly all of it weights. You need not send it at once: begin
-with the scores, the losses and the number of `evaluate`, which have {first} MB, then add the
-weights of `gradient` and `momentum`, which decide most. The purpose of the models, with the size of
-their answers:
+The answers that decide have {decide} MB of the {megabytes} MB of a complete answer. Nearly all of
+it is weights. Begin with the scores, the losses and the number of `evaluate`, which have {first}
+MB. Then add the weights after each step of `gradient` and of the other models. These parts are
+optional, and each proves one more rung:
+
+{optional}
+
+The purpose of the models, with the size of their answers:
 
 {models}
 
@@ -178,6 +183,11 @@ MODELS = {
     "layer_...": "real weights up to this layer, to find the first layer that is wrong",
 }
 
+OPTIONAL = {
+    "weights": "the weights of `gradient` before its first step",
+    "dropout": "the weights of `probe`, `probe_again` and `probe_other_seed`",
+    "accuracy": "the weights and the scores of `recipe` at its end",
+}
 
 CONVENTIONS = {
     "adam_epsilon": "epsilon is added to the root of the {} mean square",
@@ -190,7 +200,8 @@ CONVENTIONS = {
 
 def megabytes(sizes):
     """The sum of some sizes in bytes, in MB with two digits."""
-    return "%.2g" % (sum(sizes) / 1e6) if sum(sizes) < 1e7 else "%.0f" % (sum(sizes) / 1e6)
+    total = sum(sizes) / 1e6
+    return ("%.2g" if total < 10 else "%.0f") % total
 
 
 def updates(description):
@@ -224,6 +235,7 @@ def render(description, script, folder, scores, judged, shapes):
         if name in present or name == "layer_..."
     ]
     small = [size for name, size in sizes.items() if "/after" not in name]
+    decide, left = optional.parts(sizes, description)
     losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]
     names, details = script["named"], ["Dense weights are (out, in)."]
@@ -263,6 +275,11 @@ def render(description, script, folder, scores, judged, shapes):
         example="gradient/after1/" + next(iter(description.shapes)),
         megabytes=megabytes(sizes.values()),
         first=megabytes(small),
+        decide=megabytes(sizes[name] for name in decide),
+        optional="\n".join(
+            "- %s: %s (%s MB)." % (rung, OPTIONAL[rung], megabytes(sizes[name] for name in part))
+            for rung, part in left.items()
+        ),
         conventions="\n".join(
             "- `%s=%s`: %s." % (key, names[key], CONVENTIONS[key].format(names[key]))
             for key in applicable(description)

@@ -1,6 +1,7 @@
 """An answer gets the verdict of its module's certificate; missing or bad parts are reported."""
 
 import json
+import re
 import zipfile
 
 import jsonschema
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from common import networks
-from common.challenge import challenge, conventions, direct_evidence, protocol
+from common.challenge import challenge, conventions, direct_evidence, optional, protocol
 from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.diagnosis import CAUSE, Finding
 from common.challenge.replay import Replay
@@ -87,6 +88,36 @@ def test_a_part_is_judged_and_the_rest_is_listed(folder, right, part, rung, caps
     assert not verdict["whole"]
     assert [name for name, verdict in verdicts.items() if verdict] == [rung]
     assert "not answered: " in capsys.readouterr().out
+
+
+def test_the_answers_that_decide_are_enough_without_the_optional_parts(folder, right, capsys):
+    with np.load(str(right)) as archive:
+        answers = {name: archive[name] for name in archive.files}
+    decide, left = optional.parts(answers, MODEL)
+    assert list(left) == ["weights", "accuracy"]  # it has no dropout
+    array_files.write(str(right.parent / "part.npz"), {name: answers[name] for name in decide})
+    _, verdicts = judged(folder, right.parent / "part.npz", 0)
+    assert [name for name, passed in verdicts.items() if passed is None] == list(left)
+    printed = capsys.readouterr().out
+    assert "optional, and not answered: weights, accuracy\n" in printed
+    assert "not whole" not in printed
+    page = (folder / "README.md").read_text()
+    sizes = [sum(answers[n].nbytes for n in part) / 1e6 for part in (decide, answers)]
+    said = re.search(r"decide have ([\d.]+) MB of the ([\d.]+) MB", page).groups()
+    assert [float(size) for size in said] == [float("%.2g" % size) for size in sizes]
+
+
+def test_an_optional_part_is_a_rung_of_its_own():
+    """What remains of the CNN's answer decides without the masks of dropout, the largest part."""
+    cnn = networks.find("cnn")
+    shapes = list(cnn.shapes)
+    names = ["evaluate", "probe/losses1", "gradient/scores1", "recipe/losses1"]
+    for place in ("gradient/after0", "gradient/after1", "probe/after1", "recipe/after20"):
+        names += ["%s/%s" % (place, tensor) for tensor in shapes]
+    decide, left = optional.parts(names, cnn)
+    assert list(left) == ["weights", "dropout", "accuracy"]
+    assert decide[:4] == names[:4] and "probe/after1/" + shapes[-1] in decide
+    assert set(left["dropout"]) == {"probe/after1/" + tensor for tensor in shapes[:-1]}
 
 
 def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
