@@ -102,8 +102,8 @@ class Diagnosis:
         self.module = causes.plain(description, protocol.reference(script, description))
         self.models = {entry["name"]: entry for entry in script["models"]}
         self.state = description.state
-        # A transformer has no ReLU, and its sixty steps without gradient take long.
-        self.transformer = "attention" in description.traits
+        self.transformer = "attention" in description.traits  # sixty steps of it take long
+        self.smooth = bool({"attention", "gated"} & description.traits)  # no ReLU, no pool
         self.visible = hypotheses.visible(description)
         self.units, self.sizes, self.every_row = {}, {}, None
         self.kept, self.lasting = {}, [self.module]  # answers of modules that are asked again
@@ -204,10 +204,13 @@ class Diagnosis:
                 break
         return errors
 
-    def _apart(self, module, other, stage):
-        """The distance of the worst array of two modules at a stage, in tolerances."""
+    def _apart(self, module, other, stage, precision="float64"):
+        """The distance of the worst array of two modules at a stage, in tolerances.
+
+        precision: of the second one.
+        """
         answered = self.answered(stage)
-        pairs = zip(self.simulated(module, stage), self.simulated(other, stage))
+        pairs = zip(self.simulated(module, stage), self.simulated(other, stage, precision))
         errors = [
             self._error(name, theirs[name], ours[name])
             for ours, theirs in pairs
@@ -280,6 +283,20 @@ class Diagnosis:
             second[name] = right[after[1] + name] - right[after[0] + name]
         return updates.Second(hp, first, moved, second)
 
+    def _first_update(self):
+        """(hyperparameters, weights before, {tensor: update}) of the momentum model's first step.
+
+        None without an answer.
+        """
+        entry, start, moved = self.models["momentum"], {}, {}
+        for name, array in entry["weights"].items():
+            if "momentum/after1/" + name not in self.answers:
+                return None
+            start[name] = np.float64(self.arrays[array])
+            moved[name] = self.answers["momentum/after1/" + name] - start[name]
+        hp = type(self.description.hp)(**entry["hyperparameters"])
+        return hp, start, moved
+
     def _hypotheses(self, module, stage):
         if stage == "scores":
             return hypotheses.scores(self.description, self.module) + self._came_back()
@@ -291,8 +308,9 @@ class Diagnosis:
         if rule is None and self.script["named"]["adam_epsilon"] == "uncorrected":
             rule = updates.rebased(hypotheses.right(self.description), updates.epsilon_uncorrected)
         second = self._second(module) if stage == "three steps" else None
+        first = self._first_update() if stage == "three steps" else None
         named = self.script["named"]
-        return hypotheses.steps(self.description, named, evidence, hp, rule, second)
+        return hypotheses.steps(self.description, named, evidence, hp, rule, second, first)
 
     def _came_back(self):
         """Causes that show in the weights that came back before any step."""
@@ -400,12 +418,7 @@ class Diagnosis:
         made = fit.cause
         wrong = made.make(module)
         self.lasting.append(wrong)
-        part = max(0 if self.transformer else NEAR, made.leaves)
-        if stage == "scores" and part:
-            effects = {
-                name: (3 if name == "three steps" else 1) * part * self._apart(module, wrong, name)
-                for name in later
-            }
+        effects = self._effects(module, wrong, stage, later, effects, made.leaves)
         cause = Finding(
             CAUSE,
             stage,
@@ -421,6 +434,23 @@ class Diagnosis:
         if fit.left > max(SLACK, fit.after):
             left.append(Finding(KINKS, stage, "", [], fit.left, fit.left))
         return Branch(cause, left, wrong, effects, self._right(wrong, later, effects))
+
+    def _effects(self, module, wrong, stage, later, effects, leaves):
+        """{stage: how far off it may remain} after a cause that leaves a share of its error.
+
+        module, wrong: without the cause and with it. Wrong scores may move values across a kink,
+        and any mistake may make the errors of rounding larger.
+        """
+        share = max(0 if self.smooth else NEAR, leaves)
+        if stage == "scores" and share:
+            times = {name: 3 if name == "three steps" else 1 for name in later}
+            effects = {n: times[n] * share * self._apart(module, wrong, n) for n in later}
+        if self.smooth and (stage == "scores" or leaves):
+            rounding = {name: self._apart(wrong, wrong, name, "float32") for name in later}
+            effects = {
+                name: max(effects.get(name, 0), SLACK * MULTIPLE * rounding[name]) for name in later
+            }
+        return effects
 
     def _right(self, module, stages, effects):
         """Whether ``module`` explains the answers at all these stages."""

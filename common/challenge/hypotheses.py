@@ -19,19 +19,20 @@ def scores(description, module):
     return causes.images(description) + tried + network(description, module)
 
 
-def steps(description, named, evidence, hp, rule=None, second=None):
+def steps(description, named, evidence, hp, rule=None, second=None, first=None):
     """Causes of wrong weights after a step.
 
     named: {convention: choice} that the challenge names.
     evidence: ``updates.Evidence`` of the model with hyperparameters ``hp``, or None. rule: the
-    optimiser's rule with the causes found so far. second: ``updates.Second``, or None.
+    optimiser's rule with the causes found so far. second: ``updates.Second``, or None. first: of
+    AdamW, as ``schedules.causes`` takes it.
     """
     rule = rule or right(description)
     tried = conventions.others(description, named)
     tried += losses.causes(description, evidence)
     tried += updates.causes(description, evidence, hp, rule, second)
     if "schedule" in description.traits:
-        tried += schedules.causes(rule, description)
+        tried += schedules.causes(rule, description, first)
     own = networks.part(description.name, "causes")
     tried += own.training(rule) if own else precision(prediction=False)
     if "batchnorm" in description.traits:

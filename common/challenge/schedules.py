@@ -9,10 +9,15 @@ from common.challenge.updates import (
     clipped_by_value,
     clipped_each,
     rebased,
+    rounded,
     varied,
     with_rule,
 )
 from common.mistakes.adam import cosine, rate_of
+
+MANY = 20  # gradients that share the largest value are clipped there
+CLOSE = 1e-4  # difference of shares that are alike but for rounding
+READABLE = 0.995  # a share of Adam's full update from which a gradient can be read
 
 
 def scheduled(hp, step):
@@ -133,10 +138,6 @@ def _each(hp, weights, gradients):
     return clipped_each(hp.clip)(hp, weights, gradients, None)
 
 
-def _values(hp, weights, gradients):
-    return clipped_by_value(hp.clip)(hp, weights, gradients, None)
-
-
 def _always(hp, weights, gradients):
     if hp.clip > 2.0**50:  # never clipped
         return gradients
@@ -157,7 +158,6 @@ def twice_in_the_norm(name):
 CLIPS = (
     ("the gradients are not clipped", _unclipped),
     ("each tensor's gradient is clipped by its own norm, not by that of all together", _each),
-    ("the gradients' values are clipped, not their norm", _values),
     ("a gradient that is shorter than the limit is made longer", _always),
 )
 
@@ -196,10 +196,45 @@ DECAYS = (
 )
 
 
-def causes(rule, description):
-    """Causes of wrong weights after a step of AdamW."""
+def _limits(first):
+    """The value at which the gradients of a first step are clipped, if many share the largest.
+
+    first: (hyperparameters, weights before, {tensor: update}). Adam's first update is the rate
+    times g / (|g| + epsilon), which tells values apart that are not far above epsilon.
+    """
+    hp, start, moved = first
+    rate = scheduled(hp, 1)
+    moved = {n: u + of_matrices(hp, rate, n, start[n]) for n, u in moved.items()}
+    shares = np.concatenate([np.abs(u / rate).ravel() for u in moved.values()])
+    largest = shares[shares > shares.max() - CLOSE]
+    share = float(np.median(largest))
+    if len(largest) > MANY and share < READABLE:
+        yield rounded(hp.epsilon * share / (1 - share))
+
+
+def by_value(limit, of=None):
+    """Clipping of each value of a gradient; a share of ``hp.clip`` if ``of`` was that."""
+
+    def clip(hp, weights, gradients):
+        now = limit if of is None else limit * hp.clip / of
+        return clipped_by_value(now)(hp, weights, gradients, None)
+
+    return clip
+
+
+def causes(rule, description, first=None):
+    """Causes of wrong weights after a step of AdamW.
+
+    first: (hyperparameters, weights before, {tensor: update}) of an answer's first step, or None.
+    """
     varieties = [(says, dict(rate=rate), "schedule") for says, rate in RATES]
     varieties += [(says, dict(clip=clip), "clipping") for says, clip in CLIPS]
+    for limit in _limits(first) if first else ():
+        says = "the gradients' values are clipped at %g, not their norm" % limit
+        varieties.append((says, dict(clip=by_value(limit)), "clipping"))
+        of = first[0].clip
+        says = "the gradients' values are clipped, at %g times clip, not their norm" % (limit / of)
+        varieties.append((says, dict(clip=by_value(limit, of)), "clipping"))
     if "tied" in description.traits:
         clip = twice_in_the_norm("tokens.weight")
         says = "the tied weight counts twice in the norm that is clipped"
