@@ -137,10 +137,10 @@ shape (): {figure}.
 Store an answer under its name A, and weights under `W/TENSOR`, such as
 `{example}`. All are float32.
 
-The answers that decide have {decide} MB of the {megabytes} MB of a complete answer. Nearly all of
-it is weights. Begin with the scores, the losses and the number of `evaluate`, which have {first}
-MB. Then add the weights after each step of `gradient` and of the other models. These parts are
-optional, and each proves one more rung:
+The answers that decide have {decide} MB of the {megabytes} MB of a complete answer. Begin with the
+losses, the number of `evaluate`, and the scores of all models but `layer_...`, which have {first}
+MB; the others only show which layer is wrong. Then add the weights after each step of `gradient`
+and of the other models. These parts are optional, and each proves one more rung:
 
 {optional}
 
@@ -234,7 +234,8 @@ def render(description, script, folder, scores, judged, shapes):
         for start in [name[: -len("...")] if name == "layer_..." else name + "/"]
         if name in present or name == "layer_..."
     ]
-    small = [size for name, size in sizes.items() if "/after" not in name]
+    late = "/after", "layer_"
+    small = [size for name, size in sizes.items() if not any(part in name for part in late)]
     decide, left = optional.parts(sizes, description)
     losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]
