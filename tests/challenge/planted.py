@@ -135,8 +135,12 @@ def command(arguments):
         known = catalogue.mistakes(description) + known
     if options.mistakes:
         known = [mistake for mistake in known if mistake.name in options.mistakes]
-    results, patterns = OrderedDict(), expected.causes(options.name)
+    patterns = expected.causes(options.name)
     not_asked = {mistake for mistake, pattern in patterns.items() if pattern is None}
+    file = "%s-%s.json" % (options.name, description.name)
+    path = os.path.join(ROOT, "reports", "diagnosis", file)
+    results = earlier(path, not_asked) if options.mistakes and options.write else OrderedDict()
+    counts = OrderedDict()
     for mistake in tqdm(known, unit="mistake", leave=False):
         if mistake.name in not_asked:
             continue
@@ -154,24 +158,24 @@ def command(arguments):
         print("%-40s %-14s %s" % (mistake.name, result, causes or ",".join(failed)), flush=True)
         for line in lines:
             print("      " + line[:200], flush=True)
+        verdicts = [seen["verdict"] for seen in results.values()]
+        counts = OrderedDict((name, verdicts.count(name)) for name in VERDICTS + (NOT_SEEN,))
+        if options.write:  # after each: all take hours
+            record = OrderedDict(framework=options.name, model=description.name)
+            record.update(singles=counts, mistakes=results)
+            write_json(path, record)
     patient.cache.save()
-    path = os.path.join(
-        ROOT, "reports", "diagnosis", "%s-%s.json" % (options.name, description.name)
-    )
-    if options.mistakes and options.write and os.path.isfile(path):
-        with open(path) as file:  # the others stay as they were seen
-            earlier = json.load(file, object_pairs_hook=OrderedDict)["mistakes"]
-        asked = [item for item in earlier.items() if item[0] not in not_asked]
-        results = OrderedDict(asked, **results)
-    counts = OrderedDict((name, 0) for name in VERDICTS + (NOT_SEEN,))
-    for seen in results.values():
-        counts[seen["verdict"]] += 1
     print(", ".join("%s %d" % item for item in counts.items()))
-    if options.write:
-        result = OrderedDict(framework=options.name, model=description.name)
-        result.update(singles=OrderedDict(counts), mistakes=results)
-        write_json(path, result)
-    return 1 if counts["wrong"] else 0
+    return 1 if counts.get("wrong") else 0
+
+
+def earlier(path, not_asked):
+    """{mistake: what was seen} in an earlier record, which stays as it is; {} without one."""
+    if not os.path.isfile(path):
+        return OrderedDict()
+    with open(path) as file:
+        seen = json.load(file, object_pairs_hook=OrderedDict)["mistakes"]
+    return OrderedDict(item for item in seen.items() if item[0] not in not_asked)
 
 
 if __name__ == "__main__":
