@@ -131,11 +131,12 @@ class ScaledByWidth(Scaled):
         return 1 / np.sqrt(self.heads).astype(self.dtype)
 
 
-def mixed(mixin, kind=transformer.Attention):
-    """``with_network`` in which layers of a kind have ``mixin``."""
+def mixed(mixin, kind=transformer.Attention, chosen=lambda name: True):
+    """``with_network`` that mixes ``mixin`` into the layers of a kind whose name is ``chosen``."""
 
     def changed(layer, settings):
-        layer.__class__ = type(mixin.__name__, (mixin, type(layer)), {})
+        if chosen(layer.name):
+            layer.__class__ = type(mixin.__name__, (mixin, type(layer)), {})
         return layer
 
     return each(kind, changed)
@@ -227,17 +228,6 @@ def normalising(epsilon):
     return Other
 
 
-def norms_only(mixin, chosen, kind):
-    """``with_network`` in which normalisations whose name ``chosen`` accepts have ``mixin``."""
-
-    def changed(layer, settings):
-        if chosen(layer.name):
-            layer.__class__ = type(mixin.__name__, (mixin, type(layer)), {})
-        return layer
-
-    return each(kind, changed)
-
-
 def _after(settings, layer):
     norm, *body = layer.body
     return [layers.Residual(settings, body), norm]
@@ -278,29 +268,23 @@ def normalisations(kind, concept):
     causes = [
         Cause(
             "%s is %g%s, not 1e-05" % (where, epsilon, more),
-            norms_only(normalising(epsilon), chosen, kind),
+            mixed(normalising(epsilon), kind, chosen),
         )
         for where, chosen in places
         for epsilon, more in epsilons
     ]
-    for where, chosen in (("", lambda name: True), ("attention's ", first), ("the MLP's ", second)):
-        part = "%s normalisation" % (where + "branch's") if where else "normalisations"
-        says = "%s %s after the sum, not before the branch (post-norm)"
-        causes.append(
-            Cause(says % (part, "is" if where else "are"), blocks(_after, chosen), concept=concept)
-        )
-        says = "%s %s before the shortcut, too: the sum begins with what is normalised"
-        causes.append(
-            Cause(says % (part, "is" if where else "are"), blocks(_before, chosen), concept=concept)
-        )
-    last = norms_only(Skipped, lambda name: name == "norm", kind)
+    for which, chosen in (
+        ("the normalisations are", lambda name: True),
+        ("the attention's normalisation is", first),
+        ("the MLP's normalisation is", second),
+    ):
+        says = "%s after the sum, not before the branch (post-norm)" % which
+        causes.append(Cause(says, blocks(_after, chosen)))
+        says = "%s before the shortcut, too: the sum begins with what is normalised" % which
+        causes.append(Cause(says, blocks(_before, chosen)))
     causes += [
-        Cause("there is no last normalisation", last),
-        Cause(
-            "the normalisations are rounded to bfloat16",
-            norms_only(RoundedNorm, lambda name: True, kind),
-            0.02,
-        ),
+        Cause("there is no last normalisation", mixed(Skipped, kind, lambda name: name == "norm")),
+        Cause("the normalisations are rounded to bfloat16", mixed(RoundedNorm, kind), 0.02),
     ]
     return under(concept, causes)
 

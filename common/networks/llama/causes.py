@@ -241,7 +241,7 @@ def network():
     says = "key and value heads are tiled (0 1 0 1), not repeated (0 0 1 1)"
     causes = [Cause(says, tiled, concept="queries, keys, values")]
     causes += rotary() + shared.attention()
-    norms, every = "RMS normalisation", (lambda name: True, transformer.RMSNorm)
+    norms = "RMS normalisation"
     one_more = with_weights(
         only(_norm, lambda w: np.float32(w + 1)), only(_norm, lambda w: np.asarray(w - 1, w.dtype))
     )
@@ -251,7 +251,7 @@ def network():
             Cause("the normalisations multiply by 1 + weight", one_more),
             Cause(
                 "the normalisations subtract the mean (layer normalisation)",
-                shared.norms_only(Centred, *every),
+                shared.mixed(Centred, transformer.RMSNorm),
             ),
         ],
     )
