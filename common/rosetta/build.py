@@ -10,15 +10,14 @@ import os
 import sys
 import zipfile
 
-from common.rosetta.command import GUIDE
 from common.system import commands
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write
 
 SHEBANG = b"#!/usr/bin/env python3\n"
 SOURCES = ("common", "frameworks/numpy", "frameworks/__init__.py", "frameworks/facts.py")
-SOURCES += ("frameworks/open_mpi.py", "LICENSE", GUIDE)
-ENDINGS = (".py", ".json", ".html", "LICENSE", GUIDE)
+SOURCES += ("frameworks/open_mpi.py", "LICENSE")
+ENDINGS = (".py", ".json", ".html", ".md", "LICENSE")
 LEFT_OUT = ("common/bench", "common/lessons", "common/profiles", "common/exchange")
 BUNDLED = ("tqdm", "threadpoolctl")  # MPL and MIT; BSD
 # The modules that download data sets import these, but a challenge makes its own data.

@@ -5,9 +5,8 @@ import sys
 
 from common.system import commands
 from common.system.errors import InputError
-from common.system.files import ROOT
 
-GUIDE = "docs/for-agents.md"
+GUIDE = os.path.join(os.path.dirname(__file__), "guide.md")  # a link to docs/for-agents.md
 HELP = """\
 rosetta compare A.npz B.npz       find the first difference between two recordings of any network
 rosetta challenge write FOLDER    check a port of one of the project's networks, by way of files
@@ -43,7 +42,7 @@ def dump(arguments):
 
 def guide(arguments):
     """Print the page for coding agents."""
-    with open(os.path.join(ROOT, GUIDE), "rb") as file:
+    with open(GUIDE, "rb") as file:
         sys.stdout.buffer.write(file.read())
     return 0
 
