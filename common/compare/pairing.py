@@ -156,8 +156,8 @@ class Recordings:
         return [i for i in positions if not any(self.agreement(i, j) for j in range(len(self.b)))]
 
     def missing(self):
-        """The names of A's arrays whose values B does not have, and that have no pair."""
-        paired = {pair.a for pair in self.pairs}
+        """The names of A's arrays whose values B does not have, under any name or their own."""
+        paired = {pair.a for pair in self.pairs} | set(self.named)
         return [self.a[i].name for i in self.only_in_a(range(len(self.a))) if i not in paired]
 
     def only_in_b(self, positions):

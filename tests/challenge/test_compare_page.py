@@ -135,6 +135,8 @@ def test_with_all_what_only_a_has_is_a_difference(results, capsys):
     assert result["missing"] == ["h"] and "missing in B: h" in capsys.readouterr().out
     assert "6 pairs agree; missing in B: h" in html
     assert results(b, network(), "--all")[0] == 0
+    code, result, _ = results(network(), network(mistake=True), "--all")
+    assert code == 3 and result["missing"] == []  # wrong, but there
     a = dict(network(), dropout=network()["relu"])  # the same values as another array
     assert results(a, network(), "--all")[0] == 0
 
