@@ -12,12 +12,19 @@ SYNONYMS = {
     "variance": "var",
     "gradient": "grad",
 }
+PARAMETERS = {"weight", "bias", "w", "b", "weights", "biases", "param", "parameter", "embeddings"}
 LONG = 4  # letters of a name without a number that may match the end of another
 
 
 def has_name(name):
     """True unless the name is positional, like ``arr_0`` or ``0``."""
     return not re.match(r"(arr_)?\d*$", name)
+
+
+def is_parameter(name):
+    """Whether a name ends as parameters' names do, like ``conv1.W`` or ``dense/kernel:0``."""
+    parts = [part for part in words(name) if not part.isdigit()]
+    return bool(parts) and parts[-1] in PARAMETERS
 
 
 def words(name):

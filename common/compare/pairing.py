@@ -143,8 +143,18 @@ class Recordings:
             self.agreement(pair.a, pair.b).proof
             and self.a[pair.a].dtype.kind == "f"
             and self.has_rows(pair.a, pair.b)
+            and not self.is_parameter(pair)
             for pair in self.pairs[before:]
         )
+
+    def is_parameter(self, pair):
+        """Whether a pair is a parameter, which may have as many rows as there are observations.
+
+        Its name says so, or it is equal bit for bit where the arrays of the pass are not.
+        """
+        if any(names.is_parameter(array.name) for array in (self.a[pair.a], self.b[pair.b])):
+            return True
+        return not pair.off and any(other.off for other in self.pairs)
 
     def has_rows(self, i, j):
         """Whether two arrays have a row for each observation."""

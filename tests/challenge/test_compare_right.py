@@ -50,6 +50,22 @@ def test_a_sum_that_equals_its_branch_in_half_the_values_is_no_difference(compar
     assert code == 3 and (difference["a"], difference["b"]) == ("y", "logits")
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_parameter_with_a_row_per_image_does_not_vouch_for_the_scores(compared, named):
+    """Eight images and eight filters: a kernel that follows is not computed from the images."""
+    x, kernel, dense = normal(8, 3, 6, 6), normal(8, 3, 1, 1, seed=1), normal(5, 288, seed=2)
+    maps = np.einsum("oc,nchw->nohw", kernel[..., 0, 0], x)
+    ours = {"x": x, "maps": maps, "scores": maps.reshape(8, -1).dot(dense.T)}
+    flat = maps.transpose(0, 2, 3, 1).reshape(8, -1)
+    theirs = {"x": x, "out1": maps + np.float32(1e-7) * normal(*maps.shape, seed=3)}
+    theirs["out2"] = flat.dot(dense.T)
+    parameters = ("conv.weight", "dense.weight") if named else ("p1", "p2")
+    for side in (ours, theirs):
+        side.update(zip(parameters, (kernel, dense)))
+    code, difference, _ = compared(ours, theirs)
+    assert code == 3 and (difference["a"], difference["b"]) == ("scores", "out2")
+
+
 def feed_forward(separator, quick, inner):
     """A network of two layers, with a GELU or its quick form between, recorded or not."""
     x, h = normal(4, 32, 16), normal(4, 32, 16).dot(normal(16, 64, seed=1) / 4)

@@ -99,7 +99,7 @@ def test_kernels_that_are_flipped_are_found_at_their_layer(recording, threads, w
 
 
 def test_a_recording_in_float64_gives_the_units(name, threads, weights):
-    record = modules.load(name, "record")
+    record = beside.load(name, "record")
     if not hasattr(record, "exact"):
         pytest.skip("this framework's recorder has no pass in float64")
     module = modules.load(name)
