@@ -50,6 +50,13 @@ NETWORKS = {
         "train-off": (),
         "free-run": ("value, h, c", "values", "in range"),
     },
+    "gru": {
+        **ADAM,
+        "embedding": "nn.Embedding",
+        "gru": "rnn.GRU",
+        "last": "F.slice_axis",
+        "dense": "nn.Dense",
+    },
 }
 
 PHRASES = {

@@ -149,3 +149,25 @@ TRAPS += [
 ]
 
 TRAPS += [trap("not_in_force", "forward", ('amp.init("bfloat16")', ""), model="bf16")]
+
+# The GRU.
+TRAPS += [
+    trap("time_first", "forward", ('layout="NTC", ', ""), model="gru", raises=True),
+    trap("first_state_taken", "forward", ("begin=-1, end=None", "begin=0, end=1"), model="gru"),
+    trap(
+        "recurrent_biases_not_trained",
+        "gradient",
+        (
+            "network.hybridize(**graph)",
+            'network.collect_params(".*h2h_bias").setattr("grad_req", "null")\n'
+            "network.hybridize(**graph)",
+        ),
+        model="gru",
+    ),
+    trap(
+        "only_the_words_of_the_batch_move",
+        "momentum",
+        ("nn.Embedding(10000, 125,", "nn.Embedding(10000, 125, sparse_grad=True,"),
+        model="gru",
+    ),
+]
