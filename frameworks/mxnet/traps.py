@@ -166,7 +166,7 @@ TRAPS += [
     ),
     trap(
         "only_the_words_of_the_batch_move",
-        "momentum",
+        "trajectory",
         ("nn.Embedding(10000, 125,", "nn.Embedding(10000, 125, sparse_grad=True,"),
         model="gru",
     ),

@@ -312,7 +312,7 @@ TRAPS += [
     trap(
         "keys_tiled",
         "forward",
-        ("attention(q, k, v,", "attention(q, k.tile([1, 1, 2, 1]), v.tile([1, 1, 2, 1]),"),
+        ("(q, k, v, is_causal", "(q, k.tile([1, 1, 2, 1]), v.tile([1, 1, 2, 1]), is_causal"),
         model="llama",
     ),
     trap(
