@@ -1,0 +1,36 @@
+"""PyTensor: a compiled function tells its mode and operations, the process its libraries."""
+
+import os
+
+import pytensor
+import threadpoolctl
+from pytensor.link.c.op import OpenMPOp
+
+
+def in_force(module, settings, model):
+    train_step, _, shared = model
+    (precision,) = {w.dtype for w in shared.values()}
+    operations = [node.op for node in train_step.maker.fgraph.apply_nodes]
+    (openmp,) = {operation.openmp for operation in operations if isinstance(operation, OpenMPOp)}
+    (threads,) = {library["num_threads"] for library in threadpoolctl.threadpool_info()}
+    assert type(train_step.vm).__name__ == "CVM"
+    return {
+        "precision": precision,
+        "optimizer": train_step.maker.mode.provided_optimizer.name,
+        "linker": "cvm" if train_step.vm.allow_gc else "cvm_nogc",
+        "openmp": openmp,
+        "threads": threads,
+        "blas__ldflags": " ".join(filter(is_loaded, pytensor.config.blas__ldflags.split())),
+    }
+
+
+def is_loaded(flag):
+    """Whether the library of a linker's flag is in use; NumPy's and SciPy's own do not count.
+
+    -lNAME is lib and NAME, whatever follows; -l:FILE is the file.
+    """
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "site-packages" not in line}
+    names = [os.path.basename(path) for path in paths]
+    begin = flag[3:] if flag.startswith("-l:") else "lib" + flag[2:]
+    return flag[:2] != "-l" or any(name.startswith(begin) for name in names)
