@@ -115,8 +115,8 @@ def same_conv(h, shared, layer):
     return conv(h, shared, layer, start=width + 1) * inside
 
 
-# ``maximum`` gives the gradient of two equal values to the first. A maximum along an axis would give
-# the whole of it to each.
+# ``maximum`` gives the gradient of two equal values to the first. A maximum along an axis would
+# give the whole of it to each.
 def relu(h):
     """The larger of h and 0."""
     return pt.maximum(0, h)
