@@ -65,11 +65,18 @@ def misses(modules):
 def _file(phrase, source):
     """The file of a framework that is searched for a phrase, as a Source; None if it lacks it."""
     if phrase.file == "cnn":
-        return source
+        return _lender(phrase, source)
     for module in sources.modules(phrase.file):
         if module.key == source.module.key:
             return reading.Source(module, source.table)
     return None
+
+
+def _lender(phrase, source):
+    """The module, or the one that it imports a phrase's steps from."""
+    names = [key.rpartition(": ")[2] for key in phrase.keys]
+    lenders = [source.module.imports.get(STEP.get(name, name)) for name in names]
+    return reading.Source(lenders[0], source.table).rows() if all(lenders) else source
 
 
 def _code(phrase, source):
@@ -85,6 +92,7 @@ def _code(phrase, source):
 def _find(phrase, source):
     """A ``Said``, ``NOTHING`` or ``NOT_YET``."""
     table, file = source.table, _file(phrase, source)
+    source = file if phrase.file == "cnn" else source
     if phrase.name in table.phrases:
         code = _code(phrase, source)
         if code:

@@ -32,6 +32,12 @@ TORCH = Environment(
     onnx=True,
     mixed_on_gpu=True,
 )
+FIT = TENSORFLOW._replace(
+    name="keras-fit",
+    title="Keras 3, fit on TensorFlow",
+    requirements="requirements-fit.txt",
+    variant="_fit",
+)
 TENSORFLOW_CUDA = TENSORFLOW._replace(
     name="keras-cuda", requirements="requirements-tensorflow-cuda.txt", gpu_of="keras"
 )
@@ -43,7 +49,7 @@ JAX_CUDA = JAX._replace(
 )
 
 FRAMEWORK = Framework(
-    [TENSORFLOW, TENSORFLOW_CUDA, JAX, JAX_CUDA, TORCH],
+    [TENSORFLOW, TENSORFLOW_CUDA, JAX, JAX_CUDA, TORCH, FIT],
     endings=(".keras", ".weights.h5"),
     downloads=(".keras/datasets", ".keras/datasets/cifar-10-batches-py-target"),
 )

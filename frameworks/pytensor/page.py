@@ -8,6 +8,7 @@ ROWS = {
     "declared": "shared = variables",
     "input": "pt.tensor",
     "conv": ("conv{}=", "same_conv"),
+    "conv1": ("def framed", "def shifts", "def correlate", "def correlation", "def same_conv"),
     "relu": "relu",
     "pool": "max_pool",
     "dropout": "dropout(",

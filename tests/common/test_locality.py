@@ -11,7 +11,7 @@ import frameworks
 from common.system.files import ROOT
 
 # Words of environments' names and titles that are no framework's; NumPy is what all are written in.
-ORDINARY = set("numpy on from scratch cuda mpi module gluon".split())
+ORDINARY = set("numpy on from scratch cuda mpi module gluon fit".split())
 SOURCES = (".py", ".js", ".css", ".j2", ".yml", ".toml", "run")
 
 DEFAULTS = "a cause says whose default the mistake is"
@@ -41,6 +41,7 @@ EXCEPTIONS = {
     "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
     "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
     "frameworks/cntk/operations.py": ("keras", "Keras 2 on CNTK has CNTK's profiler"),
+    "frameworks/lightning/": ("torch", "Lightning trains PyTorch's networks"),
     "frameworks/mxnet/": ("keras", "a trap is to give an option the meaning it has there"),
     "frameworks/numpy/layers.py": ("theano caffe2 jax mlx", "the reference has a switch for each"),
     "frameworks/pytorch/pose.py": ("chainer", "the paper's code was written with it"),

@@ -1,0 +1,7 @@
+"""Lightning on PyTorch: what is known before it is imported."""
+
+from frameworks.facts import Environment, Framework
+
+LIGHTNING = Environment("lightning", "Lightning on PyTorch", "lightning", profiler="pytorch")
+
+FRAMEWORK = Framework([LIGHTNING], endings=(".ckpt",))
