@@ -35,11 +35,15 @@ TRAPS = [
         "a_part_kept_for_validation", "x, y, batch_size=16, shuffle=False, validation_split=0.2,"
     ),
     trap("data_set_shuffled", "data", (DATASET, DATASET + ".shuffle(16, seed=0)")),
-    given("steps_limited_as_in_a_trial", "data", "steps_per_epoch=8"),
+    given("steps_limited_as_in_a_trial", "data", "steps_per_epoch=6"),
     trap(
         "several_steps_in_one_execution",
         "data",
-        ('jit_compile=settings["jit"]', 'jit_compile=settings["jit"], steps_per_execution=2', "cnn"),
+        (
+            'jit_compile=settings["jit"]',
+            'jit_compile=settings["jit"], steps_per_execution=2',
+            "cnn",
+        ),
     ),
     trap(
         "mean_of_the_epoch_taken_for_the_loss",
@@ -54,9 +58,7 @@ TRAPS = [
     ),
     with_optimiser("gradients_accumulated", "gradient", "gradient_accumulation_steps=2"),
     with_optimiser("gradient_clipped_by_norm", "gradient", "global_clipnorm=5.0"),
-    with_optimiser(
-        "average_of_the_weights_put_back", "momentum", "use_ema=True, ema_momentum=0.5"
-    ),
+    with_optimiser("average_of_the_weights_put_back", "momentum", "use_ema=True, ema_momentum=0.5"),
     trap(
         "compiled_in_each_pass",
         "momentum",

@@ -3,6 +3,7 @@
 from frameworks.variants import trap
 
 LOADER = "DataLoader(Batches(batches), batch_size=None)"
+SCORES = "torch.cat(trainer.predict(classifier, loader))"
 STEP = "return self.criterion(self.network(x), y)"
 MANUAL = ("super().__init__()", "super().__init__()\nself.automatic_optimization = False")
 
@@ -18,9 +19,14 @@ TRAPS = [
         "data",
         (LOADER, "DataLoader(list(batches), batch_size=None, shuffle=True)"),
     ),
-    asked("batches_limited_as_in_a_trial", "data", "limit_train_batches=8"),
+    asked("batches_limited_as_in_a_trial", "data", "limit_train_batches=6"),
     trap("last_batch_dropped", "forward", ("batch_size=256)", "batch_size=256, drop_last=True)")),
-    trap("precision_of_mixed_bfloat16", "forward", ('"32-true"', '"bf16-mixed"')),
+    trap(
+        "precision_of_mixed_bfloat16",
+        "forward",
+        ('"32-true"', '"bf16-mixed"'),
+        (SCORES, SCORES + ".float()"),
+    ),
     trap("precision_of_float64", "forward", ('"32-true"', '"64-true"')),
     asked("gradients_accumulated", "gradient", "accumulate_grad_batches=2"),
     asked("gradient_clipped_by_norm", "gradient", "gradient_clip_val=1.0"),
