@@ -1,5 +1,6 @@
 """Keras 3: its model, and its backend's switches, threads and kernels."""
 
+import gc
 import inspect
 import os
 
@@ -28,6 +29,7 @@ def tensorflow(model, images):
 
     from frameworks.tensorflow.settings_check import kernels
 
+    gc.collect()  # while a data set that was given to fit exists, it has threads of the same name
     forward = tf.function(lambda x: model(x, training=True))
     return {
         "backend_version": tf.__version__,
