@@ -174,7 +174,8 @@ def train(model, batches):
 def predict(model, x):
     """Scores (n, 10) of every row, including the last partial batch."""
     classifier, trainer = model
-    loader = DataLoader(torch.from_numpy(x), batch_size=256)  # shuffle=False, drop_last=False
+    # The trainer would drop no batch in prediction even if the loader did.
+    loader = DataLoader(torch.from_numpy(x), batch_size=256)
     return torch.cat(trainer.predict(classifier, loader)).numpy(force=True)  # dropout off
 
 

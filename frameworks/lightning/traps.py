@@ -20,7 +20,7 @@ TRAPS = [
         (LOADER, "DataLoader(list(batches), batch_size=None, shuffle=True)"),
     ),
     asked("batches_limited_as_in_a_trial", "data", "limit_train_batches=6"),
-    trap("last_batch_dropped", "forward", ("batch_size=256)", "batch_size=256, drop_last=True)")),
+    asked("prediction_limited_as_in_a_trial", "forward", "limit_predict_batches=1"),
     trap(
         "precision_of_mixed_bfloat16",
         "forward",
