@@ -29,7 +29,8 @@ def tensorflow(model, images):
 
     from frameworks.tensorflow.settings_check import kernels
 
-    gc.collect()  # while a data set that was given to fit exists, it has threads of the same name
+    model.train_function = None  # it keeps the data set of fit, which has threads of this name
+    gc.collect()
     forward = tf.function(lambda x: model(x, training=True))
     return {
         "backend_version": tf.__version__,

@@ -4,6 +4,7 @@ import os
 
 import pytensor
 import threadpoolctl
+from pytensor.compile.mode import predefined_optimizers
 from pytensor.link.c.op import OpenMPOp
 
 
@@ -13,10 +14,12 @@ def in_force(module, settings, model):
     operations = [node.op for node in train_step.maker.fgraph.apply_nodes]
     (openmp,) = {operation.openmp for operation in operations if isinstance(operation, OpenMPOp)}
     (threads,) = {library["num_threads"] for library in threadpoolctl.threadpool_info()}
+    used = train_step.maker.mode.provided_optimizer
+    names = [name for name, known in predefined_optimizers.items() if known is used]
     assert type(train_step.vm).__name__ == "CVM"
     return {
         "precision": precision,
-        "optimizer": train_step.maker.mode.provided_optimizer.name,
+        "optimizer": names[-1],  # it is also "o4"
         "linker": "cvm" if train_step.vm.allow_gc else "cvm_nogc",
         "openmp": openmp,
         "threads": threads,
