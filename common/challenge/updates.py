@@ -508,7 +508,7 @@ def _constants(rule, has_momentum):
         make = with_rule(constant(rule, epsilon=epsilon))
         # It blows up the rounding of gradients that are as small.
         says = "Adam's epsilon is always %g" % epsilon
-        yield Cause(says, make, 1e-5, concept="Adam's epsilon")
+        yield Cause(says, make, 1e-4, concept="Adam's epsilon")
 
     def exchanged(hp, step, weights, gradients, state):
         return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
