@@ -12,7 +12,7 @@ from tox.tox_env.python.virtual_env.runner import VirtualEnvRunner
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import frameworks
-from common.system import debian
+from common.system import debian, shell
 from frameworks.facts import Environment
 
 # Sections of tox.ini from which each framework gets further environments: test-NAME, mistakes-NAME.
@@ -131,6 +131,8 @@ def tox_add_env_config(env_conf, state):
     add("interpreter", "the framework's interpreter", "python" + facts.python)
     add("variables", "the framework's environment variables", variables)
     add("pins", "the framework's requirements", pins)
+    # A command in the user's interpreter gets the variables that tox withholds from all others.
+    add("shell", "variables of the user's shell that tune maths libraries", shell.text())
     env_conf.add_constant("tox_python", "the interpreter that tox runs on", sys.executable)
 
 

@@ -1,0 +1,5 @@
+"""What all frameworks share."""
+
+from common.system import borrowed
+
+borrowed.install()

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from common.bench import earlier, report, rounds
 from common.bench.request import parse, result_path
 from common.run import results
-from common.system import environments, machine
+from common.system import environments, machine, shell
 from common.system.errors import InputError
 from common.system.files import cache_folder, check_writable
 
@@ -42,6 +42,7 @@ def command(arguments):
         now = dict(model=request.model.name, threads=request.threads)
         now.update(batch_size=request.model.hp.batch_size, machine=facts)
         earlier.check(request.earlier, request.earlier_path, **now)
+    shell.keep()
     with alone(), socket.socket() as listener:
         needed = [contender.environment for contender in request.contenders.values()]
         environments.make(OrderedDict.fromkeys(needed))

@@ -1,18 +1,19 @@
 """Contenders: their names, and which of them a command line means."""
 
 import argparse
+import os
 import re
 from collections import OrderedDict
 from typing import NamedTuple, Optional
 
 from common import networks
 from common.proof import contract
-from common.system import commands, debian, machine, modules, workers
+from common.system import commands, debian, interpreter, machine, modules, workers
 from common.system.errors import InputError
 
-FORM = "NAME[:LANE[+LEVER]][/[WORKERSx]THREADS][@BATCH]"
+FORM = "NAME[@PYTHON][:LANE[+LEVER]][/[WORKERSx]THREADS][@BATCH]"
 PARTS = re.compile(
-    r"(?P<name>[^:+/@]*)(:(?P<lane>[^+/@]*))?(\+(?P<lever>[^/@]*))?"
+    r"(?P<name>[^:+/@]*)(@(?P<python>[./~][^:@]*))?(:(?P<lane>[^+/@]*))?(\+(?P<lever>[^/@]*))?"
     r"(/((?P<workers>[^x@]*)x)?(?P<threads>[^@]*))?(@(?P<batch_size>.*))?$"
 )
 
@@ -26,6 +27,7 @@ class Contender(NamedTuple):
     workers: processes that share each batch.
     threads: for each worker; None for the bench's number.
     batch_size: None for the network's own.
+    python: an interpreter of the user's, instead of the environment; None for the environment.
     """
 
     name: str
@@ -34,11 +36,13 @@ class Contender(NamedTuple):
     workers: int = 1
     threads: Optional[int] = None
     batch_size: Optional[int] = None
+    python: Optional[str] = None
 
     @property
     def text(self):
         """Its name on the command line and in results."""
         text = self.name
+        text += "@" + self.python if self.python else ""
         text += ":" + self.lane if self.lane else ""
         text += "+" + self.lever if self.lever else ""
         if self.threads:
@@ -48,7 +52,9 @@ class Contender(NamedTuple):
 
     @property
     def environment(self):
-        """The tox environment in which it runs."""
+        """The tox environment in which it runs, or starts."""
+        if self.python:
+            return interpreter.ENVIRONMENT
         return workers.environment(self.name, self.workers)
 
 
@@ -66,6 +72,8 @@ def read(text):
             except (ValueError, argparse.ArgumentTypeError):
                 raise InputError("%s: %s" % (text, fault))
     values["workers"] = values["workers"] or 1
+    if values["python"]:
+        values["python"] = os.path.abspath(os.path.expanduser(values["python"]))
     return Contender(**values)
 
 
@@ -113,9 +121,11 @@ def check(contender, model):
     if lane and lane not in contract.ALL_LANES:
         raise InputError("%s: the lanes are %s" % (text, ", ".join(contract.ALL_LANES)))
     modules.check_lane(name, lane, model)
+    if contender.python and contender.workers > 1:
+        raise InputError("%s: workers run in the environments alone" % text)
     system = dict(framework.system, **debian.needs(contender.environment))
     packages = " ".join(debian.missing(system))
-    if packages:
+    if packages and not contender.python:
         raise InputError("%s needs packages outside pip: apt install %s" % (text, packages))
     if contender.lever is not None:
         if not lane:

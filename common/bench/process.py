@@ -16,7 +16,7 @@ from common.data import batches
 from common.networks.model import Model
 from common.proof import certificate, tasks
 from common.run import clocks
-from common.system import commands, cuda, machine, modules, workers
+from common.system import commands, cuda, interpreter, machine, modules, workers
 from common.system.errors import InputError, NotProven
 
 TOKEN = "ROSETTA_BENCH"  # the environment variable with which a contender identifies itself
@@ -40,6 +40,7 @@ class Job(NamedTuple):
     workers: int
     batch_size: Optional[int]
     port: int
+    python: Optional[str]
 
 
 def parse(arguments):
@@ -49,10 +50,11 @@ def parse(arguments):
     parser.add_argument("--model", required=True)
     parser.add_argument("--lane", required=True)
     parser.add_argument("--lever", default="")
-    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--threads", type=int, default=machine.default_threads())
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--port", type=int, required=True)
+    interpreter.add_option(parser)
     options = vars(parser.parse_args(arguments))
     return Job(**dict(options, model=networks.find(options["model"])))
 
@@ -166,6 +168,8 @@ def follow(job):
 def command(arguments):
     """Exit code 0 when the bench has ended, or the error was sent to it."""
     job = parse(arguments)
+    ask = interpreter.Ask(job.name, job.model.name, job.lane)
+    interpreter.restart(job.python, ask, "common.bench.process", arguments)
     environ = modules.environ(job.name, job.lane, job.lever, job.model.name)
     machine.restart_with(environ, "common.bench.process", arguments)
     if job.workers > 1 and not workers.launched():

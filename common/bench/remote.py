@@ -23,7 +23,10 @@ def start(contender, request):
     """The command that starts a contender in its environment."""
     command = environments.inside(contender.environment, "-m", "common.bench.process")
     command += [contender.name, "--lane", contender.lane, "--model", request.model.name]
-    command += ["--threads", str(contender.threads or request.threads)]
+    if contender.python:  # without a number of threads, the user's shell decides
+        command += ["--python", contender.python]
+    threads = contender.threads or (None if contender.python else request.threads)
+    command += ["--threads", str(threads)] if threads else []
     command += ["--workers", str(contender.workers)] if contender.workers > 1 else []
     command += ["--lever", contender.lever] if contender.lever else []
     return command + (["--batch-size", str(contender.batch_size)] if contender.batch_size else [])

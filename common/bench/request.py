@@ -154,7 +154,7 @@ def result_path(request, facts):
 
     A comparison with an earlier bench has a separate file.
     """
-    names = [re.sub("[:+/@]", "-", name) for name in request.contenders]
+    names = [re.sub("[:+/@]+", "-", name) for name in request.contenders]
     if request.levers:
         plain = [each.name for each in request.contenders.values() if not each.lever]
         names = ["levers"] + plain

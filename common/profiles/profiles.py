@@ -15,7 +15,7 @@ from common.bench.bench import alone
 from common.profiles import categories, kernels
 from common.profiles.request import parse, result_path
 from common.run import results
-from common.system import commands, environments, machine
+from common.system import commands, environments, machine, shell
 from common.system.errors import InputError
 from common.system.files import check_writable, now
 
@@ -31,6 +31,7 @@ def run_worker(contender, request, log, *answer):
         contender.environment, "-m", "common.profiles.worker", contender.name, *answer
     )
     command += ["--lane", contender.lane, "--model", request.model.name]
+    command += ["--python", contender.python] if contender.python else []
     command += ["--threads", str(request.threads), "--steps", str(request.steps)]
     if commands.call(command, log):
         raise InputError("%s: %s" % (contender.text, environments.last_line(log)))
@@ -116,6 +117,7 @@ def command(arguments):
     """Exit code 0 when all is profiled."""
     request = parse(arguments)
     facts = machine.facts()
+    shell.keep()
     contenders = request.contenders.values()
     paths = [request.out or result_path(contender, request, facts) for contender in contenders]
     for path in paths:

@@ -1,12 +1,13 @@
 """The command line of profiles."""
 
 import os
+from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional
 
 from common import networks
 from common.bench.contenders import Contender, resolve
 from common.networks.model import Model
-from common.system import commands, machine
+from common.system import commands, interpreter, machine
 from common.system.errors import InputError
 from common.system.files import ROOT
 
@@ -30,6 +31,10 @@ def parse(arguments):
     options = _parser().parse_args(arguments)
     names = [_with_lane(text) for text in options.profiled]
     contenders = resolve(names, options.model, options.threads)
+    if options.python:
+        python = os.path.abspath(options.python)
+        theirs = [each._replace(python=python) for each in contenders.values()]
+        contenders = OrderedDict((each.text, each) for each in theirs)
     if options.out and len(contenders) > 1:
         raise InputError("--out takes one profile, and these are %d" % len(contenders))
     model = networks.find(options.model)
@@ -57,6 +62,7 @@ def _parser():
     )
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
     commands.add_threads(parser)
+    interpreter.add_option(parser)
     add(
         "--steps",
         type=number,
@@ -74,6 +80,7 @@ def _parser():
 
 def result_path(contender, request, facts):
     """The default path of a profile: a folder per machine, a file per contender."""
+    lane = contender.lane + ("-mine" if contender.python else "")
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
-    file = "-".join([request.model.name, contender.name, contender.lane] + threads) + ".json"
+    file = "-".join([request.model.name, contender.name, lane] + threads) + ".json"
     return os.path.join(ROOT, "reports", "profiles", machine.folder_name(facts), file)

@@ -17,7 +17,7 @@ from common.bench.process import WARM_UP, endless
 from common.profiles import kernels
 from common.proof import certificate
 from common.run import clocks
-from common.system import commands, cuda, machine, modules
+from common.system import commands, cuda, interpreter, machine, modules
 from common.system.errors import InputError
 from common.system.files import write_json
 
@@ -33,6 +33,7 @@ def parse(arguments):
     parser.add_argument("--lane", required=True)
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--steps", type=int, required=True)
+    interpreter.add_option(parser)
     return parser.parse_args(arguments)
 
 
@@ -124,6 +125,8 @@ def measure(name, training, steps):
 def command(arguments):
     """Exit code 0 when the answer is written."""
     options = parse(arguments)
+    ask = interpreter.Ask(options.name, options.model, options.lane)
+    interpreter.restart(options.python, ask, "common.profiles.worker", arguments)
     environ = dict(modules.environ(options.name, options.lane))
     if not options.answer:
         environ.update(kernels.SWITCHES)

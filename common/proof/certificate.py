@@ -12,7 +12,7 @@ from common.proof.oracle import SEED
 from common.proof.reference import products
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
-from common.system import commands, machine, modules, source, workers
+from common.system import commands, interpreter, machine, modules, source, workers
 from common.system.errors import InputError, NotProven
 from common.system.files import cache_folder, write_json
 
@@ -117,6 +117,7 @@ def command(arguments):
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
     add("--lane", choices=contract.ALL_LANES, default="same", help=commands.LANE_HELP)
     commands.add_threads(parser)
+    interpreter.add_option(parser)
     add("--lever", default="", metavar="NAME", help="prove with this lever of variants.py")
     workers_help = "share each batch among N processes, each with --threads threads"
     add("--workers", type=number, default=1, metavar="N", help=workers_help)
@@ -125,6 +126,8 @@ def command(arguments):
     model = networks.find(options.model)
     modules.find(options.name, model.name)
     workers.environment(options.name, options.workers)
+    ask = interpreter.Ask(options.name, model.name, options.lane)
+    interpreter.restart(options.python, ask, "common.proof", arguments)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)
     machine.restart_with(environ, "common.proof", arguments)
     machine.limit_threads(options.threads)

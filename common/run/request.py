@@ -8,7 +8,7 @@ from common import networks
 from common.networks.hyperparameters import without_dropout
 from common.networks.model import Model
 from common.proof import contract
-from common.system import commands, modules
+from common.system import commands, interpreter, modules
 from common.system.errors import InputError
 
 
@@ -40,6 +40,7 @@ class Request(NamedTuple):
     train_images: Optional[int]
     test_images: Optional[int]
     files: Files
+    python: Optional[str] = None  # the user's interpreter
 
     @property
     def hp(self):
@@ -107,6 +108,7 @@ def parse(arguments):
         train_images=options.train_images,
         test_images=options.test_images,
         files=Files(options.weights, *saved, options.out),
+        python=options.python,
     )
 
 
@@ -130,6 +132,7 @@ def _parser():
     add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
     add("--dropout", choices=("on", "off"), default="on", help="turn dropout off; default: on")
     commands.add_threads(parser)
+    interpreter.add_option(parser)
     own = ": .npz, .safetensors or the framework's own format"
     add("--weights", metavar="IN", help="start from these weights" + own)
     add("--save-weights", metavar="OUT", help="save the trained weights" + own)

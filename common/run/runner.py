@@ -19,7 +19,7 @@ from common.proof import certificate, scores, updates
 from common.proof.reference import products
 from common.run import clocks, console, measures, results, weight_files
 from common.run.request import Recipe, parse, recipe
-from common.system import commands, cuda, files, machine, modules
+from common.system import commands, cuda, files, interpreter, machine, modules
 
 
 class Prepared(NamedTuple):
@@ -255,6 +255,8 @@ def command(arguments):
 def main(arguments):
     """The command line: as ``command``, but in a process with the lane's environment variables."""
     request = parse(arguments)
+    ask = interpreter.Ask(request.framework, request.model.name, request.lane)
+    interpreter.restart(request.python, ask, "common.run", arguments)
     environ = modules.environ(request.framework, request.lane)
     machine.restart_with(environ, "common.run", arguments)
     return command(arguments)

@@ -62,7 +62,7 @@ def count(text):
 def thread_count(text):
     """An option's value that must be 1 to the number of cores."""
     threads, cores = whole_number(text), machine.usable_cores()
-    if threads > cores:
+    if threads > max(cores, machine.default_threads()):
         raise argparse.ArgumentTypeError("%s is more than the %d cores there are" % (text, cores))
     return threads
 
@@ -72,7 +72,7 @@ def add_threads(parser):
     parser.add_argument(
         "--threads",
         type=thread_count,
-        default=machine.usable_cores(),
+        default=machine.default_threads(),
         metavar="N",
         help="CPU threads; default: one per core",
     )

@@ -1,23 +1,55 @@
 """Facts about the machine, and the versions of libraries in this process."""
 
 import functools
+import math
 import os
 import platform
 import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
+
+from common.system import cgroup
 
 BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python names since 3.7
 
 
-def usable_cores():
-    """The number of logical cores that this process may use."""
+def allowed_cores():
+    """The numbers of the logical cores on which this process may run."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count()))
+
+
+def usable_cores():
+    """The number of logical cores that this process can keep busy.
+
+    A container may be allowed on all cores, but only for a share of their time. Then more threads
+    than that would stop each other.
+    """
+    quota = cgroup.cpus()
+    allowed = len(allowed_cores())
+    return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
+
+
+OWN = "ROSETTA_PYTHON"  # set in an interpreter of the user's: see interpreter.py
+
+
+def asked_threads(environ=os.environ):
+    """The number of threads that a shell's variables ask for; None if they ask for none."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        number = environ.get(name, "").partition(",")[0].strip()
+        if number.isdigit() and int(number):
+            return int(number)
+    return None
+
+
+def default_threads():
+    """One thread per core; in the user's interpreter, what the user's shell asks for."""
+    return (OWN in os.environ and asked_threads()) or usable_cores()
 
 
 def limit_threads(threads):
@@ -68,7 +100,7 @@ def process_age():
             ticks = int(file.read().rpartition(")")[2].split()[19])
         return time.clock_gettime(BOOT_CLOCK) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError):
-        import psutil
+        import psutil  # where there is no /proc
 
         return time.time() - psutil.Process().create_time()
 
@@ -77,7 +109,7 @@ def _cpuinfo(field):
     """The first core's value of a field in /proc/cpuinfo; None if there is none."""
     try:
         with open("/proc/cpuinfo") as file:
-            return re.search(r"%s\s*: (.*)" % field, file.read()).group(1)
+            return re.search(r"^%s\s*: (.*)" % field, file.read(), re.MULTILINE).group(1)
     except (OSError, AttributeError):
         return None
 
@@ -90,6 +122,23 @@ def is_amd():
 def cpu():
     """The processor's name."""
     return _cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+# The instruction sets that decide how fast a CPU multiplies, by their flags in /proc/cpuinfo.
+INSTRUCTION_SETS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16")
+
+
+def identity():
+    """The CPU's family, model and instruction sets, which its name may not tell; {} if unknown.
+
+    Two generations of server CPUs may have one name in a virtual machine.
+    """
+    flags = _cpuinfo("flags")
+    known = {"cpu_family": _cpuinfo("cpu family"), "cpu_model": _cpuinfo("model")}
+    if flags is None or None in known.values():
+        return {}
+    sets = [name for name in INSTRUCTION_SETS if name in flags.split()]
+    return dict(cpu_family=int(known["cpu_family"]), cpu_model=int(known["cpu_model"]), isa=sets)
 
 
 def takes_bfloat16(on_gpu):
@@ -116,15 +165,40 @@ def _gpus():
     return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
 
 
+PLACE = ("physical id", "core id")  # of a logical core, in /proc/cpuinfo
+
+
+def physical_cores():
+    """The number of physical cores of the machine; None if unknown."""
+    with suppress(ImportError):  # psutil is optional, because it needs a compiler or a wheel
+        import psutil
+
+        return psutil.cpu_count(logical=False)
+    with suppress(OSError):
+        with open("/proc/cpuinfo") as file:
+            text = file.read()
+        fields = [re.findall(r"^%s\s*: (.*)" % name, text, re.MULTILINE) for name in PLACE]
+        return len(set(zip(*fields))) or None
+    return None
+
+
+def memory():
+    """Bytes of memory of the machine."""
+    with suppress(ImportError):
+        import psutil
+
+        return psutil.virtual_memory().total
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def facts():
     """The machine, as a dict of JSON values."""
-    import psutil  # here, because rosetta.pyz does without it
-
     return {
         "cpu": cpu(),
+        **identity(),
         "cores": usable_cores(),
-        "physical_cores": psutil.cpu_count(logical=False),
-        "memory_bytes": psutil.virtual_memory().total,
+        "physical_cores": physical_cores(),
+        "memory_bytes": memory(),
         "gpus": _gpus(),
         "system": platform.platform(),
         **environment(),
@@ -147,10 +221,16 @@ def described(facts):
 
 
 def folder_name(facts):
-    """A folder name for this kind of machine: its GPU, or else its CPU, and the cores."""
+    """A folder name for this kind of machine: its GPU, or else its CPU, and the cores.
+
+    Older facts have no CPU family, and their folders are named without it.
+    """
     name = facts["gpus"][0]["name"] if facts["gpus"] else facts["cpu"]
     name = re.sub(r"\((R|TM|tm)\)|CPU|Processor|@.*", " ", name)
     words = re.findall(r"[a-z0-9.]+", name.lower())
+    if "cpu_family" in facts and not facts["gpus"]:
+        words += ["%d.%d" % (facts["cpu_family"], facts["cpu_model"])]
+        words += [newest.replace("_", ".") for newest in facts["isa"][-1:]]
     return "-".join(words + ["%d" % facts["cores"], "cores"])
 
 

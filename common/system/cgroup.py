@@ -1,0 +1,61 @@
+"""The limit that a container puts on CPU time, from Linux's control groups."""
+
+import os
+
+MOUNT = "/sys/fs/cgroup"
+MEMBERSHIP = "/proc/self/cgroup"
+
+
+def cpus(mount=MOUNT, membership=MEMBERSHIP):
+    """The CPUs' worth of time that this process may use, such as 1.5; None without a limit.
+
+    Every group above a process limits it as well, so the smallest quota counts. A container may see
+    the host's path of its group and not the folder, so missing folders are skipped.
+    """
+    quotas = [_quota(folder) for folder in _folders(mount, membership)]
+    return min(filter(None, quotas), default=None)
+
+
+def throttled(mount=MOUNT, membership=MEMBERSHIP):
+    """Seconds for which a quota has stopped this process's group; 0 if unknown."""
+    for folder in _folders(mount, membership):
+        for line in (_read(folder, "cpu.stat") or "").splitlines():
+            name, _, value = line.partition(" ")
+            if name in ("throttled_usec", "throttled_time"):
+                return int(value) / (1e6 if name == "throttled_usec" else 1e9)
+    return 0.0
+
+
+def _folders(mount, membership):
+    """The folders of the process's CPU groups, the innermost first."""
+    for line in (_read(membership) or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        # Version 2 has no list of controllers, and no folder for them.
+        root = os.path.join(mount, controllers)
+        while True:
+            yield os.path.join(root, path.strip("/"))
+            if path.strip("/") == "":
+                break
+            path = os.path.dirname(path.rstrip("/"))
+
+
+def _quota(folder):
+    """The quota of one group in CPUs; None if it has none."""
+    words = (_read(folder, "cpu.max") or "").split()  # version 2: "100000 100000" or "max 100000"
+    if not words:
+        words = [_read(folder, "cpu.cfs_%s_us" % name) or "" for name in ("quota", "period")]
+    try:
+        quota, period = map(int, words)
+    except ValueError:
+        return None
+    return quota / period if quota > 0 and period > 0 else None
+
+
+def _read(*path):
+    try:
+        with open(os.path.join(*path)) as file:
+            return file.read().strip()
+    except OSError:
+        return None

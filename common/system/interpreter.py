@@ -1,0 +1,139 @@
+"""Run a command in an interpreter of the user's: ``--python PATH``.
+
+It needs the framework and NumPy there. Python packages that we need are borrowed, and what the
+user's shell sets for maths libraries reaches them, which tox would hold back.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+import frameworks
+from common.system import borrowed, machine, shell
+from common.system.errors import InputError
+from common.system.files import ROOT
+
+HERE = machine.OWN  # the variable that says in which PATH a command has been restarted
+HELP = "run in this interpreter, which has the framework and NumPy, instead of the environment"
+ENVIRONMENT = "check"  # the environment that has the packages to borrow
+OLDEST = (3, 6)
+ASK = """
+import sys
+print("python", *sys.version_info[:2])
+print("prefix", sys.prefix)
+import importlib.util
+for name in ("numpy", %r):
+    if importlib.util.find_spec(name):
+        print(name)
+"""
+
+
+def add_option(parser):
+    """The option ``--python`` of commands that can run in the user's interpreter."""
+    parser.add_argument("--python", metavar="PATH", help=HELP)
+
+
+class Ask(NamedTuple):
+    """What a command wants to run there: an environment's network in a lane."""
+
+    name: str
+    model: str
+    lane: str
+
+
+def restart(path, ask, module, arguments):
+    """Replace this process by ``python -m module`` in the interpreter at PATH, if it is not there.
+
+    ask: an ``Ask``. InputError if the interpreter cannot run that.
+    """
+    if path is None:
+        return
+    path = os.path.abspath(os.path.expanduser(path))
+    if os.environ.get(HERE) == path:
+        return
+    variables = environ(path, ask)
+    os.execve(path, [path, "-m", module] + arguments, variables)
+
+
+def environ(path, ask):
+    """The environment variables for a framework in the interpreter at PATH.
+
+    InputError if that is no interpreter, lacks the framework or NumPy, or if the framework's
+    version lacks a call that the network's module makes: that is found out by training one step.
+    """
+    environment = frameworks.ENVIRONMENTS[ask.name]
+    variables = _environ(path, environment, _prefix(path, environment))
+    command = [path, "-m", "common.system.first_step", *ask]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    lines = process.communicate()[0].decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        last = re.sub("^error: ", "", lines[-1]) if lines else "exit code %d" % process.returncode
+        raise InputError("--python %s: %s" % (path, last))
+    return variables
+
+
+def _environ(path, environment, prefix):
+    kept = {key: value for key, value in os.environ.items() if not shell.tunes(key)}
+    for foreign in ("VIRTUAL_ENV", "PYTHONHOME", "__PYVENV_LAUNCHER__"):
+        kept.pop(foreign, None)
+    kept.update(shell.variables())
+    needed = set_env(environment, prefix, kept)
+    folders = [ROOT] + [kept["PYTHONPATH"]] * ("PYTHONPATH" in kept)
+    ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
+    return dict(needed, **dict(kept, **ours))
+
+
+def set_env(environment, prefix, variables):
+    """The variables that tox sets for an environment, as if that were in the folder ``prefix``."""
+
+    def value(match):
+        name, default = match.groups()
+        return prefix if name is None else variables.get(name, default or "")
+
+    braces = r"\{(?:env_dir|env:(\w+)(?::([^}]*))?)\}"
+    return {key: re.sub(braces, value, text) for key, text in environment.set_env.items()}
+
+
+def _prefix(path, environment):
+    """The folder of the interpreter at PATH; InputError if it cannot run the framework."""
+    if not os.path.isfile(path):
+        raise InputError("--python %s: there is no such file" % path)
+    known = _said(path, ASK % environment.package)
+    if "prefix" not in known:
+        raise InputError("--python %s: it is no Python interpreter" % path)
+    version = tuple(map(int, known["python"].split()))
+    if version < OLDEST:
+        raise InputError("--python %s: it is Python %d.%d; 3.6 is the oldest" % (path, *version))
+    for title, package in ((environment.title, environment.package), ("NumPy", "numpy")):
+        if package not in known:
+            raise InputError("--python %s: %s is not installed there" % (path, title))
+    return known["prefix"]
+
+
+def _said(path, code):
+    """{first word of a line: the rest} that the interpreter prints; {} if it is none."""
+    try:
+        output = subprocess.check_output(
+            [path, "-c", code], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=60
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    lines = output.decode(errors="replace").splitlines()
+    return {line.partition(" ")[0]: line.partition(" ")[2] for line in lines}
+
+
+def folder():
+    """The folder with the packages to borrow; InputError if this interpreter has other ones."""
+    if borrowed.FOLDER in os.environ:
+        return os.environ[borrowed.FOLDER]
+    for place in sys.path:
+        if all(os.path.isdir(os.path.join(place, name)) for name in borrowed.distributions()):
+            return place
+    raise InputError(
+        "--python: start this in the environment that has the packages to borrow: "
+        "tox exec -e %s -- python -m ..." % ENVIRONMENT
+    )

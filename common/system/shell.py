@@ -1,0 +1,51 @@
+"""What the user's shell sets for maths libraries.
+
+tox withholds it from the environments, and tells it to the commands that need it in one variable.
+"""
+
+import os
+from urllib.parse import parse_qsl, urlencode
+
+import frameworks
+
+SHELL = "ROSETTA_SHELL"  # the variables as a query string, because braces mean something to tox
+# Variables with these beginnings set the threads, the kernels or the memory of maths libraries.
+PREFIXES = (
+    "ATEN_ BLIS_ DNNL_ GOMP_ GOTO_ KMP_ LD_PRELOAD MALLOC_ MKLDNN_ MKL_ NUMEXPR_ OMP_ ONEDNN_ "
+    "OPENBLAS_ VECLIB_ GLIBC_TUNABLES"
+).split()
+
+
+def tunes(name):
+    """Whether an environment variable tunes a maths library or a framework."""
+    return name.startswith(tuple(PREFIXES)) or name in _frameworks_variables()
+
+
+def _frameworks_variables():
+    environments = frameworks.ENVIRONMENTS.values()
+    parts = [
+        getattr(environment, part)
+        for environment in environments
+        for part in ("environ", "best_environ", "amd_environ")
+    ]
+    return {name for part in parts for name in part}
+
+
+def variables():
+    """{variable: value}: what tunes maths libraries in the user's shell.
+
+    tox gives it in one variable, and withholds the others. Without tox the shell is at hand.
+    """
+    if SHELL in os.environ:
+        return dict(parse_qsl(os.environ[SHELL], keep_blank_values=True))
+    return {name: value for name, value in os.environ.items() if tunes(name)}
+
+
+def text():
+    """``variables`` in the form that ``SHELL`` has."""
+    return urlencode(variables())
+
+
+def keep():
+    """Keep the shell's variables for children, before this process sets threads for itself."""
+    os.environ[SHELL] = text()
