@@ -52,7 +52,7 @@ def results(uncommitted_too):
     """(used, left out) from ``committed.read``; uncommitted files are named on stderr."""
     try:
         if uncommitted_too:
-            return committed.read(committed.HERE)
+            return committed.everything()
         for path in committed.uncommitted():
             print("not committed: %s (git add takes it in)" % path, file=sys.stderr)
         with committed.folder() as folder:
@@ -67,7 +67,7 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m reports", description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("write", "show", "phrases"))
     parser.add_argument("name", nargs="?", help="phrases: the one module whose lines are printed")
-    parser.add_argument("--all", action="store_true", help="uncommitted result files, too")
+    parser.add_argument("--all", action="store_true", help="your own results, too; on the page alone")
     parser.add_argument(
         "--challenge", type=Path, help="write: offer this challenge, a folder, on the page"
     )
@@ -84,7 +84,8 @@ def command(arguments):
         if options.challenge and not Path(options.challenge, "challenge.json").is_file():
             raise InputError("--challenge %s: no challenge's folder" % options.challenge)
         size = site.render(used, left_out, challenge=options.challenge)
-        for path, text in markdown.written(used).items():
+        pages = {} if options.all else markdown.written(used)  # those are committed
+        for path, text in pages.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(str(path)) as file:
                 file.write(text.encode())

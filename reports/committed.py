@@ -83,6 +83,18 @@ def read(folder):
     return Used(*(_read(folder, kind, left_out) for kind in KINDS)), left_out
 
 
+def everything():
+    """As ``read``, with the files that git does not have, and your own in ``mine``."""
+    used, left_out = read(HERE)
+    own, own_left_out = read(HERE / "mine")
+    marked = [
+        [each._replace(path="mine/" + each.path, machine=each.machine + "-mine") for each in kind]
+        for kind in own
+    ]
+    left_out.update(("mine/" + path, why) for path, why in own_left_out.items())
+    return Used(*(ours + mine for ours, mine in zip(used, marked))), left_out
+
+
 def _read(folder, kind, left_out):
     check = jsonschema.Draft7Validator(json.loads(kind.schema.read_text()))
     used = []

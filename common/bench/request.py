@@ -11,7 +11,7 @@ from common.bench import contenders, earlier
 from common.networks.model import Model
 from common.system import commands, machine
 from common.system.errors import InputError
-from common.system.files import ROOT
+from common.system.files import reports_folder
 
 
 class Request(NamedTuple):
@@ -164,4 +164,4 @@ def result_path(request, facts):
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
     later = ["against", request.earlier["made"][:10]] if request.earlier else []
     file = "-".join([request.model.name] + names + threads + later) + ".json"
-    return os.path.join(ROOT, "reports", "bench", machine.folder_name(facts), file)
+    return os.path.join(reports_folder("bench", machine.folder_name(facts)), file)

@@ -93,5 +93,5 @@ def result_path(request, dataset, facts):
     parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
     parts += ["%dtest" % request.test_images] if request.test_images else []
     parts += ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
-    folder = os.path.join(files.ROOT, "reports", "lessons", machine.folder_name(facts))
+    folder = files.reports_folder("lessons", machine.folder_name(facts))
     return os.path.join(folder, "-".join(parts) + ".json")

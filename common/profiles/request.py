@@ -9,7 +9,7 @@ from common.bench.contenders import Contender, resolve
 from common.networks.model import Model
 from common.system import commands, interpreter, machine
 from common.system.errors import InputError
-from common.system.files import ROOT
+from common.system.files import reports_folder
 
 
 class Request(NamedTuple):
@@ -83,4 +83,4 @@ def result_path(contender, request, facts):
     lane = contender.lane + ("-mine" if contender.python else "")
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
     file = "-".join([request.model.name, contender.name, lane] + threads) + ".json"
-    return os.path.join(ROOT, "reports", "profiles", machine.folder_name(facts), file)
+    return os.path.join(reports_folder("profiles", machine.folder_name(facts)), file)

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from common.system import machine
-from common.system.files import ROOT, atomic_write
+from common.system.files import atomic_write, reports_folder
 
 SCHEMA_VERSION = 1
 
@@ -24,7 +24,8 @@ def path(request, recipe, dataset, facts):
     parts += ["weights"] if request.files.initial else []
     parts += ["%dtest" % request.test_images] if request.test_images else []
     parts += ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
-    folder = os.path.join(ROOT, "reports", "results", machine.folder_name(facts))
+    parts += ["own"] if request.python else []
+    folder = reports_folder("results", machine.folder_name(facts))
     return os.path.join(folder, "-".join(parts) + ".json")
 
 

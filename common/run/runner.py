@@ -13,6 +13,7 @@ from typing import NamedTuple, Optional, Union
 
 import numpy as np
 
+from common.check import usual
 from common.data import batches
 from common.data.dataset import Dataset, take
 from common.proof import certificate, scores, updates
@@ -61,6 +62,9 @@ def run(request):
         with files.atomic_write(request.files.scores) as file:
             np.savez(file, scores=outputs)
     print(console.summary(result, request.model, prepared.path))
+    slow = usual.complaint(result)
+    if slow:
+        print(slow)
     return result
 
 

@@ -113,12 +113,12 @@ def guarded(command, arguments):
             os.environ[SPEAKER] = speaker
 
 
-def call(command, log=None):
+def call(command, log=None, **options):
     """Run a child process, and return its exit code. If this process is stopped, so is the child.
 
-    log: an open file for its output.
+    log: an open file for its output. options: for ``subprocess.Popen``.
     """
-    child = subprocess.Popen(command, stdout=log, stderr=log)
+    child = subprocess.Popen(command, stdout=log, stderr=log, **options)
     try:
         return child.wait()
     except BaseException:

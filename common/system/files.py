@@ -18,6 +18,16 @@ def cache_folder():
     return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
 
 
+def reports_folder(kind, machine):
+    """The folder for a machine's results of one kind, such as "bench".
+
+    It is one that git ignores, so that your results overwrite no committed ones.
+    $ROSETTA_REPORTS names another, such as "reports", to commit them.
+    """
+    place = os.environ.get("ROSETTA_REPORTS", os.path.join("reports", "mine"))
+    return os.path.join(ROOT, place, kind, machine)
+
+
 def check_writable(path):
     """Make missing folders; InputError that names ``path`` unless a file can be written there."""
     folder = os.path.dirname(os.path.abspath(path))

@@ -1,0 +1,1 @@
+"""Is a user's own installation as fast as it should be?"""

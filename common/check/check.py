@@ -1,0 +1,169 @@
+"""Judge a user's installation: prove it, time it, and if it is slow, find out why."""
+
+import os
+import sys
+import time
+from typing import NamedTuple, Optional
+
+import frameworks
+from common import networks
+from common.check import measuring, report, trials, usual
+from common.networks.model import Model
+from common.system import commands, interpreter, machine, modules, shell
+from common.system.errors import InputError
+
+LESS = 0.8  # of the usual share: look for the reason
+SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
+GAIN = 1.15  # a trial that gains less is not reported
+SECONDS = 150  # for all trials
+SLOW = 3  # the exit code
+
+
+class Request(NamedTuple):
+    """A requested check. python: the absolute path of the user's interpreter."""
+
+    name: str
+    model: Model
+    python: str
+
+
+class Finding(NamedTuple):
+    """A trial that gained.
+
+    gain: of the training's speed. product: of NumPy's matrix product.
+    """
+
+    trial: trials.Trial
+    gain: float
+    product: float
+
+
+class Judgement(NamedTuple):
+    """How fast an installation is.
+
+    plain: the worker's answer for the installation as it is. yardstick: our NumPy's.
+    usual: ``usual.Usual``, or None.
+    """
+
+    plain: dict
+    yardstick: dict
+    multiply_adds: int
+    usual: Optional[usual.Usual]
+
+    def share_of(self, answer):
+        """The share of the matrix product that an answer reaches."""
+        return 2 * self.multiply_adds * answer["per_second"] / self.yardstick["product"]
+
+    @property
+    def share(self):
+        """The share of the matrix product that the installation reaches."""
+        return self.share_of(self.plain)
+
+    @property
+    def of_usual(self):
+        """The share as a part of the usual one; None if that is unknown."""
+        return self.share / self.usual.share if self.usual else None
+
+    @property
+    def blas(self):
+        """The speed of the user's matrix product in NumPy, as a part of ours."""
+        return self.plain["product"] / self.yardstick["product"]
+
+    @property
+    def suspicious(self):
+        """Whether to look for a reason."""
+        return self.usual is None or self.of_usual < LESS or self.blas < SLOW_BLAS
+
+
+def judge(installation, timed=None):
+    """The ``Judgement``; the product is measured before and after the training."""
+    before = measuring.yardstick()
+    plain = timed or installation.time()
+    after = measuring.yardstick()
+    model = installation.model
+    product = (before["product"] + after["product"]) / 2
+    known = usual.find(installation.name, model.name, "best", machine.facts())
+    return Judgement(plain, dict(before, product=product), model.step_multiply_adds, known)
+
+
+def search(installation, judgement, say=print, clock=time.perf_counter):
+    """The ``Finding``s among all trials; each gain is confirmed by a second comparison."""
+    end, found = clock() + SECONDS, []
+    for trial in trials.candidates(
+        installation.name, installation.base, judgement.plain, judgement.yardstick
+    ):
+        if clock() > end:
+            say("  not tried, because time is up: %s" % trial.name)
+            continue
+        finding = compared(installation, trial, judgement.plain)
+        if finding and gained(finding):
+            again = compared(installation, trial, installation.time())
+            lesser = [min(pair) for pair in zip(finding[1:], again[1:])] if again else [1, 1]
+            finding = Finding(trial, *lesser)
+        say(report.tried(trial, finding, finding is not None and gained(finding)))
+        if finding and gained(finding):
+            found.append(finding)
+    return sorted(found, key=lambda finding: -max(finding.gain, finding.product))
+
+
+def compared(installation, trial, plain):
+    """The ``Finding`` of one trial; None if its process fails."""
+    try:
+        answer = installation.time(trial)
+    except InputError:
+        return None
+    gains = [answer[key] / plain[key] for key in ("per_second", "product")]
+    return Finding(trial, *gains)
+
+
+def gained(finding):
+    """Whether a gain is worth reporting."""
+    return max(finding.gain, finding.product) >= GAIN
+
+
+def parse(arguments):
+    """The request of a command line; InputError if it is not valid."""
+    parser = commands.OneLineParser(
+        prog="python -m common.check",
+        description="Say whether an installation of a framework is as fast as it should be.",
+        epilog="Exit code 0: fast enough, or at least half as fast as usual; 1: not proven; "
+        "2: bad input; 3: below half of the usual speed.",
+    )
+    parser.add_argument("name", help="the framework's environment here")
+    parser.add_argument("--python", metavar="PATH", required=True, help="your interpreter")
+    parser.add_argument(
+        "--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP
+    )
+    options = parser.parse_args(arguments)
+    environment = modules.find(options.name, options.model)
+    if environment.gpu:
+        raise InputError("%s: a check compares CPUs" % options.name)
+    python = os.path.abspath(os.path.expanduser(options.python))
+    return Request(options.name, networks.find(options.model), python)
+
+
+def command(arguments):
+    """Exit code 0, 1, 2 or 3: see ``parse``."""
+    request = parse(arguments)
+    shell.keep()
+    ask = interpreter.Ask(request.name, request.model.name, "best")
+    base = interpreter.environ(request.python, ask)
+    installation = measuring.Installation(request.python, request.name, request.model, base)
+    print("proving    once; the certificate is kept for later checks", flush=True)
+    reason = installation.prove()
+    if reason:
+        print("certificate  FAILED: %s" % reason)
+        return 1
+    judgement = judge(installation)
+    title = frameworks.ENVIRONMENTS[request.name].title
+    print(report.judged(title, request, judgement), flush=True)
+    found, best = [], None
+    if judgement.suspicious:
+        print("looking for the reason, one change at a time:", flush=True)
+        found = search(installation, judgement, say=lambda line: print(line, flush=True))
+        if len(found) > 1:
+            best = installation.time(trials.joined([finding.trial for finding in found]))
+    print(report.verdict(judgement, found, best))
+    sys.stdout.flush()
+    half = judgement.usual and judgement.of_usual < usual.MUCH_LESS
+    return SLOW if half else 0

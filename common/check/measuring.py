@@ -1,0 +1,68 @@
+"""Start the processes of a check, and collect what they measure."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from common.check.trials import Trial
+from common.system import commands, environments, machine, shell
+from common.system.errors import InputError
+from common.system.files import ROOT
+
+PLAIN = Trial("as it is", "")
+PRODUCT = (
+    "import json; from common.system import machine; "
+    "print(json.dumps([machine.matmul_flops(), machine.versions('numpy')]))"
+)
+
+
+class Installation:
+    """A user's installation; each measurement is a process of its own.
+
+    base: the environment variables of a plain process.
+    """
+
+    def __init__(self, path, name, model, base):
+        self.path, self.name, self.model, self.base = path, name, model, base
+
+    def prove(self):
+        """None if its module in lane best is proven, or else the reason."""
+        threads = machine.usable_cores()
+        return self._ask(PLAIN._replace(threads=threads), "--prove").get("not_proven")
+
+    def time(self, trial=PLAIN):
+        """A worker's answer, and "per_second": observations per second."""
+        answer = self._ask(trial)
+        return dict(answer, per_second=self.model.hp.batch_size / answer["seconds_per_step"])
+
+    def _ask(self, trial, *options):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+            path = os.path.join(folder, "answer.json")
+            command = [self.path, "-m", "common.check.worker", self.name, path]
+            command += ["--model", self.model.name, *options]
+            command += ["--threads", str(trial.threads)] if trial.threads else []
+            command = _on_all_cores(command) if trial.cores else command
+            if commands.call(command, log, env=trial.environ(self.base), cwd=ROOT):
+                raise InputError("%s: %s" % (trial.name, environments.last_line(log)))
+            with open(path) as file:
+                return json.load(file)
+
+
+def _on_all_cores(command):
+    """The command, started on all cores of the machine, as far as its container allows that."""
+    code = "import os, sys; os.sched_setaffinity(0, range(os.cpu_count())); "
+    return [sys.executable, "-c", code + "os.execv(sys.argv[1], sys.argv[1:])"] + command
+
+
+def yardstick():
+    """{"product": the speed of this machine's matrix product, "versions"}: by our own NumPy.
+
+    It is what the committed shares refer to; the user's shell does not reach it.
+    """
+    environ = {key: value for key, value in os.environ.items() if not shell.tunes(key)}
+    environ.update(PYTHONPATH=ROOT, OPENBLAS_NUM_THREADS=str(machine.usable_cores()))
+    output = subprocess.check_output([sys.executable, "-c", PRODUCT], env=environ, cwd=ROOT)
+    product, versions = json.loads(output.decode())
+    return {"product": product, "versions": versions}

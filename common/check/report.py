@@ -1,0 +1,99 @@
+"""A check in words."""
+
+from common.system import cgroup, machine
+
+OTHERS = 0.1  # report other processes that use more than this share of the cores
+
+
+def judged(title, request, judgement):
+    """The judgement as lines of text."""
+    plain, own = judgement.plain, judgement.plain["versions"]
+    noun = request.model.task.observations
+    where = (title, own["framework"], request.python, own["python"], own["numpy"])
+    lines = [
+        "framework    %s %s in %s, Python %s, NumPy %s" % where,
+        "network      %s, lane best, %s threads" % (request.model.title, threads(plain)),
+        "machine      %s" % machine.described(machine.facts()),
+        "certificate  all rungs passed",
+        "speed        %.0f %s/s, %.0f%% of this machine's float32 matrix product (%.0f GFLOP/s)"
+        % (plain["per_second"], noun, 100 * judgement.share, judgement.yardstick["product"] / 1e9),
+    ]
+    known = judgement.usual
+    text = "%.0f%% on %s" % (100 * known.share, known.text) if known else "no result is committed"
+    lines += ["usual        " + text]
+    lines += ["note         " + line for line in circumstances(judgement)]
+    return "\n".join(lines)
+
+
+def threads(plain):
+    """The number of threads that a framework reports."""
+    return plain["settings"].get("threads", "?")
+
+
+def circumstances(judgement):
+    """What slows a training and cannot be tried from here, and what is worth knowing."""
+    plain, quota, allowed = judgement.plain, cgroup.cpus(), machine.allowed_cores()
+    if quota is not None and quota < len(allowed):
+        counts = (quota, len(allowed), plain["throttled"])
+        line = "the container's quota is %.1f CPUs' time on %d cores; it was stopped for %.1f s"
+        yield line % counts + ": raise it (docker run --cpus)"
+    if plain["others"] > OTHERS:
+        busy = [
+            "%s (process %d, %.1f cores)" % (row[1], row[0], row[2]) for row in plain["busiest"]
+        ]
+        names = ": " + ", ".join(busy) if busy else ""
+        yield "other processes used %.0f%% of the cores%s" % (100 * plain["others"], names)
+    if judgement.blas < 0.7:
+        kernel = plain["versions"].get("blas", "an unknown BLAS")
+        ratio = (kernel, 100 * judgement.blas)
+        yield "its NumPy multiplies with %s, at %.0f%% of the speed of ours" % ratio
+    if len(plain["openmp"]) > 1:
+        yield "%d OpenMP runtimes are loaded: %s" % (
+            len(plain["openmp"]),
+            ", ".join(plain["openmp"]),
+        )
+    if not plain["flushes_denormals"]:
+        yield "denormal numbers are not flushed to 0; they slow some trainings"
+
+
+def tried(trial, finding, gained):
+    """A trial as a line."""
+    if finding is None:
+        return "  does not run    %s" % trial.name
+    text = "%.2f times as fast" % finding.gain
+    if finding.product >= 1.15:
+        text += ", NumPy's product %.1f times" % finding.product
+    return "  %s  %s%s" % (text, trial.name, "  ->  " + trial.line if gained else "")
+
+
+def verdict(judgement, found, best):
+    """The answer, in the last lines."""
+    lines = []
+    if best:
+        ratio = best["per_second"] / judgement.plain["per_second"]
+        share = (ratio, 100 * judgement.share_of(best))
+        lines.append("all of these together: %.2f times as fast, %.0f%% of the product" % share)
+    for finding in found:
+        lines.append("do           %s" % finding.trial.line)
+    part = judgement.of_usual
+    if part is None:
+        lines.append("answer       unknown: nothing to compare with is committed")
+    elif part >= 0.8 and not found:
+        lines.append("answer       yes: %.2f of the usual share" % part)
+    elif part >= 0.8:
+        lines.append("answer       yes in training (%.2f of the usual share), but see above" % part)
+    else:
+        word = "no" if part < 0.5 else "slower than usual"
+        lines.append(
+            "answer       %s: %.2f of the usual share%s" % (word, part, why(judgement, found))
+        )
+    return "\n".join(lines)
+
+
+def why(judgement, found):
+    """The likeliest reason, for the last line."""
+    if found:
+        return "; the most gains: %s" % found[0].trial.line
+    if judgement.plain["others"] > OTHERS:
+        return "; others used %.0f%% of the cores meanwhile" % (100 * judgement.plain["others"])
+    return "; nothing that was tried gains"

@@ -1,0 +1,126 @@
+"""What may slow an installation: changes of a process's environment, to try one at a time."""
+
+import os
+from collections import OrderedDict
+from typing import Dict, NamedTuple, Optional, Tuple
+
+import frameworks
+from common.system import machine, shell
+
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+NEWER = "AVX512"  # the instructions that oneDNN is asked to leave out
+
+
+class Trial(NamedTuple):
+    """A change, and the line with which a user makes it.
+
+    add, drop: environment variables to set, and to unset.
+    cores: whether to run on all cores of the machine.
+    """
+
+    name: str
+    line: str
+    add: Dict[str, str] = {}
+    drop: Tuple[str, ...] = ()
+    cores: bool = False
+    threads: Optional[int] = None
+
+    def environ(self, base):
+        """``base`` with the change."""
+        kept = {name: value for name, value in base.items() if name not in self.drop}
+        return dict(kept, **self.add)
+
+
+def joined(trials):
+    """All changes at once."""
+    add = {name: value for trial in trials for name, value in trial.add.items()}
+    drop = tuple(name for trial in trials for name in trial.drop)
+    threads = [trial.threads for trial in trials if trial.threads]
+    line = "; ".join(trial.line for trial in trials)
+    cores = any(trial.cores for trial in trials)
+    return Trial("all of these", line, add, drop, cores, threads[0] if threads else None)
+
+
+def setting(name, value, why):
+    """The trial that sets a variable."""
+    return Trial("%s=%s (%s)" % (name, value, why), "export %s=%s" % (name, value), {name: value})
+
+
+def unsetting(name, value):
+    """The trial that unsets a variable."""
+    return Trial("without %s=%s" % (name, value), "unset %s" % name, drop=(name,))
+
+
+def candidates(name, base, plain, yardstick):
+    """The trials for an environment, the likeliest cause first.
+
+    base: the variables of the plain process. plain: its answer. yardstick: our NumPy's answer.
+    """
+    listed = [unsetting(key, base[key]) for key in _by_likelihood(base)]
+    listed += _threads(base) + _cores()
+    listed += _kernels(base, plain, yardstick) + _openmp(base, plain) + _lane(name, base)
+    return list(OrderedDict((trial.name, trial) for trial in listed).values())
+
+
+def _by_likelihood(base):
+    """The variables of the user's shell that tune maths libraries; numbers of threads first."""
+    known = [key for key in base if key.startswith(tuple(shell.PREFIXES))]
+    return sorted(known, key=lambda key: (key not in THREADS, key not in machine.CPU_SWITCHES, key))
+
+
+def _threads(base):
+    """One thread per physical core, if the plain process has another number."""
+    cores, physical = machine.usable_cores(), machine.physical_cores()
+    asked = machine.asked_threads(base) or cores
+    fewer = min(cores, physical or cores)
+    if asked == fewer or (asked == cores and fewer == cores):
+        return []
+    change = setting("OMP_NUM_THREADS", str(fewer), "one per physical core")
+    return [change._replace(threads=fewer)]
+
+
+def _cores():
+    """All cores of the machine, if the shell may use only some."""
+    if len(machine.allowed_cores()) == os.cpu_count():
+        return []
+    line = "start it without taskset, numactl or a batch system's binding"
+    return [Trial("on all %d cores" % os.cpu_count(), line, cores=True, threads=os.cpu_count())]
+
+
+def _kernels(base, plain, yardstick):
+    """Our BLAS's kernels in the user's BLAS; for oneDNN, those for narrower vectors."""
+    made = []
+    blas, ours = (answer["versions"].get("blas", "") for answer in (plain, yardstick))
+    if "openblas" in blas and ours and blas.split()[-1] != ours.split()[-1]:
+        why = "the BLAS of NumPy takes kernels for %s" % blas.split()[-1]
+        for kernels in OrderedDict.fromkeys([ours.split()[-1], "Haswell"]):
+            made.append(setting("OPENBLAS_CORETYPE", kernels, why))
+    if "avx512f" in machine.identity().get("isa", ()):
+        made.append(setting("ONEDNN_MAX_CPU_ISA", "AVX2", "oneDNN without %s" % NEWER))
+    return made
+
+
+def _openmp(base, plain):
+    """With two OpenMP runtimes: threads that sleep while they wait, and one of the two for all."""
+    if len(plain["openmp"]) < 2:
+        return []
+    made = [setting("OMP_WAIT_POLICY", "PASSIVE", "waiting threads sleep")]
+    for path in plain["openmp"]:
+        made.append(setting("LD_PRELOAD", path, "one OpenMP runtime for all"))
+    return made
+
+
+def _lane(name, base):
+    """What lane best sets for a process: the allocator, and the framework's own variables."""
+    environment = frameworks.ENVIRONMENTS[name]
+    keep = machine.KEEP_FREED_MEMORY
+    made = []
+    if any(base.get(key) != value for key, value in keep.items()):
+        exports = " ".join("%s=%s" % pair for pair in keep.items())
+        made.append(Trial("an allocator that keeps freed memory", "export " + exports, keep))
+    variables = dict(environment.best_environ)
+    variables.update(environment.amd_environ if machine.is_amd() else {})
+    for key, value in variables.items():
+        if base.get(key) != value:
+            made.append(setting(key, value, "lane best sets it"))
+    return made
