@@ -67,7 +67,8 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m reports", description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("write", "show", "phrases"))
     parser.add_argument("name", nargs="?", help="phrases: the one module whose lines are printed")
-    parser.add_argument("--all", action="store_true", help="your own results, too; on the page alone")
+    own = "uncommitted results and your own, too: on the page, not in the Markdown"
+    parser.add_argument("--all", action="store_true", help=own)
     parser.add_argument(
         "--challenge", type=Path, help="write: offer this challenge, a folder, on the page"
     )

@@ -7,8 +7,9 @@ from typing import NamedTuple, Optional
 
 import frameworks
 from common import networks
-from common.check import measuring, report, trials, usual
+from common.check import measuring, report, trials
 from common.networks.model import Model
+from common.run import usual
 from common.system import commands, interpreter, machine, modules, shell
 from common.system.errors import InputError
 
@@ -89,13 +90,12 @@ def judge(installation, timed=None):
 def search(installation, judgement, say=print, clock=time.perf_counter):
     """The ``Finding``s among all trials; each gain is confirmed by a second comparison."""
     end, found = clock() + SECONDS, []
-    for trial in trials.candidates(
-        installation.name, installation.base, judgement.plain, judgement.yardstick
-    ):
+    here, plain = installation, judgement.plain
+    for trial in trials.candidates(here.name, here.base, here.own, plain, judgement.yardstick):
         if clock() > end:
             say("  not tried, because time is up: %s" % trial.name)
             continue
-        finding = compared(installation, trial, judgement.plain)
+        finding = compared(installation, trial, plain)
         if finding and gained(finding):
             again = compared(installation, trial, installation.time())
             lesser = [min(pair) for pair in zip(finding[1:], again[1:])] if again else [1, 1]
@@ -148,7 +148,8 @@ def command(arguments):
     shell.keep()
     ask = interpreter.Ask(request.name, request.model.name, "best")
     base = interpreter.environ(request.python, ask)
-    installation = measuring.Installation(request.python, request.name, request.model, base)
+    own = shell.variables()
+    installation = measuring.Installation(request.python, request.name, request.model, base, own)
     print("proving    once; the certificate is kept for later checks", flush=True)
     reason = installation.prove()
     if reason:
@@ -156,7 +157,7 @@ def command(arguments):
         return 1
     judgement = judge(installation)
     title = frameworks.ENVIRONMENTS[request.name].title
-    print(report.judged(title, request, judgement), flush=True)
+    print(report.judged(title, request, judgement, own), flush=True)
     found, best = [], None
     if judgement.suspicious:
         print("looking for the reason, one change at a time:", flush=True)

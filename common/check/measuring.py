@@ -21,11 +21,11 @@ PRODUCT = (
 class Installation:
     """A user's installation; each measurement is a process of its own.
 
-    base: the environment variables of a plain process.
+    base: the environment variables of a plain process. own: those that the user's shell sets.
     """
 
-    def __init__(self, path, name, model, base):
-        self.path, self.name, self.model, self.base = path, name, model, base
+    def __init__(self, path, name, model, base, own):
+        self.path, self.name, self.model, self.base, self.own = path, name, model, base, own
 
     def prove(self):
         """None if its module in lane best is proven, or else the reason."""

@@ -1,11 +1,12 @@
 """A check in words."""
 
+import frameworks
 from common.system import cgroup, machine
 
 OTHERS = 0.1  # report other processes that use more than this share of the cores
 
 
-def judged(title, request, judgement):
+def judged(title, request, judgement, own):
     """The judgement as lines of text."""
     plain, own = judgement.plain, judgement.plain["versions"]
     noun = request.model.task.observations
@@ -21,7 +22,8 @@ def judged(title, request, judgement):
     known = judgement.usual
     text = "%.0f%% on %s" % (100 * known.share, known.text) if known else "no result is committed"
     lines += ["usual        " + text]
-    lines += ["note         " + line for line in circumstances(judgement)]
+    notes = list(circumstances(judgement)) + list(overridden(request.name, own))
+    lines += ["note         " + line for line in notes]
     return "\n".join(lines)
 
 
@@ -54,6 +56,14 @@ def circumstances(judgement):
         )
     if not plain["flushes_denormals"]:
         yield "denormal numbers are not flushed to 0; they slow some trainings"
+
+
+def overridden(name, own):
+    """Variables that the module sets for itself, and the user's shell differently."""
+    for key, value in frameworks.ENVIRONMENTS[name].environ.items():
+        if own.get(key, value) != value:
+            text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"
+            yield text % (key, own[key], value)
 
 
 def tried(trial, finding, gained):

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
 import frameworks
-from common.system import machine, shell
+from common.system import machine
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 NEWER = "AVX512"  # the instructions that oneDNN is asked to leave out
@@ -51,21 +51,21 @@ def unsetting(name, value):
     return Trial("without %s=%s" % (name, value), "unset %s" % name, drop=(name,))
 
 
-def candidates(name, base, plain, yardstick):
+def candidates(name, base, own, plain, yardstick):
     """The trials for an environment, the likeliest cause first.
 
-    base: the variables of the plain process. plain: its answer. yardstick: our NumPy's answer.
+    base: the variables of the plain process. own: the names of those that the user's shell sets.
+    plain: the process's answer. yardstick: our NumPy's answer.
     """
-    listed = [unsetting(key, base[key]) for key in _by_likelihood(base)]
+    listed = [unsetting(key, base[key]) for key in _by_likelihood(own) if key in base]
     listed += _threads(base) + _cores()
     listed += _kernels(base, plain, yardstick) + _openmp(base, plain) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())
 
 
-def _by_likelihood(base):
-    """The variables of the user's shell that tune maths libraries; numbers of threads first."""
-    known = [key for key in base if key.startswith(tuple(shell.PREFIXES))]
-    return sorted(known, key=lambda key: (key not in THREADS, key not in machine.CPU_SWITCHES, key))
+def _by_likelihood(own):
+    """Names of variables: numbers of threads first, then those that choose kernels."""
+    return sorted(own, key=lambda key: (key not in THREADS, key not in machine.CPU_SWITCHES, key))
 
 
 def _threads(base):

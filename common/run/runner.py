@@ -13,12 +13,11 @@ from typing import NamedTuple, Optional, Union
 
 import numpy as np
 
-from common.check import usual
 from common.data import batches
 from common.data.dataset import Dataset, take
 from common.proof import certificate, scores, updates
 from common.proof.reference import products
-from common.run import clocks, console, measures, results, weight_files
+from common.run import clocks, console, measures, results, usual, weight_files
 from common.run.request import Recipe, parse, recipe
 from common.system import commands, cuda, files, interpreter, machine, modules
 

@@ -8,10 +8,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from typing import NamedTuple
 
 import frameworks
-from common.system import borrowed, machine, shell
+from common.system import borrowed, commands, environments, machine, shell
 from common.system.errors import InputError
 from common.system.files import ROOT
 
@@ -65,15 +66,18 @@ def environ(path, ask):
     """
     environment = frameworks.ENVIRONMENTS[ask.name]
     variables = _environ(path, environment, _prefix(path, environment))
-    command = [path, "-m", "common.system.first_step", *ask]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    lines = process.communicate()[0].decode(errors="replace").strip().splitlines()
-    if process.returncode:
-        last = re.sub("^error: ", "", lines[-1]) if lines else "exit code %d" % process.returncode
-        raise InputError("--python %s: %s" % (path, last))
+    try_step(path, ask, variables)
     return variables
+
+
+def try_step(path, ask, variables):
+    """InputError, with the reason, if the interpreter cannot train one step."""
+    command = [path, "-m", "common.run.first_step", *ask]
+    with tempfile.TemporaryFile() as log:
+        code = commands.call(command, log, cwd=ROOT, env=variables)
+        if code:
+            last = re.sub("^error: ", "", environments.last_line(log))
+            raise InputError("--python %s: %s" % (path, last))
 
 
 def _environ(path, environment, prefix):

@@ -21,8 +21,8 @@ from common.system import modules, source
 from common.system.files import ROOT
 
 # The folders in common/: each imports only earlier ones.
-ORDER = "system data networks proof mistakes records run bench profiles lessons exchange".split()
-ORDER += ["compare", "challenge"]
+ORDER = "system data networks proof mistakes records run bench profiles check lessons".split()
+ORDER += ["exchange", "compare", "challenge"]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""python -m common.system.first_step NAME MODEL LANE: whether a framework's version can run it.
+"""python -m common.run.first_step NAME MODEL LANE: whether a framework's version can run it.
 
 Trains one step on zeros. The last line says what is missing: exit code 2.
 """

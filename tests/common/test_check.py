@@ -1,0 +1,366 @@
+"""Judge an installation: each planted fault is found and named, and a healthy one has none.
+
+The faults are in timings that are made up here; one test measures a real installation.
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+import pytest
+
+from common import networks
+from common.check import check, measuring, report, trials, worker
+from common.run import usual
+from common.system import borrowed, cgroup, commands, interpreter, load, machine, shell
+from common.system.errors import InputError
+from tests import some
+
+MODEL = networks.find("mlp")
+USUAL_SHARE, PRODUCT = 0.5, 300e9
+HEALTHY = USUAL_SHARE * PRODUCT / (2 * MODEL.step_multiply_adds)  # observations per second
+FASTER_ON_AMD = some.environment(lambda facts: facts.amd_environ, gpu_of="")
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    """A machine of two cores without a quota, whatever this one is."""
+    monkeypatch.setattr(machine, "allowed_cores", lambda: [0, 1])
+    monkeypatch.setattr(machine, "physical_cores", lambda: 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(cgroup, "cpus", lambda *_: None)
+    monkeypatch.setattr(machine, "is_amd", lambda: False)
+
+
+class Installation:
+    """An installation with a fault: a function of a process's variables and its trial.
+
+    It returns factors of the training's speed and of the matrix product's, and further facts.
+    """
+
+    model = MODEL
+
+    def __init__(self, fault=lambda environ, trial: (1, 1), own=(), name="numpy", **facts):
+        self.fault, self.own, self.name, self.facts = fault, dict(own), name, facts
+        self.base, self.timed = dict(self.own), 0
+        self.noise = np.random.RandomState(0)
+
+    def time(self, trial=measuring.PLAIN):
+        self.timed += 1
+        speed, product = self.fault(trial.environ(self.base), trial)
+        answer = {
+            "per_second": HEALTHY * speed * self.noise.uniform(0.93, 1.07),
+            "product": PRODUCT * product * self.noise.uniform(0.93, 1.07),
+            "settings": {"threads": 2},
+            "versions": {"framework": "1", "python": "3", "numpy": "2", "blas": "openblas 0.3 Zen"},
+            "openmp": [],
+            "flushes_denormals": True,
+            "others": 0.01,
+            "busiest": [],
+            "throttled": 0.0,
+        }
+        return dict(answer, **self.facts)
+
+
+def judged(installation, of_usual=True):
+    known = {"cpu": "any", "cores": 2, "gpus": []}
+    versions = {"framework": "1", "numpy": "2"}
+    known = usual.Usual(USUAL_SHARE, "2026-11-25T00:00:00Z", known, 2, versions, "reports/x.json")
+    yardstick = {"product": PRODUCT, "versions": {"blas": "openblas 0.3 Zen"}}
+    return check.Judgement(
+        installation.time(), yardstick, MODEL.step_multiply_adds, known if of_usual else None
+    )
+
+
+def lines(installation):
+    """(the findings' lines, all that is printed)."""
+    judgement, said = judged(installation), []
+    request = check.Request(installation.name, MODEL, "/opt/python")
+    said += report.judged("Any", request, judgement, installation.own).splitlines()
+    findings = check.search(installation, judgement, said.append) if judgement.suspicious else []
+    said += report.verdict(judgement, findings, None).splitlines()
+    return [finding.trial.line for finding in findings], said
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_healthy_installation_has_no_fault(seed):
+    installation = Installation(own={"OMP_NUM_THREADS": "2", "KMP_BLOCKTIME": "1"})
+    installation.noise = np.random.RandomState(seed)
+    found, said = lines(installation)
+    assert found == [] and installation.timed == 1
+    assert said[-1].startswith("answer       yes")
+
+
+def slow_if(wrong, speed, product=1.0):
+    """The fault that slows a process with these variables."""
+
+    def fault(environ, trial):
+        slow = all(environ.get(name) == value for name, value in wrong.items())
+        return (speed, product) if slow else (1, 1)
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    "wrong, speed, product",
+    [
+        ({"OMP_NUM_THREADS": "1"}, 0.52, 1),
+        ({"OMP_NUM_THREADS": "8"}, 0.3, 1),
+        ({"OPENBLAS_CORETYPE": "Prescott"}, 1.0, 0.2),  # in NumPy alone
+        ({"OPENBLAS_CORETYPE": "Prescott"}, 0.2, 0.2),
+        ({"ONEDNN_MAX_CPU_ISA": "SSE41"}, 0.3, 1),
+        ({"ATEN_CPU_CAPABILITY": "default"}, 0.6, 1),
+        ({"MALLOC_TRIM_THRESHOLD_": "0"}, 0.6, 1),
+        ({"GOMP_CPU_AFFINITY": "0"}, 0.5, 1),
+        ({"KMP_AFFINITY": "compact,1,0"}, 0.5, 1),
+    ],
+)
+def test_a_variable_of_the_shell_is_found(wrong, speed, product):
+    others = {"KMP_BLOCKTIME": "1", "MKL_DYNAMIC": "TRUE"}
+    (name,) = wrong
+    found, said = lines(Installation(slow_if(wrong, speed, product), dict(others, **wrong)))
+    assert found[0] == "unset " + name
+    assert "do           unset " + name in said
+
+
+def test_a_variable_that_is_wanted_on_amd_is_found(monkeypatch):
+    monkeypatch.setattr(machine, "is_amd", lambda: True)
+
+    def fault(environ, trial):
+        return (1, 1) if environ.get("MKL_DEBUG_CPU_TYPE") == "5" else (0.4, 1)
+
+    found, _ = lines(Installation(fault, name=FASTER_ON_AMD))
+    assert found == ["export MKL_DEBUG_CPU_TYPE=5"]
+
+
+def test_an_allocator_that_returns_memory_is_found():
+    def fault(environ, trial):
+        return (1, 1) if set(machine.KEEP_FREED_MEMORY) <= set(environ) else (0.7, 1)
+
+    found, said = lines(Installation(fault))
+    assert len(found) == 1 and "MALLOC_TRIM_THRESHOLD_=" in found[0]
+    assert said[-1].startswith("answer       slower than usual: 0.")
+
+
+def test_two_openmp_runtimes_are_found():
+    runtimes = ["/a/libgomp-1.so.1", "/b/libiomp5.so"]
+
+    def fault(environ, trial):
+        return (1, 1) if environ.get("LD_PRELOAD") == runtimes[1] else (0.5, 1)
+
+    found, said = lines(Installation(fault, openmp=runtimes))
+    assert found == ["export LD_PRELOAD=/b/libiomp5.so"]
+    assert "note         2 OpenMP runtimes are loaded: " + ", ".join(runtimes) in said
+
+
+def test_a_blas_without_kernels_for_this_processor_is_found():
+    versions = {"framework": "1", "python": "3", "numpy": "1", "blas": "openblas 0.2 Prescott"}
+
+    def fault(environ, trial):
+        return (1, 1) if environ.get("OPENBLAS_CORETYPE") == "Haswell" else (0.9, 0.15)
+
+    found, said = lines(Installation(fault, versions=versions))
+    assert found == ["export OPENBLAS_CORETYPE=Haswell"]
+    assert any("openblas 0.2 Prescott, at 1" in line for line in said)
+
+
+def test_a_shell_that_may_use_only_some_cores_is_found(monkeypatch):
+    monkeypatch.setattr(machine, "allowed_cores", lambda: [1])
+    found, _ = lines(Installation(lambda environ, trial: (1 if trial.cores else 0.5, 1)))
+    assert len(found) == 1 and "without taskset" in found[0]
+
+
+def test_threads_on_both_halves_of_a_core_are_found(monkeypatch):
+    monkeypatch.setattr(machine, "physical_cores", lambda: 1)
+
+    def fault(environ, trial):
+        return (1, 1) if environ.get("OMP_NUM_THREADS") == "1" and trial.threads == 1 else (0.6, 1)
+
+    found, _ = lines(Installation(fault))
+    assert found == ["export OMP_NUM_THREADS=1"]
+
+
+def test_a_busy_second_process_is_named():
+    busy = [[4711, "stress", 0.97]]
+    fault = slow_if({}, 0.4)
+    found, said = lines(Installation(fault, others=0.48, busiest=busy))
+    assert found == []
+    assert any("used 48% of the cores: stress (process 4711, 1.0 cores)" in line for line in said)
+    assert said[-1].startswith("answer       no: 0.4")
+    assert said[-1].endswith("others used 48% of the cores meanwhile")
+
+
+def test_a_quota_is_named(monkeypatch):
+    monkeypatch.setattr(cgroup, "cpus", lambda *_: 1.0)
+    _, said = lines(Installation(throttled=1.25))
+    assert any("the container's quota is 1.0 CPUs' time on 2 cores" in line for line in said)
+
+
+def test_a_setting_that_the_module_overrides_is_named():
+    name = some.environment(lambda facts: facts.environ, gpu_of="")
+    variable, value = next(iter(report.frameworks.ENVIRONMENTS[name].environ.items()))
+    (line,) = report.overridden(name, {variable: "other"})
+    assert line.startswith("your shell sets %s=other" % variable)
+    assert list(report.overridden(name, {variable: value})) == []
+
+
+def test_a_lucky_trial_is_not_reported():
+    """The second comparison shows no gain."""
+    calls = []
+
+    def fault(environ, trial):
+        calls.append(trial.name)
+        lucky = trial.name.startswith("without") and calls.count(trial.name) == 1
+        return (1 if lucky else 0.5, 1)
+
+    found, _ = lines(Installation(fault, {"OMP_DYNAMIC": "TRUE"}))
+    assert found == []
+
+
+def test_a_trial_that_does_not_run_is_no_finding():
+    def fault(environ, trial):
+        if "without" in trial.name:
+            raise InputError("it crashed")
+        return 0.5, 1
+
+    found, said = lines(Installation(fault, {"LD_PRELOAD": "needed.so"}))
+    assert found == [] and "  does not run    without LD_PRELOAD=needed.so" in said
+
+
+def test_time_is_limited():
+    installation, said = Installation(slow_if({}, 0.3), {"OMP_DYNAMIC": "TRUE"}), []
+    times = iter([0.0] + [check.SECONDS + 1.0] * 99)
+    assert check.search(installation, judged(installation), said.append, lambda: next(times)) == []
+    assert said and all("not tried, because time is up" in line for line in said)
+
+
+def test_two_faults_are_tried_together():
+    made = [trials.unsetting("A", "1"), trials.setting("B", "2", "why")]
+    assert trials.joined(made).environ({"A": "1", "C": "3"}) == {"B": "2", "C": "3"}
+    assert trials.joined(made).line == "unset A; export B=2"
+
+
+@pytest.mark.parametrize("speed, code", [(1.0, 0), (0.7, 0), (0.4, 3)])
+def test_the_exit_code_says_whether_it_is_below_half(speed, code, monkeypatch, capsys):
+    installation = Installation(slow_if({}, speed))
+    installation.prove = lambda: None
+    judgement = judged(installation)
+    monkeypatch.setattr(interpreter, "environ", lambda *_: {})
+    monkeypatch.setattr(measuring, "Installation", lambda *_: installation)
+    monkeypatch.setattr(check, "judge", lambda _: judgement)
+    monkeypatch.delenv(shell.SHELL, raising=False)
+    monkeypatch.setenv(shell.SHELL, "")
+    arguments = ["numpy", "--model", "mlp", "--python", sys.executable]
+    assert commands.guarded(check.command, arguments) == code
+    installation.prove = lambda: "gradient: wrong"
+    assert commands.guarded(check.command, arguments) == 1
+    assert "certificate  FAILED: gradient: wrong" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        (["numpy"], "the following arguments are required: --python"),
+        (["nonsense", "--python", "x"], "unknown framework 'nonsense'"),
+        (["numpy", "--python", "/nowhere"], "--python /nowhere: there is no such file"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, line, monkeypatch, capsys):
+    monkeypatch.setenv(shell.SHELL, "")
+    assert commands.guarded(check.command, arguments) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert line in error
+
+
+def bench(made, cpu, share, **identity):
+    machine = dict(cpu=cpu, cores=2, gpus=[], **identity)
+    process = {"versions": {"framework": "1", "numpy": "2"}}
+    contender = {"share_of_matmul": share, "processes": [process]}
+    contents = {"numpy:best": contender, "numpy:best+lever": dict(contender, share_of_matmul=9)}
+    return dict(model="cnn", made=made, machine=machine, threads=2, contenders=contents)
+
+
+def test_the_usual_share_is_from_the_likest_machine(tmp_path):
+    zen3 = dict(cpu_family=25, cpu_model=1, isa=["avx2"])
+    zen4 = dict(cpu_family=25, cpu_model=17, isa=["avx2", "avx512f"])
+    benches = [
+        bench("2026-01-01", "AMD EPYC", 0.3, **zen3),
+        bench("2026-01-02", "AMD EPYC", 0.4, **zen4),
+        bench("2026-01-03", "AMD EPYC", 0.5),
+        bench("2026-01-04", "Intel(R) Xeon(R) Processor", 0.6),
+    ]
+    for number, made in enumerate(benches):
+        path = tmp_path / "reports" / "bench" / str(number) / "x.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(made))
+    shares = []
+    for cpu, identity in (("AMD EPYC", zen3), ("AMD EPYC", zen4), ("Intel(R) Core i7", zen4)):
+        facts = dict(cpu=cpu, cores=2, gpus=[], **identity)
+        shares.append(usual.find("numpy", "cnn", "best", facts, str(tmp_path / "reports")).share)
+    assert shares[:2] == [0.3, 0.4]
+    assert usual.find("numpy", "cnn", "same", facts, str(tmp_path / "reports")) is None
+
+
+def test_a_run_far_below_the_usual_share_says_so(monkeypatch):
+    known = usual.Usual(0.58, "2026", {}, 2, {}, "reports/bench/x.json")
+    monkeypatch.setattr(usual, "find", lambda *_: known)
+    result = dict(framework="numpy", model="cnn", lane="best", machine={})
+    result.update(timings={"share_of_matmul": 0.04}, certificate={"passed": True})
+    assert usual.complaint(result).startswith("slow         4% is far below the usual 58%")
+    result["timings"]["share_of_matmul"] = 0.4
+    assert usual.complaint(result) is None
+
+
+def test_a_zen_3_is_not_a_zen_4_and_old_folders_keep_their_names():
+    facts = {"cpu": "AMD EPYC", "cores": 2, "gpus": []}
+    zen3 = dict(facts, cpu_family=25, cpu_model=1, isa=["avx2"])
+    zen4 = dict(facts, cpu_family=25, cpu_model=17, isa=["avx2", "avx512f", "avx512_bf16"])
+    names = [machine.folder_name(each) for each in (facts, zen3, zen4)]
+    assert names[0] == "amd-epyc-2-cores"
+    assert names[1:] == ["amd-epyc-25.1-avx2-2-cores", "amd-epyc-25.17-avx512.bf16-2-cores"]
+
+
+def proc(folder, busy, processes):
+    """A /proc of two cores, in hundredths of a second."""
+    folder.mkdir()
+    (folder / "stat").write_text("cpu 9 9 9 9\n" + "".join("cpu%d %d 0 0 7\n" % b for b in busy))
+    for number, name, ticks in processes:
+        (folder / str(number)).mkdir()
+        fields = ["S"] + ["0"] * 10 + [str(ticks), "0", "0"]
+        (folder / str(number) / "stat").write_text("%d (%s) %s" % (number, name, " ".join(fields)))
+    return str(folder)
+
+
+def test_the_load_of_others_is_read_from_proc(tmp_path, monkeypatch):
+    monkeypatch.setattr(load, "TICK", 100)
+    first = proc(tmp_path / "1", [(0, 0), (1, 0)], [(5, "own", 0), (6, "a (busy) one", 0)])
+    later = proc(tmp_path / "2", [(0, 100), (1, 90)], [(5, "own", 100), (6, "a (busy) one", 90)])
+    before, after = load.snapshot([0, 1], first), load.snapshot([0, 1], later)
+    assert load.others(before, after, 1.0, 2.0) == pytest.approx(0.45)
+    assert load.busiest(before, after, 1.0, {5}) == [(6, "a (busy) one", pytest.approx(0.9))]
+    assert load.snapshot([0], str(tmp_path / "none")) is None
+    assert load.others(None, None, 1, 1) == 0 and load.busiest(None, None, 1) == []
+
+
+def test_openmp_runtimes_are_read_from_the_loaded_libraries(tmp_path):
+    maps = tmp_path / "maps"
+    rows = ["7f00 r-xp 0 /a/torch.libs/libgomp-a34b3233.so.1.0.0", "7f01 r--p 0 /b/libiomp5.so"]
+    maps.write_text("\n".join(rows + rows[:1] + ["7f02 r--p 0 /c/libgompertz.so"]))
+    expected = ["/a/torch.libs/libgomp-a34b3233.so.1.0.0", "/b/libiomp5.so"]
+    assert worker.openmp_runtimes(str(maps)) == expected
+    assert worker.openmp_runtimes("/nowhere") == []
+
+
+def test_a_real_installation_is_judged(tmp_path, monkeypatch, capsys):
+    """This very interpreter, proven and timed in processes of its own."""
+    monkeypatch.undo()
+    monkeypatch.setenv(borrowed.FOLDER, str(tmp_path))
+    monkeypatch.setenv(shell.SHELL, "OMP_NUM_THREADS=1")
+    monkeypatch.setattr(usual, "find", lambda *_: None)
+    monkeypatch.setattr(check, "search", lambda *_, **__: [])
+    arguments = ["numpy", "--model", "mlp", "--python", sys.executable]
+    assert commands.guarded(check.command, arguments) == 0
+    printed = capsys.readouterr().out
+    assert "certificate  all rungs passed" in printed and ", lane best, 1 threads" in printed
+    assert "of this machine's float32 matrix product" in printed

@@ -1,0 +1,189 @@
+"""Commands in an interpreter of the user's: what it borrows, and which variables reach it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import frameworks
+from common.bench import contenders, process
+from common.bench.request import parse as bench_request
+from common.run import first_step, runner
+from common.system import borrowed, commands, interpreter, machine, modules, shell
+from common.system.errors import InputError
+from common.system.files import ROOT
+from frameworks.facts import Environment
+from tests import some
+
+ASK = interpreter.Ask("numpy", "mlp", "same")
+MISSING = some.PLAIN  # it is not in these tests' environments
+
+
+@pytest.fixture
+def clean(monkeypatch, tmp_path):
+    """A shell without variables of ours; packages are borrowed from the folder that it returns."""
+    for name in list(os.environ):
+        if shell.tunes(name) or name in (shell.SHELL, interpreter.HERE):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv(borrowed.FOLDER, str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def no_step(monkeypatch):
+    """The user's interpreter is asked for its packages only: no step is trained."""
+    monkeypatch.setattr(interpreter, "try_step", lambda *_: None)
+
+
+def put(folder, name, text):
+    (folder / name).write_text(text)
+
+
+def run(code, **environ):
+    command = [sys.executable, "-c", "import common; " + code]
+    environ = dict(os.environ, PYTHONPATH=ROOT, **environ)
+    return subprocess.check_output(command, env=environ).decode().strip()
+
+
+def test_a_missing_package_is_borrowed_but_none_that_is_not_listed(tmp_path):
+    put(tmp_path, "appdirs.py", "here = True")
+    put(tmp_path, "secret.py", "here = True")
+    code = "import sys, importlib.util as u; sys.modules.pop('appdirs', None); "
+    code += "print(bool(u.find_spec('appdirs')), bool(u.find_spec('secret')))"
+    assert run(code, ROSETTA_BORROWED=str(tmp_path)) == "True False"
+
+
+def test_a_borrowed_package_does_not_hide_the_interpreters_own(tmp_path):
+    put(tmp_path, "tqdm.py", "raise SystemExit('the borrowed one')")
+    assert run("import tqdm; print('its own')", ROSETTA_BORROWED=str(tmp_path)) == "its own"
+
+
+def test_every_package_to_borrow_is_pinned():
+    assert {"tqdm", "threadpoolctl", "pooch", "requests", "charset_normalizer"} <= set(
+        borrowed.pins()
+    )
+    assert "tqdm-%s.dist-info" % borrowed.pins()["tqdm"] in borrowed.distributions()
+
+
+def test_the_users_variables_reach_the_interpreter_and_toxs_do_not(clean, no_step, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")  # ours: this process has set it for itself
+    monkeypatch.setenv(shell.SHELL, "KMP_AFFINITY=compact%2C1&OMP_NUM_THREADS=3")
+    monkeypatch.setenv("VIRTUAL_ENV", "/tox")
+    environ = interpreter.environ(sys.executable, ASK)
+    assert environ["OMP_NUM_THREADS"] == "3" and environ["KMP_AFFINITY"] == "compact,1"
+    assert "VIRTUAL_ENV" not in environ
+    assert environ["PYTHONPATH"].split(os.pathsep)[0] == ROOT
+    assert environ[interpreter.HERE] == sys.executable
+
+
+def test_without_tox_the_shell_itself_counts(clean, monkeypatch):
+    monkeypatch.setenv("MKL_NUM_THREADS", "2")
+    monkeypatch.setenv("HOME_OF", "nothing")
+    assert shell.variables() == {"MKL_NUM_THREADS": "2"}
+    shell.keep()
+    monkeypatch.setenv("MKL_NUM_THREADS", "9")
+    assert shell.variables() == {"MKL_NUM_THREADS": "2"}
+
+
+def test_a_frameworks_variables_are_set_as_tox_would():
+    facts = {"A": "{env_dir}/lib", "B": "{env:B:Haswell}", "C": "{env:C:x}:{env_dir}", "D": "plain"}
+    environment = Environment("n", "N", "n", set_env=facts)
+    known = interpreter.set_env(environment, "/opt/conda", {"B": "Zen"})
+    assert known == {"A": "/opt/conda/lib", "B": "Zen", "C": "x:/opt/conda", "D": "plain"}
+
+
+def test_the_number_of_threads_is_the_shells_in_the_users_interpreter_alone(clean, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
+    monkeypatch.setattr(machine, "usable_cores", lambda: 2)
+    assert machine.default_threads() == 2
+    monkeypatch.setenv(interpreter.HERE, sys.executable)
+    assert machine.default_threads() == 5 and commands.thread_count("5") == 5
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert machine.default_threads() == 2
+
+
+@pytest.mark.parametrize(
+    "path, line",
+    [
+        ("/nowhere/python", "there is no such file"),
+        (os.path.join(ROOT, "README.md"), "it is no Python interpreter"),
+        ("/bin/ls", "it is no Python interpreter"),
+    ],
+)
+def test_a_path_that_is_no_interpreter_is_one_line(path, line, clean, capsys):
+    arguments = ["numpy", "--python", path]
+    assert commands.guarded(runner.main, arguments) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error == "error: --python %s: %s" % (path, line)
+
+
+def test_a_missing_framework_is_one_line(clean, capsys):
+    arguments = [MISSING, "--python", sys.executable]
+    assert commands.guarded(runner.main, arguments) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    title = frameworks.ENVIRONMENTS[MISSING].title
+    assert error == "error: --python %s: %s is not installed there" % (sys.executable, title)
+
+
+def test_a_version_without_a_call_is_one_line(monkeypatch, capsys):
+    def configure(lane, threads, seed):
+        raise AttributeError("module 'thing' has no attribute 'new'")
+
+    load = modules.in_lane
+    replaced = lambda *given: modules.replaced(load(*given), configure=configure)  # noqa: E731
+    monkeypatch.setattr(modules, "in_lane", replaced)
+    assert commands.guarded(first_step.command, list(ASK)) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert "cannot run frameworks/numpy/mlp.py: AttributeError: module 'thing' has no" in error
+
+
+def test_a_step_can_be_trained():
+    assert first_step.command(list(ASK)) == 0
+
+
+def test_a_command_restarts_only_once(clean, no_step, monkeypatch):
+    started = []
+    monkeypatch.setattr(os, "execve", lambda *given: started.append(given))
+    interpreter.restart(sys.executable, ASK, "common.run", ["numpy"])
+    ((path, command, environ),) = started
+    assert command == [path, "-m", "common.run", "numpy"]
+    monkeypatch.setenv(interpreter.HERE, environ[interpreter.HERE])
+    interpreter.restart(sys.executable, ASK, "common.run", ["numpy"])
+    interpreter.restart(None, ASK, "common.run", ["numpy"])
+    assert len(started) == 1
+
+
+def test_no_packages_to_borrow_is_one_line(clean, monkeypatch):
+    monkeypatch.delenv(borrowed.FOLDER)
+    monkeypatch.setattr(sys, "path", [str(clean)])
+    with pytest.raises(InputError, match="tox exec -e check"):
+        interpreter.folder()
+
+
+@pytest.mark.parametrize(
+    "text, python, lane, size",
+    [
+        ("numpy@/opt/conda/bin/python", "/opt/conda/bin/python", None, None),
+        ("numpy@/opt/conda/bin/python:best@128", "/opt/conda/bin/python", "best", 128),
+        ("numpy@128", None, None, 128),
+    ],
+)
+def test_a_contender_may_have_an_interpreter(text, python, lane, size):
+    contender = contenders.read(text)
+    assert (contender.python, contender.lane, contender.batch_size) == (python, lane, size)
+    assert contender.text == text
+    assert contender.environment == ("check" if python else "numpy")
+
+
+def test_mine_stands_beside_ours():
+    mine = "numpy@%s" % sys.executable
+    request = bench_request(["numpy:best", mine + ":best", "--threads", "1"])
+    assert list(request.contenders) == ["numpy:best", mine + ":best"]
+
+
+def test_a_contenders_process_takes_the_shells_threads(clean, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv(interpreter.HERE, sys.executable)
+    arguments = ["numpy", "--model", "mlp", "--lane", "same", "--port", "1"]
+    assert process.parse(arguments + ["--python", sys.executable]).threads == 3
