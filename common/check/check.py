@@ -121,6 +121,14 @@ def gained(finding):
     return max(finding.gain, finding.product) >= GAIN
 
 
+def kernels_in_words(installation):
+    """Which kernels compute the convolutions; None without convolutions, or if oneDNN does not."""
+    name, model = installation.name, installation.model
+    if "convolution" not in model.traits:
+        return None
+    return report.onednn(installation.kernels(), usual.kernels(name, model.name))
+
+
 def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
     parser = commands.OneLineParser(
@@ -161,6 +169,9 @@ def command(arguments):
     found, best = [], None
     if judgement.suspicious:
         print("looking for the reason, one change at a time:", flush=True)
+        line = kernels_in_words(installation)
+        if line:
+            print(line, flush=True)
         found = search(installation, judgement, say=lambda line: print(line, flush=True))
         if len(found) > 1:
             best = installation.time(trials.joined([finding.trial for finding in found]))

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 from common.check.trials import Trial
+from common.profiles import kernels
 from common.system import commands, environments, machine, shell
 from common.system.errors import InputError
 from common.system.files import ROOT
@@ -30,15 +31,26 @@ class Installation:
     def prove(self):
         """None if its module in lane best is proven, or else the reason."""
         threads = machine.usable_cores()
-        return self._ask(PLAIN._replace(threads=threads), "--prove").get("not_proven")
+        return self._answer(PLAIN._replace(threads=threads), "--prove").get("not_proven")
 
     def time(self, trial=PLAIN):
         """A worker's answer, and "per_second": observations per second."""
-        answer = self._ask(trial)
+        answer = self._answer(trial)
         return dict(answer, per_second=self.model.hp.batch_size / answer["seconds_per_step"])
 
-    def _ask(self, trial, *options):
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+    def kernels(self):
+        """oneDNN's kernels for a step's convolutions, as ``kernels.read`` gives them."""
+        with tempfile.TemporaryFile() as log:
+            self._ask(PLAIN._replace(add=kernels.SWITCHES), log, "--kernels")
+            log.seek(0)
+            return kernels.read(log.read().decode(errors="replace"))
+
+    def _answer(self, trial, *options):
+        with tempfile.TemporaryFile() as log:
+            return self._ask(trial, log, *options)
+
+    def _ask(self, trial, log, *options):
+        with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "answer.json")
             command = [self.path, "-m", "common.check.worker", self.name, path]
             command += ["--model", self.model.name, *options]

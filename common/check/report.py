@@ -1,5 +1,7 @@
 """A check in words."""
 
+import os
+
 import frameworks
 from common.system import cgroup, machine
 
@@ -39,6 +41,9 @@ def circumstances(judgement):
         counts = (quota, len(allowed), plain["throttled"])
         line = "the container's quota is %.1f CPUs' time on %d cores; it was stopped for %.1f s"
         yield line % counts + ": raise it (docker run --cpus)"
+    if len(allowed) < os.cpu_count():
+        counts = (len(allowed), os.cpu_count())
+        yield "your shell may use %d of %d cores (taskset, a cpuset)" % counts
     if plain["others"] > OTHERS:
         busy = [
             "%s (process %d, %.1f cores)" % (row[1], row[0], row[2]) for row in plain["busiest"]
@@ -64,6 +69,21 @@ def overridden(name, own):
         if own.get(key, value) != value:
             text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"
             yield text % (key, own[key], value)
+
+
+def onednn(kernels, usual):
+    """Which of oneDNN's kernels compute a step's convolutions; None if it never computes them.
+
+    kernels: here, as ``kernels.read`` gives them. usual: those of a committed profile.
+    """
+    if not kernels and not usual:
+        return None
+    own, pinned = (
+        ", ".join(sorted({each["kernel"] for each in part})) for part in (kernels, usual)
+    )
+    own, pinned = (" (%s)" % names if names else "" for names in (own, pinned))
+    text = "note         oneDNN computes %d convolutions of a step%s; usually %d%s"
+    return text % (len(kernels), own, len(usual), pinned)
 
 
 def tried(trial, finding, gained):

@@ -90,14 +90,20 @@ def _cores():
 def _kernels(base, plain, yardstick):
     """Our BLAS's kernels in the user's BLAS; for oneDNN, those for narrower vectors."""
     made = []
-    blas, ours = (answer["versions"].get("blas", "") for answer in (plain, yardstick))
-    if "openblas" in blas and ours and blas.split()[-1] != ours.split()[-1]:
-        why = "the BLAS of NumPy takes kernels for %s" % blas.split()[-1]
-        for kernels in OrderedDict.fromkeys([ours.split()[-1], "Haswell"]):
+    theirs, ours = (_openblas(answer) for answer in (plain, yardstick))
+    if theirs and ours and theirs != ours:
+        why = "the BLAS of NumPy takes kernels for %s" % theirs
+        for kernels in OrderedDict.fromkeys([ours, "Haswell"]):
             made.append(setting("OPENBLAS_CORETYPE", kernels, why))
     if "avx512f" in machine.identity().get("isa", ()):
         made.append(setting("ONEDNN_MAX_CPU_ISA", "AVX2", "oneDNN without %s" % NEWER))
     return made
+
+
+def _openblas(answer):
+    """The processor whose kernels NumPy's OpenBLAS takes; None for another BLAS, or if unknown."""
+    words = answer["versions"].get("blas", "").split()
+    return words[2] if len(words) == 3 and words[0] == "openblas" else None
 
 
 def _openmp(base, plain):

@@ -14,6 +14,7 @@ import numpy as np
 
 from common import networks
 from common.bench.process import endless
+from common.profiles import kernels
 from common.proof import certificate
 from common.run import clocks
 from common.system import cgroup, commands, load, machine, modules
@@ -35,6 +36,7 @@ def parse(arguments):
     parser.add_argument("--model", required=True)
     parser.add_argument("--threads", type=int, default=machine.default_threads())
     parser.add_argument("--prove", action="store_true")
+    parser.add_argument("--kernels", action="store_true", help="let oneDNN print a step's kernels")
     return parser.parse_args(arguments)
 
 
@@ -61,8 +63,8 @@ def flushes_denormals():
     return bool((np.full(8, 1e-30, np.float32) * np.float32(1e-10) == 0).all())
 
 
-def train(module, model, settings):
-    """Train; the seconds per step of each pass, without the first."""
+def trainer(module, model, settings):
+    """A function that trains so many steps more, and returns the seconds per step."""
     weights = model.initialize(model.shapes, 0)
     trained = module.loss(module.symbol(settings, model.hp), settings, model.hp, weights)
     batches = endless(module, model, settings, model.hp.batch_size)
@@ -71,6 +73,22 @@ def train(module, model, settings):
         timed = clocks.timed_pass(module, trained, itertools.islice(batches, steps), steps)
         return (timed.seconds - timed.outside) / steps
 
+    return seconds
+
+
+def show_kernels(options):
+    """Print a mark and train a step; oneDNN, if it is used, prints its kernels."""
+    model = networks.find(options.model)
+    module = modules.in_lane(options.name, "best", model.name)
+    seconds = trainer(module, model, module.configure("best", options.threads, 0))
+    seconds(1)
+    print("\n" + kernels.MARK, flush=True)
+    seconds(1)
+    return {}
+
+
+def timed(seconds):
+    """Time several passes of a ``trainer``, and what else used the cores meanwhile."""
     for steps in WARM_UP:
         step = seconds(steps)
     before = load.snapshot(machine.allowed_cores()), time.process_time(), cgroup.throttled()
@@ -93,7 +111,7 @@ def measure(options):
     product = machine.matmul_flops()  # first: a framework's threads may spin for a while
     module = modules.in_lane(options.name, "best", model.name)
     settings = module.configure("best", options.threads, 0)
-    answer = train(module, model, settings)
+    answer = timed(trainer(module, model, settings))
     return dict(
         answer,
         product=product,
@@ -111,7 +129,8 @@ def command(arguments):
         environ = modules.environ(options.name, "best", "", options.model)
         machine.restart_with(environ, "common.check.worker", arguments)
     try:
-        write_json(options.answer, prove(options) if options.prove else measure(options))
+        task = prove if options.prove else show_kernels if options.kernels else measure
+        write_json(options.answer, task(options))
     except clocks.Stop as stop:
         raise InputError(str(stop))
     return 0

@@ -51,6 +51,15 @@ def find(name, model, lane, machine, reports=REPORTS):
     return max(known, key=lambda each: (_alike(each[1].machine, machine), each[0], each[1].made))[1]
 
 
+def kernels(name, model, reports=REPORTS):
+    """oneDNN's kernels for a step's convolutions in lane best, from a committed profile, or []."""
+    for _, profile in _files(reports, "profiles"):
+        about = (profile.get("framework"), profile.get("model"), profile.get("lane"))
+        if about == (name, model, "best") and profile.get("kernels"):
+            return profile["kernels"]
+    return []
+
+
 def complaint(result):
     """A line about a run that is far below the usual share; None if it is not, or if unknown."""
     share, name = result.get("timings", {}).get("share_of_matmul"), result["framework"]

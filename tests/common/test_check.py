@@ -20,6 +20,8 @@ from tests import some
 MODEL = networks.find("mlp")
 USUAL_SHARE, PRODUCT = 0.5, 300e9
 HEALTHY = USUAL_SHARE * PRODUCT / (2 * MODEL.step_multiply_adds)  # observations per second
+# An environment and a network of which a profile with oneDNN's kernels is committed.
+WITH_ONEDNN = some.environment(lambda facts: usual.kernels(facts.name, "cnn")), "cnn"
 FASTER_ON_AMD = some.environment(lambda facts: facts.amd_environ, gpu_of="")
 
 
@@ -167,8 +169,9 @@ def test_a_blas_without_kernels_for_this_processor_is_found():
 
 def test_a_shell_that_may_use_only_some_cores_is_found(monkeypatch):
     monkeypatch.setattr(machine, "allowed_cores", lambda: [1])
-    found, _ = lines(Installation(lambda environ, trial: (1 if trial.cores else 0.5, 1)))
+    found, said = lines(Installation(lambda environ, trial: (1 if trial.cores else 0.5, 1)))
     assert len(found) == 1 and "without taskset" in found[0]
+    assert "note         your shell may use 1 of 2 cores (taskset, a cpuset)" in said
 
 
 def test_threads_on_both_halves_of_a_core_are_found(monkeypatch):
@@ -341,6 +344,15 @@ def test_the_load_of_others_is_read_from_proc(tmp_path, monkeypatch):
     assert load.busiest(before, after, 1.0, {5}) == [(6, "a (busy) one", pytest.approx(0.9))]
     assert load.snapshot([0], str(tmp_path / "none")) is None
     assert load.others(None, None, 1, 1) == 0 and load.busiest(None, None, 1) == []
+
+
+def test_onednn_that_is_off_is_named():
+    usually = usual.kernels(*WITH_ONEDNN)
+    line = report.onednn([], usually)
+    assert "oneDNN computes 0 convolutions of a step; usually %d (" % len(usually) in line
+    line = report.onednn([{"kernel": "jit:sse41"}] * 2, usually)
+    assert "oneDNN computes 2 convolutions of a step (jit:sse41); usually" in line
+    assert report.onednn([], []) is None
 
 
 def test_openmp_runtimes_are_read_from_the_loaded_libraries(tmp_path):
