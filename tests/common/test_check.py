@@ -357,9 +357,9 @@ def test_onednn_that_is_off_is_named():
 
 def test_openmp_runtimes_are_read_from_the_loaded_libraries(tmp_path):
     maps = tmp_path / "maps"
-    rows = ["7f00 r-xp 0 /a/torch.libs/libgomp-a34b3233.so.1.0.0", "7f01 r--p 0 /b/libiomp5.so"]
+    rows = ["7f00 r-xp 0 /a/wheel.libs/libgomp-a34b3233.so.1.0.0", "7f01 r--p 0 /b/libiomp5.so"]
     maps.write_text("\n".join(rows + rows[:1] + ["7f02 r--p 0 /c/libgompertz.so"]))
-    expected = ["/a/torch.libs/libgomp-a34b3233.so.1.0.0", "/b/libiomp5.so"]
+    expected = ["/a/wheel.libs/libgomp-a34b3233.so.1.0.0", "/b/libiomp5.so"]
     assert worker.openmp_runtimes(str(maps)) == expected
     assert worker.openmp_runtimes("/nowhere") == []
 
