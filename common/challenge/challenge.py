@@ -141,7 +141,7 @@ def answer(options):
     module = modules.load(options.name, description.name)
     answers = protocol.carry_out(script, arrays, description, module, options.lane, options.threads)
     array_files.write(options.out, answers)
-    print("answer file  %s" % os.path.relpath(options.out))
+    print("answer file  %s" % options.out)
     return 0
 
 

@@ -82,13 +82,13 @@ def command(options):
         print(rule % (options.tolerance, ROUNDINGS))
     print("\n".join(line.rstrip() for line in array_lines(recordings, first)))
     if first is None:
-        print("%d pairs agree, and no array that both have differs" % len(recordings.pairs))
+        print("%d pairs agree; no difference found" % len(recordings.pairs))
     else:
         print("\n".join(difference_lines(first)))
         if not first["computes"]:
             for side, found in trying.alone(recordings, first):
                 names = (side, found.case.layer, search.function(found))
-                print("  before it %s alone recorded %s: %s" % names)
+                print("  before it, only %s recorded %s: %s" % names)
     for line in layer_lines(layers, first):
         print(line)
     hints = [] if convention else list(hint_lines(recordings, layers))
@@ -123,7 +123,7 @@ def refuse_other_batches(a, b, first):
     related = first["apart_with_relation"] is not None or abs(first["correlation"] or 0) >= ALIKE
     if inputs and not related:
         values = (a[0], b[0], first["relation"])
-        raise InputError("other batches, or no inputs: of the first arrays, %s and %s, %s" % values)
+        raise InputError("the first arrays must be the same batch: %s in A, %s in B: %s" % values)
 
 
 def array_lines(recordings, first):
@@ -156,7 +156,8 @@ def pair_words(recordings, pair):
 
 def difference_lines(first):
     """Yield the first difference in lines of text."""
-    pair = (first["a"], first["b"], first["paired_by"])
+    by = first["paired_by"].replace("place", "position")
+    pair = (first["a"], first["b"], by)
     yield "first difference: %s in A, %s in B, paired by %s" % pair
     if first["computes"]:
         yield "  %s%s" % (first["computes"], see(first["docs"]))
@@ -170,7 +171,7 @@ def difference_lines(first):
     if margins:
         yield "  distance relative to the spread: " + ", ".join(margins)
     counts = (first["agree_before"], first["agree_behind"], first["behind"])
-    yield "  before it %d pairs agree; after it %d of %d" % counts
+    yield "  before it, %d pairs agree; after it, %d of %d pairs agree" % counts
 
 
 def layer_lines(layers, first):

@@ -71,7 +71,7 @@ def title(result):
         count = sum(row["state"] == "agree" for row in result["rows"])
         if not result["agree"]:
             return "%d pairs agree; missing in B: %s" % (count, text(", ".join(result["missing"])))
-        return "%d pairs agree, and no array that both have differs" % count
+        return "%d pairs agree; no difference found" % count
     if first["a"] == first["b"]:
         return "First difference: %s" % text(first["a"])
     return "First difference: %s in A, %s in B" % (text(first["a"]), text(first["b"]))
@@ -102,7 +102,8 @@ def findings(result):
         for line in distances(first):
             yield "<p>%s</p>" % line
         counts = (first["agree_before"], first["agree_behind"], first["behind"])
-        yield "<p>Before it %d pairs agree, after it %d of %d.%s</p>" % (counts + (see(first),))
+        says = "<p>Before it, %d pairs agree; after it, %d of %d pairs agree.%s</p>"
+        yield says % (counts + (see(first),))
         yield "</div>"
     also = [row for row in result["rows"] if row["state"] == "also different"]
     if also:

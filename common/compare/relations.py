@@ -65,7 +65,7 @@ class Comparison:
             if other.finite and array.size == other.size > 1 and array.spread == 0 < other.spread:
                 return Relation("%s is %s everywhere" % (name, shown(array.mean)))
         if self.a.size != self.b.size:
-            return Relation("they have not the same number of values")
+            return Relation("A has %d values, B has %d" % (self.a.size, self.b.size))
         with np.errstate(all="ignore"):  # an overflow is no relation
             return self.holding()
 

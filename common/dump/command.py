@@ -140,5 +140,5 @@ def command(arguments):
         raise InputError("%s: it holds no arrays" % options.file)
     if options.out:
         array_files.write(options.out, contents.arrays)
-        print("%d arrays in %s" % (len(contents.arrays), os.path.relpath(options.out)))
+        print("%d arrays in %s" % (len(contents.arrays), options.out))
     return 0

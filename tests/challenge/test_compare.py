@@ -221,15 +221,15 @@ def test_safetensors_are_in_the_order_of_their_names_unless_the_other_file_knows
     assert code == 3 and difference["a"] == "hidden" and difference["agree_before"] == 4
 
 
-BATCHES = "other batches, or no inputs: of the first arrays, x (16, 3, 6, 8) and x "
+BATCHES = "the first arrays must be the same batch: x (16, 3, 6, 8) in A, x "
 
 
 @pytest.mark.parametrize(
     "a, b, line",
     [
         ({}, network(X), "a.npz holds no array"),
-        (network(X), network(X[:8]), BATCHES + "(8, 3, 6, 8), they have not the same number"),
-        (network(X), network(normal(16, 3, 6, 8, seed=7)), BATCHES + "(16, 3, 6, 8), no relation"),
+        (network(X), network(X[:8]), BATCHES + "(8, 3, 6, 8) in B: A has 2304 values, B has 1152"),
+        (network(X), network(normal(16, 3, 6, 8, seed=7)), BATCHES + "(16, 3, 6, 8) in B: no"),
         (network(X), {"x": np.zeros((0, 3), "f")}, "b.npz: x has no values"),
         (network(X), {"x": np.array([object()])}, "b.npz: x is object, not numbers"),
         (network(X), {"x": np.array(["x"])}, "b.npz: x is <U1, not numbers"),

@@ -127,7 +127,7 @@ def test_a_padding_is_named_without_the_weight(compared, layout):
     move = lambda arrays: {n: x.transpose(layout) for n, x in arrays.items()}  # noqa: E731
     a, b = recording(IMAGES, made(1)), move(recording(IMAGES, made(0), seed=2))
     code, says = computes(compared, a, b)
-    start = "convolution, 3 x 3, stride 2, padding before the first place "
+    start = "convolution, 3 x 3, stride 2, top and left padding "
     assert code == 3 and says == start + "1 in A, 0 in B"
     assert compared(a, move(recording(IMAGES, made(1), seed=2)))[0] == 0
 
@@ -352,7 +352,7 @@ def test_what_one_side_alone_recorded_before_a_difference_is_said(compared):
     b = run("GELU (by erf)")
     del b["layer2"]
     code, _, printed = compared(run("GELU (by tanh)"), b)
-    assert code == 3 and "A alone recorded layer2: GELU (by tanh)" in printed
+    assert code == 3 and "before it, only A recorded layer2: GELU (by tanh)" in printed
 
 
 def test_words_of_a_decay():

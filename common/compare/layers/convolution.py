@@ -163,7 +163,7 @@ def words(constants):
     says = "%s, %d x %d, stride %d, " % (
         (kind,) + (constants["kernel"],) * 2 + (constants["stride"],)
     )
-    return says + "padding before the first place %d" % constants["padding"]
+    return says + "top and left padding %d" % constants["padding"]
 
 
 def docs(a, b):

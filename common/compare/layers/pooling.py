@@ -69,7 +69,7 @@ def words(constants):
     """The pool in words."""
     values = (constants["kind"],) + (constants["window"],) * 2
     says = "%s pool, %d x %d, " % values
-    return says + "stride %(stride)d, padding before the first place %(padding)d" % constants
+    return says + "stride %(stride)d, top and left padding %(padding)d" % constants
 
 
 def docs(a, b):

@@ -112,7 +112,7 @@ def differ(a, b):
 def function(fit):
     """What a fit says of one side, with the names of its inputs."""
     inputs = " and ".join(array.name for array in fit.case.inputs)
-    return "%s; from %s" % (fit.family.words(fit.constants), inputs)
+    return "%s; computed from %s" % (fit.family.words(fit.constants), inputs)
 
 
 def sentence(*fits):
