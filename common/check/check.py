@@ -43,13 +43,14 @@ class Judgement(NamedTuple):
     """How fast an installation is.
 
     plain: the worker's answer for the installation as it is. yardstick: our NumPy's.
-    usual: ``usual.Usual``, or None.
+    usual: ``usual.Usual``, or None. asked: threads that the user's shell asks for, or None.
     """
 
     plain: dict
     yardstick: dict
     multiply_adds: int
     usual: Optional[usual.Usual]
+    asked: Optional[int] = None
 
     def share_of(self, answer):
         """The share of the matrix product that an answer reaches."""
@@ -72,7 +73,13 @@ class Judgement(NamedTuple):
 
     @property
     def suspicious(self):
-        """Whether to look for a reason."""
+        """Whether to look for a reason.
+
+        On a busy machine the product may be as slow as one thread's training, so that the share
+        hides a wrong number of threads.
+        """
+        if self.asked not in (None, machine.usable_cores()):
+            return True
         return self.usual is None or self.of_usual < LESS or self.blas < SLOW_BLAS
 
 
@@ -84,7 +91,9 @@ def judge(installation, timed=None):
     model = installation.model
     product = (before["product"] + after["product"]) / 2
     known = usual.find(installation.name, model.name, "best", machine.facts())
-    return Judgement(plain, dict(before, product=product), model.step_multiply_adds, known)
+    yardstick = dict(before, product=product)
+    asked = machine.asked_threads(installation.own)
+    return Judgement(plain, yardstick, model.step_multiply_adds, known, asked)
 
 
 def search(installation, judgement, say=print, clock=time.perf_counter):

@@ -3,9 +3,8 @@
 import os
 
 import frameworks
+from common.check.trials import BUSY
 from common.system import cgroup, machine
-
-OTHERS = 0.1  # report other processes that use more than this share of the cores
 
 
 def judged(title, request, judgement, own):
@@ -44,7 +43,10 @@ def circumstances(judgement):
     if len(allowed) < os.cpu_count():
         counts = (len(allowed), os.cpu_count())
         yield "your shell may use %d of %d cores (taskset, a cpuset)" % counts
-    if plain["others"] > OTHERS:
+    if judgement.asked not in (None, machine.usable_cores()):
+        counts = (judgement.asked, machine.usable_cores())
+        yield "your shell asks for %d threads on %d cores" % counts
+    if plain["others"] > BUSY:
         busy = [
             "%s (process %d, %.1f cores)" % (row[1], row[0], row[2]) for row in plain["busiest"]
         ]
@@ -117,6 +119,8 @@ def verdict(judgement, found, best):
         lines.append(
             "answer       %s: %.2f of the usual share%s" % (word, part, why(judgement, found))
         )
+    if judgement.plain["others"] > BUSY:
+        lines[-1] += "; the machine is busy: check again when it is idle"
     return "\n".join(lines)
 
 
@@ -124,6 +128,6 @@ def why(judgement, found):
     """The likeliest reason, for the last line."""
     if found:
         return "; the most gains: %s" % found[0].trial.line
-    if judgement.plain["others"] > OTHERS:
-        return "; others used %.0f%% of the cores meanwhile" % (100 * judgement.plain["others"])
+    if judgement.plain["others"] > BUSY:
+        return "; others used %.0f%% of the cores" % (100 * judgement.plain["others"])
     return "; nothing that was tried gains"

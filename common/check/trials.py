@@ -1,5 +1,6 @@
 """What may slow an installation: changes of a process's environment, to try one at a time."""
 
+import math
 import os
 from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
@@ -8,6 +9,7 @@ import frameworks
 from common.system import machine
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+BUSY = 0.1  # the share of the cores from which other processes matter
 NEWER = "AVX512"  # the instructions that oneDNN is asked to leave out
 
 
@@ -58,7 +60,7 @@ def candidates(name, base, own, plain, yardstick):
     plain: the process's answer. yardstick: our NumPy's answer.
     """
     listed = [unsetting(key, base[key]) for key in _by_likelihood(own) if key in base]
-    listed += _threads(base) + _cores()
+    listed += _beside_others(plain) + _threads(base) + _cores()
     listed += _kernels(base, plain, yardstick) + _openmp(base, plain) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())
 
@@ -76,6 +78,16 @@ def _threads(base):
     if asked == fewer or (asked == cores and fewer == cores):
         return []
     change = setting("OMP_NUM_THREADS", str(fewer), "one per physical core")
+    return [change._replace(threads=fewer)]
+
+
+def _beside_others(plain):
+    """Fewer threads, if others use cores: threads wait for the one that has to share its core."""
+    cores = machine.usable_cores()
+    fewer = max(1, cores - math.ceil(plain["others"] * cores))
+    if plain["others"] < BUSY or fewer == cores:
+        return []
+    change = setting("OMP_NUM_THREADS", str(fewer), "others use the other cores")
     return [change._replace(threads=fewer)]
 
 

@@ -71,7 +71,11 @@ def judged(installation, of_usual=True):
     known = usual.Usual(USUAL_SHARE, "2026-11-25T00:00:00Z", known, 2, versions, "reports/x.json")
     yardstick = {"product": PRODUCT, "versions": {"blas": "openblas 0.3 Zen"}}
     return check.Judgement(
-        installation.time(), yardstick, MODEL.step_multiply_adds, known if of_usual else None
+        installation.time(),
+        yardstick,
+        MODEL.step_multiply_adds,
+        known if of_usual else None,
+        machine.asked_threads(installation.own),
     )
 
 
@@ -186,12 +190,23 @@ def test_threads_on_both_halves_of_a_core_are_found(monkeypatch):
 
 def test_a_busy_second_process_is_named():
     busy = [[4711, "stress", 0.97]]
-    fault = slow_if({}, 0.4)
+
+    def fault(environ, trial):  # threads wait for the one that has to share its core
+        return (0.9 if trial.threads == 1 else 0.4, 1)
+
     found, said = lines(Installation(fault, others=0.48, busiest=busy))
-    assert found == []
+    assert found == ["export OMP_NUM_THREADS=1"]
     assert any("used 48% of the cores: stress (process 4711, 1.0 cores)" in line for line in said)
     assert said[-1].startswith("answer       no: 0.4")
-    assert said[-1].endswith("others used 48% of the cores meanwhile")
+    assert "the most gains: export OMP_NUM_THREADS=1; the machine is busy" in said[-1]
+
+
+def test_a_busy_machine_does_not_hide_a_wrong_number_of_threads():
+    """Its matrix product is as slow as one thread's training."""
+    own, busy = {"OMP_NUM_THREADS": "1"}, dict(others=0.64, busiest=[])
+    found, said = lines(Installation(slow_if(own, 1.0), own, **busy))
+    assert "note         your shell asks for 1 threads on 2 cores" in said
+    assert any("without OMP_NUM_THREADS=1" in line for line in said) and found == []
 
 
 def test_a_quota_is_named(monkeypatch):
