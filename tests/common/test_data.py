@@ -397,6 +397,7 @@ def test_an_archive_that_points_outside_is_refused(member, nowhere, serve):
         (archive(*SIX)[0][:-200], "cannot be unpacked"),
         (b"no archive", "cannot be unpacked"),
     ],
+    ids=["five files", "cut short", "no archive"],  # an archive has the time in it
 )
 def test_an_archive_without_a_batch_file_or_cut_short(content, cause, tmp_path):
     path = tmp_path / "x.tar.gz"
