@@ -15,9 +15,12 @@ from common.compare.layers.layer import VALUES, Case, full, number, rows_of, siz
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
 LEAST = 8  # rows for each channel's two constants
 EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
-FITTED = 10.0 ** np.arange(-9, -0.9, 0.25)
+DECADES = 10.0 ** np.arange(-9, 0)
+FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
+FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
 BATCH = ("BatchNorm", "BatchNorm, unbiased")
+CHANNELS = "each channel times a number, plus another, as in a BatchNorm with its own statistics"
 
 
 def cases(layer):
@@ -44,16 +47,18 @@ def _by_channel(layer, x, axis):
     batch, channels = tables[0].shape[:2]
     tables = [table.reshape(batch, channels, -1) for table in tables]
     count = batch * tables[0].shape[2]
-    if count < LEAST * 2 or channels > 4096:
+    if count < LEAST or channels > 4096:
         return
     some = slice(0, max(1, VALUES * 4 // count))  # channels: each needs all its values
     columns = [
         table[:, some].transpose(0, 2, 1).reshape(count, -1).astype(np.float64) for table in tables
     ]
-    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=BATCH, axis=axis)
-    if channels >= 4 and tables[0].size <= 16 * VALUES:
+    kinds = BATCH if count >= LEAST * 2 else ()
+    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=kinds + (CHANNELS,), axis=axis)
+    if channels >= 4 and kinds:
+        some = slice(0, max(2, 2 * VALUES // tables[0][0].size))  # observations
         for groups in {g for g in (1, 2, 4, 8, 16, 32, channels) if channels % g == 0}:
-            values = [table.astype(np.float64) for table in tables]
+            values = [table[some].astype(np.float64) for table in tables]
             yield Case(
                 layer, [x], x=values[0], y=values[1], kinds=("GroupNorm",), groups=groups, axis=axis
             )
@@ -62,21 +67,34 @@ def _by_channel(layer, x, axis):
 def options(case):
     """Each kind with each usual epsilon, then with the epsilon that fits best."""
     for kind in case.kinds:
+        if kind == CHANNELS:
+            yield OrderedDict(kind=kind)
+            continue
         first = [off(case, _constants(case, kind, epsilon)) for epsilon in (1e-6, 1e-3)]
         if not min(first) < 0.2 * case.layer.output.rms:
             continue  # no epsilon makes it that kind
-        for epsilon in EPSILONS:
-            yield _constants(case, kind, epsilon)
-        yield _constants(case, kind, _fitted(case, kind))
+        offs = [off(case, _constants(case, kind, epsilon)) for epsilon in DECADES]
+        if _may_fit(offs, case.limit):
+            for epsilon in EPSILONS:
+                yield _constants(case, kind, epsilon)
+            yield _constants(case, kind, _fitted(case, kind, DECADES[int(np.argmin(offs))]))
 
 
-def _fitted(case, kind):
-    """The epsilon that fits best, to three digits."""
-    tried = list(FITTED)
-    for step in (0.1, 0.02, 0.002):
+def _may_fit(offs, limit):
+    """Whether an epsilon between those tried may fit.
+
+    Near the right one, the distance grows with the error of the epsilon; elsewhere it is flat.
+    """
+    n = int(np.argmin(offs))
+    return offs[n] <= limit or offs[n] < FLAT * max(offs[max(0, n - 1) : n + 2])
+
+
+def _fitted(case, kind, best):
+    """The epsilon near ``best`` that fits best, to three digits."""
+    for tried in (FINER, *(1 + step * np.arange(-5, 6) for step in (0.1, 0.02, 0.002))):
+        tried = best * tried
         offs = [off(case, _constants(case, kind, epsilon)) for epsilon in tried]
         best = tried[int(np.argmin(offs))]
-        tried = [best * (1 + step * n) for n in range(-5, 6) if step * n > -1]
     return float("%.3g" % best)
 
 
@@ -89,9 +107,11 @@ def _constants(case, kind, epsilon):
 
 def off(case, constants):
     """The distance after each channel's factor and shift are fitted."""
-    kind, epsilon = constants["kind"], constants["epsilon"]
+    kind, epsilon = constants["kind"], constants.get("epsilon")
     if kind not in case.kinds or constants.get("groups") != getattr(case, "groups", None):
         return np.inf
+    if kind == CHANNELS:
+        return affine_off(case.x, case.y)
     if kind == "GroupNorm":
         return _group_off(case, epsilon)
     if kind in BATCH:
@@ -182,7 +202,7 @@ def words(constants):
     says = constants["kind"]
     if "groups" in constants:
         says += " of %d groups" % constants["groups"]
-    return says + ", epsilon %s" % number(constants["epsilon"])
+    return says + (", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else "")
 
 
 def docs(a, b):
