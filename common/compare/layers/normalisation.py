@@ -13,6 +13,7 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
 
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
+WIDEST = 2**14  # rows of more values are not normalised
 LEAST = 8  # rows for each channel's two constants
 EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
 DECADES = 10.0 ** np.arange(-9, 0)
@@ -29,7 +30,7 @@ def cases(layer):
     if len(y.shape) < 2 or not y.spread or y.whole:
         return
     near = [x for x in layer.alike() if x.spread]
-    if y.shape[-1] >= 4 and y.size // y.shape[-1] >= LEAST:
+    if 4 <= y.shape[-1] <= WIDEST and y.size // y.shape[-1] >= LEAST:
         tables = rows_of(y, *near, values=VALUES // 2)
         for x, table in zip(near, tables[1:]):
             yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
