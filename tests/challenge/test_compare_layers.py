@@ -8,6 +8,7 @@ import pytest
 
 from common.compare.functions import SHAPES, bfloat16, softmax
 from common.compare.layers import convolution, docs, resize, search
+from common.compare.layers.attention import context
 from common.compare.layers.layer import Layer
 from common.compare.optimizers import fit
 from common.compare.pairing import Array
@@ -376,3 +377,77 @@ def test_every_anchor_is_on_the_page():
     anchors = {re.sub(r"[^a-z0-9 -]", "", head).replace(" ", "-") for head in heads}
     used = {value for name, value in vars(docs).items() if name.isupper() and name != "PAGE"}
     assert used <= anchors
+
+
+def test_a_vector_that_is_added_before_a_norm_is_named_without_it(compared):
+    hidden, types = normal(8, 12, 32, seed=3), normal(2, 32, seed=4) / 2
+    run = lambda n: recording(X, layer_norm(hidden + types[n], 1e-5), seed=n)  # noqa: E731
+    code, says = computes(compared, run(0), run(1))
+    assert code == 3 and says.startswith("the same vector is added to all rows before a norm")
+    other = recording(X, layer_norm(hidden + normal(8, 12, 32, seed=6) / 2, 1e-5), seed=2)
+    assert computes(compared, run(0), other) == (3, None)
+
+
+MLP = [normal(32, 128, seed=1) / 3, normal(128, 32, seed=2) / 8, normal(128, 32, seed=3) / 8]
+
+
+@pytest.mark.parametrize("ours, theirs", [("GELU (by erf)", "GELU (by tanh)"), ("SiLU", "tanh")])
+def test_an_activation_between_dense_layers_is_named_where_it_was_not_recorded(
+    compared, ours, theirs
+):
+    h = X.dot(MLP[0])
+    run = lambda name, w=MLP[1]: recording(X, h, SHAPES[name](h).dot(w), seed=3)  # noqa: E731
+    for names in ((ours, theirs), (theirs, ours)):
+        code, says = computes(compared, *map(run, names))
+        assert code == 3 and says.endswith("change as with %s in A, %s in B" % names)
+    assert computes(compared, run(ours), run(ours, MLP[2])) == (3, None)
+
+
+def test_a_rotary_embedding_that_was_not_recorded_is_named(compared):
+    x = normal(4, 16, 32)
+    q, k, v = (x.dot(normal(32, 32, seed=n) / 5) for n in (1, 2, 3))
+    last = normal(32, 32, seed=4) / 5
+
+    def turned(y, by):
+        heads = y.reshape(4, 16, 2, 16).transpose(0, 2, 1, 3).reshape(8, 16, 16)
+        return rotary(heads, by).reshape(4, 2, 16, 16).transpose(0, 2, 1, 3).reshape(4, 16, 32)
+
+    def run(by, heads=2, w=last):
+        made = context(turned(2 * q, by), turned(2 * k, by), v, heads, True)
+        return recording(x, q, k, v, made.dot(w))
+
+    code, says = computes(compared, run("halves"), run("pairs"))
+    assert code == 3 and says.endswith("rotary by halves in A, attention, rotary by pairs in B")
+    assert compared(run("pairs"), run("pairs"))[0] == 0
+    assert computes(compared, run("pairs"), run("pairs", w=normal(32, 32, seed=8) / 5)) == (3, None)
+
+
+def test_a_factor_rounded_to_bfloat16_is_named(compared):
+    unit = layer_norm(X, 1e-6, mean=False, shift=0) / (1 + normal(32, seed=5) / 4)
+    w = 1 + normal(32, seed=9) / 10
+    twice = bfloat16(1 + bfloat16(w - 1))
+    code, says = computes(compared, recording(X, unit * w), recording(X, unit * twice, seed=3))
+    assert code == 3 and says.endswith("with its factor rounded to bfloat16 in B")
+
+
+def test_other_scores_under_the_same_mask_are_said_to_come_from_queries_or_keys(compared):
+    p = attention(0.25)
+    q = np.einsum("nhik,nhjk->nhij", normal(3, 2, 8, 16, seed=7), normal(3, 2, 8, 16, seed=8)) / 4
+    b = dict(p, layer2=softmax(np.where(np.tril(np.ones((8, 8), bool)), q, -1e9), -1).astype("f"))
+    code, says = computes(compared, p, b)
+    assert code == 3 and says.startswith("the same mask, but other scores: other queries or keys")
+
+
+def test_a_running_variance_by_n_less_1_is_a_convention_after_training(compared):
+    x = 2 * normal(8, 6, 10, 10) * (0.5 + np.abs(normal(1, 6, 1, 1, seed=2)))
+    w, last = normal(1, 6, 1, 1, seed=3), normal(6, 5, seed=4)
+
+    def run(divided, epsilon=1e-5):
+        variance = 0.7 + 0.3 * x.astype(np.float64).var((0, 2, 3), ddof=divided)
+        y = w * x / np.sqrt(variance + epsilon)[:, None, None]
+        return recording(x, y, np.maximum(y, 0).mean((2, 3)).dot(last), seed=divided)
+
+    code, _, printed = compared(run(0), run(1))
+    assert code == 0 and "divided by n or by n - 1" in printed
+    code, says = computes(compared, run(0), run(0, 1e-3))
+    assert code == 3 and "epsilon or running variance is larger" in says

@@ -13,6 +13,7 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
 
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
+BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
 WIDEST = 2**14  # rows of more values are not normalised
 LEAST = 8  # rows for each channel's two constants
 EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
@@ -146,8 +147,12 @@ def weights(a, b):
         if size(one - other - 1) < 1e-5 * size(one):
             says = "%s, times 1 + w in %s, times w in %s"
             return says % ((start,) + names), pages.ONE_PLUS
-        rounded = bfloat16(one)
-        if size(rounded - other) < 1e-5 * size(one) < size(rounded - one):
+        # A sum may be rounded twice: then it has the digits, but is not the nearest number.
+        rounded = bfloat16(other)
+        if (
+            size(rounded - other) < 1e-5 * size(one) < size(other - one)
+            and (np.abs(other - one) <= BFLOAT16 * np.abs(one)).all()
+        ):
             says = "%s, with its factor rounded to bfloat16 in %s"
             return says % (start, names[1]), pages.ONE_PLUS
     return None

@@ -100,8 +100,8 @@ def off(case, constants):
     if constants["back"]:
         turn = -turn
     cosine, sine = np.cos(turn), np.sin(turn)
-    first, second = _parts(case.x, constants["by"])
-    made, other = _parts(y, constants["by"])
+    first, second = parts(case.x, constants["by"])
+    made, other = parts(y, constants["by"])
     return size(
         np.concatenate(
             [first * cosine - second * sine - made, first * sine + second * cosine - other], -1
@@ -109,7 +109,8 @@ def off(case, constants):
     )
 
 
-def _parts(x, by):
+def parts(x, by):
+    """What is turned together: both halves, or the even and the odd places."""
     half = x.shape[-1] // 2
     return (x[..., 0::2], x[..., 1::2]) if by == "pairs" else (x[..., :half], x[..., half:])
 
