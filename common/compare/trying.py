@@ -11,7 +11,7 @@ from common.compare.layers import combination, search
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer
 from common.compare.masks import words as mask_words
-from common.compare.optimizers import fit as optimizer
+from common.compare.optimizers import explain as optimizer
 from common.compare.optimizers import steps
 
 LARGEST = 2**24  # values of an array whose difference is explained

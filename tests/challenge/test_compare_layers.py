@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from common.compare.functions import SHAPES, bfloat16, softmax
 from common.compare.layers import convolution, docs, resize, search
 from common.compare.layers.attention import context
 from common.compare.layers.layer import Layer
-from common.compare.optimizers import fit
+from common.compare.optimizers import fit, steps, walk
 from common.compare.pairing import Array
 
 
@@ -451,3 +452,107 @@ def test_a_running_variance_by_n_less_1_is_a_convention_after_training(compared)
     assert code == 0 and "divided by n or by n - 1" in printed
     code, says = computes(compared, run(0), run(0, 1e-3))
     assert code == 3 and "epsilon or running variance is larger" in says
+
+
+def walked(rule, count=3, factor=1.0):
+    """A recording of several steps. rule(gradients so far, weights so far): the update."""
+    arrays = {"x": normal(8, 16)}
+    shapes = OrderedDict([("a.weight", (16, 12)), ("a.bias", (12,)), ("b.weight", (12, 5))])
+    weights = {
+        name: [normal(*shape, seed=n).astype(np.float64)]
+        for n, (name, shape) in enumerate(shapes.items())
+    }
+    gradients = {name: [] for name in shapes}
+    arrays.update(("step0 " + name, w[0].astype("f")) for name, w in weights.items())
+    for step in range(1, count + 1):
+        for n, (name, shape) in enumerate(shapes.items()):
+            g = factor * normal(*shape, seed=10 * step + n) / (n + 1)
+            gradients[name].append(g.astype(np.float64))
+            arrays["grad%d %s" % (step, name)] = g
+        for name, update in rule(gradients, weights).items():
+            weights[name].append(weights[name][-1] + update)
+            arrays["step%d %s" % (step, name)] = weights[name][-1].astype("f")
+    return arrays
+
+
+def stepping(words, rate=0.01, clip="", decay=0.0, decayed=lambda name: True):
+    """A ``rule`` for ``walked``, by its words in the list of optimisers."""
+    directions = next(rule.walk for rule in walk._rules() if rule.words == words)
+
+    def rule(gradients, weights):
+        tables = {name: steps.Walk(name, g, weights[name]) for name, g in gradients.items()}
+        clips = {c.words: c.apply for c in walk._clips(tables)}
+        made = clips.get(clip, clips[""])(gradients)
+        at = rate if np.isscalar(rate) else rate[len(made["a.bias"]) - 1]
+        return {
+            name: -at * (directions(g)[-1] + decay * decayed(name) * weights[name][-1])
+            for name, g in made.items()
+        }
+
+    return rule
+
+
+WALKS = [
+    (dict(words="SGD, momentum 0.9"), dict(words="SGD, Nesterov momentum 0.9")),
+    (dict(words="SGD, momentum 0.9"), dict(words="SGD, momentum 0.9, dampening 0.9")),
+    (dict(words="SGD, momentum 0.9"), dict(words="SGD, momentum 0.99")),
+    (
+        dict(words="Adam, betas 0.9 and 0.999, epsilon 1e-08"),
+        dict(words="Adam, betas 0.9 and 0.99, epsilon 1e-08"),
+    ),
+    (
+        dict(words="Adam, betas 0.9 and 0.999, epsilon 1e-08"),
+        dict(words="Adamax, betas 0.9 and 0.999"),
+    ),
+    (
+        dict(words="Adam, betas 0.9 and 0.999, epsilon 1e-08"),
+        dict(words="NAdam, betas 0.9 and 0.999, epsilon 1e-08"),
+    ),
+    (dict(words="Lion, betas 0.9 and 0.99"), dict(words="Lion, betas 0.9 and 0.999")),
+    (
+        dict(words="RMSprop, decay 0.99, epsilon 1e-08"),
+        dict(words="RMSprop, decay 0.9, epsilon 1e-08", rate=0.01 / 10**0.5),
+    ),
+    (
+        dict(words="Adagrad, its sums beginning at 0"),
+        dict(words="Adagrad, its sums beginning at 0.1"),
+    ),
+    (dict(words="SGD"), dict(words="SGD", clip="gradients clipped to a global norm of 1")),
+    (
+        dict(words="SGD", clip="each tensor's gradient clipped to a norm of 1"),
+        dict(words="SGD", clip="gradients clipped to a global norm of 1"),
+    ),
+    (dict(words="SGD"), dict(words="SGD", clip="gradients clipped to 0.5 by value")),
+    (dict(words="SGD", rate=(0.1, 0.1, 0.1)), dict(words="SGD", rate=(0.1, 0.05, 0.025))),
+    (
+        dict(words="SGD, momentum 0.9", decay=0.1),
+        dict(words="SGD, momentum 0.9", decay=0.1, decayed=lambda name: "bias" not in name),
+    ),
+]
+
+
+@pytest.mark.parametrize("ours, theirs", WALKS)
+def test_an_optimiser_is_named_from_several_steps(compared, ours, theirs):
+    a, b = (walked(stepping(**side)) for side in (ours, theirs))
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.startswith("the optimiser: ")
+    if ours["words"] != theirs["words"]:
+        assert ours["words"] in says.split(" in A; ")[0]
+        assert theirs["words"] in says.split(" in A; ")[1]
+    for side, text in zip((ours, theirs), says.split(" in A; ")):
+        assert side.get("clip", "") in text
+    if "decayed" in theirs:
+        assert "not of a.bias in B" in says
+    if not np.isscalar(theirs.get("rate", 0.01)):
+        assert "rate 0.1 in A" in says.replace(", no decay", "")
+        assert "0.1, then 0.05, then 0.025" in says
+    assert compared(a, walked(stepping(**ours)))[0] == 0
+
+
+def test_random_updates_are_no_optimisers():
+    random = np.random.RandomState(5)
+    arrays = walked(
+        lambda g, w: {name: random.standard_normal(x[0].shape) / 99 for name, x in w.items()}
+    )
+    tensors = steps.walks([Array(name, values) for name, values in arrays.items()])
+    assert len(tensors) == 3 and walk.side(tensors) is None
