@@ -22,6 +22,7 @@ NEAR = 4  # earlier arrays that are tried
 LARGE = 2**22  # values of an input
 CHANGES = 0.4  # the least correlation of the changes; that of others is below 0.2
 STATES = 0.6  # and of the products themselves
+DENSE = 0.85  # the least correlation of a dense layer's products with its input's
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 CLOSE = 0.93  # of the best correlation: others above are named, too
 MANY = 3  # so many on one side say nothing
@@ -39,6 +40,20 @@ def explain(both):
             says = _changed(names, hidden, *(z[some] for z in results))
             if says is not None:
                 return Explanation(SAYS % says, _page(says))
+    return _other_weight(inputs, results)
+
+
+def _other_weight(inputs, results):
+    """Whether both are a dense layer of the same input; then their weights are not the same."""
+    some = np.sort(np.random.RandomState(0).permutation(len(results[0]))[:ROWS])
+    products = [_products(y[some]) for y in results]
+    for x in inputs:
+        own = _products(full(x).reshape(len(results[0]), -1)[some].astype(np.float64))
+        if min(_alike(own, y) for y in products) > DENSE:
+            says = (
+                "a dense layer of %s in both, with another weight, or its values in another order"
+            )
+            return Explanation(says % x.name, pages.WEIGHTS)
     return None
 
 

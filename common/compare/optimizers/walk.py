@@ -66,7 +66,8 @@ def _sampled(walks, gradients):
         count = walk.weights[0].size
         some = np.random.RandomState(0).permutation(count)[:SAMPLE]
         found.append(
-            [walk.name] + [[x.reshape(-1)[some] for x in xs] for xs in (gradients[name], walk.weights)]
+            [walk.name]
+            + [[x.reshape(-1)[some] for x in xs] for xs in (gradients[name], walk.weights)]
         )
     return found
 
