@@ -221,9 +221,12 @@ def attention(scale, offset=0, bias=0.0):
 
 def test_probabilities_show_what_happened_to_the_scores(compared):
     code, says = computes(compared, attention(0.25), attention(1))
-    assert code == 3 and "multiplied by 4 before the softmax: the root of 16" in says
+    assert code == 3 and says.endswith("itself and all before it, scale 0.25 in A, 1 in B")
     code, says = computes(compared, attention(0.25), attention(0.25, offset=1))
-    assert code == 3 and "a token sees itself and all before it in A, 1 after it, too in B" in says
+    assert code == 3 and "where a token sees 1 after it, too, scale 0.25 in B" in says
+    alone = [{n: x for n, x in r.items() if n != "layer1"} for r in (attention(0.25), attention(1))]
+    code, says = computes(compared, *alone)
+    assert code == 3 and "multiplied by 4 before the softmax: the root of 16" in says
     bias = normal(1, 2, 8, 8, seed=3)
     code, says = computes(compared, attention(0.25), attention(0.25, bias=bias))
     assert code == 3 and "relative positions" in says
@@ -347,14 +350,35 @@ def test_an_optimiser_is_named_from_the_weights_after_a_step_alone(compared):
 
 
 def test_what_one_side_alone_recorded_before_a_difference_is_said(compared):
-    def run(name):
+    def run(name, seed):
         h = X.dot(normal(32, 64, seed=1) / 4)
-        return recording(X, h, SHAPES[name](h), SHAPES[name](h).dot(normal(64, 32, seed=2)))
+        return recording(X, h, SHAPES[name](h), SHAPES[name](h).dot(normal(64, 32, seed=seed)))
 
-    b = run("GELU (by erf)")
+    b = run("GELU (by erf)", 3)
     del b["layer2"]
-    code, _, printed = compared(run("GELU (by tanh)"), b)
+    code, _, printed = compared(run("GELU (by tanh)", 2), b)
     assert code == 3 and "A alone recorded layer2: GELU (by tanh)" in printed
+
+
+@pytest.mark.parametrize("ours, theirs", [((0.25, 0), (1.0, 0)), ((0.25, 0), (0.25, 1))])
+def test_scale_and_mask_are_named_behind_another_mistake(compared, ours, theirs):
+    def run(scale, offset, q):
+        k = normal(3, 2, 8, 16, seed=1)
+        p = np.einsum("nhik,nhjk->nhij", q, k) * scale
+        return recording(
+            q, k, softmax(np.where(np.tril(np.ones((8, 8), bool), offset), p, -1e9), -1)
+        )
+
+    q = normal(3, 2, 8, 16)
+    a, b = run(*(ours + (q,))), run(*(theirs + (SHAPES["tanh"](q),)))
+    a["layer0"], b["layer0"] = SHAPES["SiLU"](q), SHAPES["tanh"](q)
+    a, b = run(*(ours + (a["layer0"],))), run(*(theirs + (b["layer0"],)))
+    code, difference, printed = compared(dict(x=q, **a), dict(x=q, **b))
+    assert code == 3 and difference["computes"] == "SiLU in A, tanh in B"
+    says = "also different: layer2 in A, layer2 in B: scores of attention where a token sees "
+    says += "itself and all before it, scale 0.25 in A, "
+    more = "1 in B" if theirs[0] == 1 else "scores of attention where a token sees 1 after it, too"
+    assert says + more in printed
 
 
 def test_words_of_a_decay():
@@ -415,7 +439,7 @@ def test_a_rotary_embedding_that_was_not_recorded_is_named(compared):
         return rotary(heads, by).reshape(4, 2, 16, 16).transpose(0, 2, 1, 3).reshape(4, 16, 32)
 
     def run(by, heads=2, w=last):
-        made = context(turned(2 * q, by), turned(2 * k, by), v, heads, True)
+        made = context(turned(2 * q, by), turned(2 * k, by), v, heads, 0)
         return recording(x, q, k, v, made.dot(w))
 
     code, says = computes(compared, run("halves"), run("pairs"))

@@ -8,6 +8,7 @@ from common.compare.layers.layer import full, number, size
 from common.compare.layers.normalisation import EPSILONS
 
 LEAST = 16  # values of each channel
+SPREAD = 1e-3  # of the channels' factors
 
 
 def explain(both):
@@ -47,7 +48,8 @@ def factors(x, ours, theirs, noise):
     ratio = slopes[1] / np.where(slopes[0], slopes[0], np.nan)
     if not np.isfinite(ratio).all() or (ratio <= 0).any() or np.abs(ratio - 1).max() < 1e-6:
         return None
-    return ratio
+    # One number for all channels is no statistic.
+    return ratio if np.ptp(ratio) > SPREAD * np.abs(ratio - 1).max() else None
 
 
 def _reason(ratio, variance, ours, theirs):

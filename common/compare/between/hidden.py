@@ -11,7 +11,7 @@ import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.functions import SHAPES
-from common.compare.layers import attention, rotary
+from common.compare.layers import attention, rotary, scores
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full
 
@@ -24,6 +24,7 @@ CHANGES = 0.4  # the least correlation of the changes; that of others is below 0
 STATES = 0.6  # and of the products themselves
 DENSE = 0.85  # the least correlation of a dense layer's products with its input's
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
+TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 CLOSE = 0.93  # of the best correlation: others above are named, too
 MANY = 3  # so many on one side say nothing
 
@@ -97,22 +98,22 @@ def _attentions(inputs, shape):
     q, k, v = (part[:batch].astype(np.float64) for part in parts)
     names, contexts = [], []
     for heads in attention.heads_of(width):
-        for turn, causal, scaled in itertools.product(
-            (None, "halves", "pairs"), (True, False), (True, False)
-        ):
+        for turn, seen, scaled in itertools.product(TURNS, scores.MASKS, (True, False)):
             each = width // heads
-            if turn and each % 2:
+            by, base = turn
+            if by and each % 2:
                 continue
             words = (
                 "attention of %d heads" % heads,
-                "attention, rotary by %s" % turn if turn else "attention, not rotary",
-                "attention, causal" if causal else "attention, not causal",
+                "attention, rotary by %s" % by if by else "attention, not rotary",
+                "attention, rotary base %g" % base if by else "attention, not rotary",
+                "attention, where a token sees %s" % scores.MASKS[seen],
                 "attention, scaled" if scaled else "attention, not scaled",
             )
             names.append(words)
-            turned = [_turned(x, heads, turn) for x in (q, k)]
+            turned = [_turned(x, heads, by, base) for x in (q, k)]
             scale = each**-0.5 if scaled else 1.0
-            context = attention.context(turned[0], turned[1], v, heads, causal, scale)
+            context = attention.context(turned[0], turned[1], v, heads, seen, scale)
             contexts.append(context.reshape(-1, width))
     yield names, contexts, slice(0, batch * shape[1])
 
@@ -129,13 +130,13 @@ def _queries_keys_values(inputs, shape):
     return apart[::-1] if len(apart) == 3 else None
 
 
-def _turned(x, heads, by):
+def _turned(x, heads, by, base):
     """Queries or keys, each head's turned by its place."""
     if by is None:
         return x
     batch, tokens, width = x.shape
     x = x.reshape(batch, tokens, heads, width // heads)
-    turn = rotary.angles(tokens, x.shape[-1] // 2, rotary.BASES[0], "none")[:, None]
+    turn = rotary.angles(tokens, x.shape[-1] // 2, base, "none")[:, None]
     first, second = rotary.parts(x, by)
     made = np.empty_like(x)
     ours, theirs = rotary.parts(made, by)
@@ -155,7 +156,7 @@ def _changed(names, hidden, ours, theirs):
     fits = []
     for n, m in itertools.permutations(range(len(hidden)), 2):
         apart = [pair for pair in zip(names[n], names[m]) if pair[0] != pair[1]]
-        if len(apart) > 1:
+        if not _one_choice(apart):
             continue
         change = products[m] - products[n]
         alike = _alike(change, b - a)
@@ -168,6 +169,13 @@ def _changed(names, hidden, ours, theirs):
     if not best or max(map(len, sides)) >= MANY or set(sides[0]) & set(sides[1]):
         return None
     return tuple(" or ".join(side) for side in sides)
+
+
+def _one_choice(apart):
+    """Whether one choice makes two candidates: no rotary embedding has no base either."""
+    return len(apart) == 1 or (
+        len(apart) == 2 and any("not rotary" in pair[k] for pair in apart[:1] for k in (0, 1))
+    )
 
 
 def _goes_with(x, y, a, b):

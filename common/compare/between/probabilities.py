@@ -31,7 +31,7 @@ def explain(both):
 def _bias(p, q, there):
     """A number added for each head, query and key, the same for all observations; or None."""
     common = np.broadcast_to(there.min(0, keepdims=True), there.shape)
-    if p.ndim != 4 or len(p) < 2 or not common.sum(-1).min() > 1:
+    if p.ndim != 4 or len(p) < 2 or not common.sum(-1).max() > 1:
         return None
     ours, theirs = (_centred(np.log(np.maximum(x, SMALLEST)), common) for x in (p, q))
     off = theirs - ours

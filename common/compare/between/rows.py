@@ -48,11 +48,11 @@ def _added(both, ours, theirs):
     known = np.linalg.svd(ours, full_matrices=False)[1]
     if len(known) < 3 * SPAN or known[SPAN + 1 :].max() < 0.01 * known[0]:
         return None  # rows so much alike that anything fits
-    t = (ours * theirs).sum(1) / (ours**2).sum(1)
+    t = (ours * theirs).sum(1) / np.maximum((ours**2).sum(1), 1e-300)
     for _ in range(STEPS):
         two = np.linalg.svd(theirs - t[:, None] * ours, full_matrices=False)[2][:SPAN]
         a, b = (x - np.dot(np.dot(x, two.T), two) for x in (ours, theirs))
-        before, t = t, (a * b).sum(1) / (a**2).sum(1)
+        before, t = t, (a * b).sum(1) / np.maximum((a**2).sum(1), 1e-300)
         if np.abs(t - before).max() < 1e-9:
             break
     if not both.explained(b - t[:, None] * a):

@@ -59,10 +59,15 @@ def _by_channel(layer, x, axis):
     yield Case(layer, [x], x=columns[0], y=columns[1], kinds=kinds + (CHANNELS,), axis=axis)
     if channels >= 4 and kinds:
         some = slice(0, max(2, 2 * VALUES // tables[0][0].size))  # observations
+        places = tables[0].shape[2]
         for groups in {g for g in (1, 2, 4, 8, 16, 32, channels) if channels % g == 0}:
-            values = [table[some].astype(np.float64) for table in tables]
+            kept = max(1, min(groups, 2 * VALUES * groups // tables[0][0].size))
+            if kept * places * channels > 4 * VALUES * groups:
+                continue
+            width = kept * channels // groups  # of whole groups
+            values = [table[some, :width].astype(np.float64) for table in tables]
             yield Case(
-                layer, [x], x=values[0], y=values[1], kinds=("GroupNorm",), groups=groups, axis=axis
+                layer, [x], x=values[0], y=values[1], kinds=("GroupNorm",), groups=groups, kept=kept
             )
 
 
@@ -192,7 +197,7 @@ def _batch_off(case, kind, epsilon):
 def _group_off(case, epsilon):
     """Each observation's groups are normalised, then each channel has its factor and shift."""
     batch, channels, places = case.x.shape
-    x = case.x.reshape(batch, case.groups, -1)
+    x = case.x.reshape(batch, case.kept, -1)
     z = x - x.mean(2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = z / np.sqrt((z**2).mean(2, keepdims=True) + epsilon)

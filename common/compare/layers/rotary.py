@@ -10,7 +10,6 @@ from common.compare.layers.layer import NEAR, VALUES, Case, full, number, size
 
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 1000.0, 100.0, 50000.0)
 TOKENS = 1024
-ORDERED = True  # the order of the input's values matters
 
 
 def cases(layer):
@@ -148,6 +147,11 @@ def words(constants):
     if constants["rounding"] != "none":
         says += ", " + constants["rounding"]
     return says + (", turned back" if constants["back"] else "")
+
+
+def ordered(a, b):
+    """Whether the difference may come from the order of the input's values."""
+    return a["by"] != b["by"]
 
 
 def docs(a, b):

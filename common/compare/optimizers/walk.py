@@ -171,6 +171,7 @@ def _rules():
     for betas, epsilon in itertools.product(BETAS, EPSILONS):
         name = "Adam, betas %g and %g, epsilon %g" % (betas + (epsilon,))
         yield Rule(name, _adam(betas, epsilon, True))
+        yield Rule(name + " added before the correction", _adam(betas, epsilon, True, late=True))
         if betas[0]:
             yield Rule(name + ", without bias correction", _adam(betas, epsilon, False))
             yield Rule("NAdam" + name[4:], _adam(betas, epsilon, True, nesterov=True))
@@ -194,7 +195,7 @@ def _momentum(m, nesterov, dampening):
     return walk
 
 
-def _adam(betas, epsilon, corrected, nesterov=False):
+def _adam(betas, epsilon, corrected, nesterov=False, late=False):
     def walk(gradients):
         made, m, v = [], 0.0, 0.0
         for n, g in enumerate(gradients, 1):
@@ -203,7 +204,8 @@ def _adam(betas, epsilon, corrected, nesterov=False):
             first = betas[0] * m + (1 - betas[0]) * g if nesterov else m
             up, down = (1 - b**n if corrected else 1.0 for b in betas)
             up = 1 - betas[0] ** (n + 1) if nesterov else up
-            made.append(first / up / (np.sqrt(v / down) + epsilon))
+            scale = np.sqrt(down) if late else 1.0
+            made.append(first / up / (np.sqrt(v / down) + epsilon / scale))
         return made
 
     return walk
