@@ -42,7 +42,8 @@ def record_step(network, x, y, steps=1):
     try:
         for step in range(1, steps + 1):
             with _kept(network.optimizer) as gradients:
-                found["loss%d" % step] = np.asarray(network.train_on_batch(x, y)).reshape(-1)[0]
+                losses = np.array(network.train_on_batch(x, y))  # and metrics
+            found["loss%d" % step] = losses.reshape(-1)[:1]
             pairs = zip(variables, gradients)
             found.update(("grad%d %s" % (step, v.path), g) for v, g in pairs if g is not None)
             found.update(("step%d %s" % (step, v.path), _array(v)) for v in variables)

@@ -223,7 +223,7 @@ def test_probabilities_show_what_happened_to_the_scores(compared):
     code, says = computes(compared, attention(0.25), attention(1))
     assert code == 3 and says.endswith("itself and all before it, scale 0.25 in A, 1 in B")
     code, says = computes(compared, attention(0.25), attention(0.25, offset=1))
-    assert code == 3 and "where a token sees 1 after it, too, scale 0.25 in B" in says
+    assert code == 3 and says.endswith("scale 0.25 in A, 1 after it, too, scale 0.25 in B")
     alone = [{n: x for n, x in r.items() if n != "layer1"} for r in (attention(0.25), attention(1))]
     code, says = computes(compared, *alone)
     assert code == 3 and "multiplied by 4 before the softmax: the root of 16" in says
@@ -377,7 +377,7 @@ def test_scale_and_mask_are_named_behind_another_mistake(compared, ours, theirs)
     assert code == 3 and difference["computes"] == "SiLU in A, tanh in B"
     says = "also different: layer2 in A, layer2 in B: scores of attention where a token sees "
     says += "itself and all before it, scale 0.25 in A, "
-    more = "1 in B" if theirs[0] == 1 else "scores of attention where a token sees 1 after it, too"
+    more = "1 in B" if theirs[0] == 1 else "1 after it, too, scale 0.25 in B"
     assert says + more in printed
 
 

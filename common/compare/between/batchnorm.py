@@ -73,7 +73,8 @@ def _reason(ratio, variance, ours, theirs):
 def _epsilons(gain):
     """The pair of usual epsilons with this difference, or the difference."""
     pairs = [(abs((b - a) / gain - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b]
-    close, a, b = min(pairs)
-    if close < 0.02:
+    close = [pair for pair in pairs if pair[0] < 0.02]
+    if close:
+        _, a, b = min(close, key=lambda pair: EPSILONS.index(pair[1]) + EPSILONS.index(pair[2]))
         return "BatchNorm, epsilon %s in A, %s in B" % (number(a), number(b))
     return "BatchNorm, B's epsilon is A's plus %s" % number(float("%.3g" % gain))

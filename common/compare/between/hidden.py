@@ -26,7 +26,7 @@ DENSE = 0.85  # the least correlation of a dense layer's products with its input
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 CLOSE = 0.93  # of the best correlation: others above are named, too
-MANY = 3  # so many on one side say nothing
+MANY = 3  # more on one side say nothing
 
 
 def explain(both):
@@ -36,12 +36,25 @@ def explain(both):
         return None
     inputs = [x for x in both.inputs if x.shape[:-1] == y.shape[:-1] and x.size <= LARGE][:NEAR]
     results = [z.reshape(-1, y.shape[-1]) for z in (both.ours, both.theirs)]
-    for candidates in (_activations, _attentions):
-        for names, hidden, some in candidates(inputs, y.shape):
-            says = _changed(names, hidden, *(z[some] for z in results))
-            if says is not None:
-                return Explanation(SAYS % says, _page(says))
-    return _other_weight(inputs, results)
+    fits = [
+        fit
+        for candidates in (_activations, _attentions)
+        for names, hidden, some in candidates(inputs, y.shape)
+        for fit in _changes(names, hidden, *(z[some] for z in results))
+    ]
+    says = _best(fits)
+    if says is not None:
+        return Explanation(SAYS % says, _page(says))
+    return None if fits else _other_weight(inputs, results)
+
+
+def _best(fits):
+    """The names on both sides in words, of the fits near the best one; None if they are many."""
+    close = [pair for alike, pair in sorted(fits)[::-1] if alike >= CLOSE * max(fits)[0]]
+    sides = [list(OrderedDict.fromkeys(pair[side] for pair in close)) for side in (0, 1)]
+    if not close or max(map(len, sides)) > MANY or set(sides[0]) & set(sides[1]):
+        return None
+    return tuple(" or ".join(side) for side in sides)
 
 
 def _other_weight(inputs, results):
@@ -145,8 +158,8 @@ def _turned(x, heads, by, base):
     return made.reshape(batch, tokens, width)
 
 
-def _changed(names, hidden, ours, theirs):
-    """The names of the hidden layers of A and of B whose change goes with the results'; or None.
+def _changes(names, hidden, ours, theirs):
+    """[(correlation, names in A and B)] of hidden layers whose change goes with the results'.
 
     names: of each hidden layer, a name for each of its choices. Both differ in one choice: what
     they have in common need not be right.
@@ -164,11 +177,7 @@ def _changed(names, hidden, ours, theirs):
             gain = _size(b - a) / _size(change) * _size(products[n]) / _size(a)
             if 1 / GAIN < gain < GAIN:
                 fits.append((alike, apart[0]))
-    best = [pair for alike, pair in sorted(fits)[::-1] if alike >= CLOSE * max(fits)[0]]
-    sides = [list(OrderedDict.fromkeys(pair[side] for pair in best)) for side in (0, 1)]
-    if not best or max(map(len, sides)) >= MANY or set(sides[0]) & set(sides[1]):
-        return None
-    return tuple(" or ".join(side) for side in sides)
+    return fits
 
 
 def _one_choice(apart):

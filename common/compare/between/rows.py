@@ -55,7 +55,7 @@ def _added(both, ours, theirs):
         before, t = t, (a * b).sum(1) / np.maximum((a**2).sum(1), 1e-300)
         if np.abs(t - before).max() < 1e-9:
             break
-    if not both.explained(b - t[:, None] * a):
+    if not both.explained(b - t[:, None] * a) or np.ptp(t) < 1e-3 * np.abs(t).max():
         return None
     says = "the same vector is added to all rows before a norm, in one of both: "
     return Explanation(
