@@ -21,7 +21,7 @@ def record(network, x):
     """
     layers = [layer for layer in network.layers if len(layer._inbound_nodes) == 1]
     outputs = [keras.tree.flatten(layer.output) for layer in layers]
-    probe = keras.Model(network.input, [tensors[0] for tensors in outputs])
+    probe = keras.Model(network.inputs, [tensors[0] for tensors in outputs])
     arrays = probe.predict(x, verbose=0)  # dropout off
     found = _inputs(x)
     for layer, array in zip(layers, arrays):
