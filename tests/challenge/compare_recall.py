@@ -226,7 +226,7 @@ def compared(a, b):
         paths = [os.path.join(folder, name) for name in ("a.npz", "b.npz", "out.json")]
         np.savez(paths[0], **a)
         np.savez(paths[1], **b)
-        options = Namespace(a=paths[0], b=paths[1], tolerance=TOLERANCE, exact=None, json=paths[2])
+        options = Namespace(a=paths[0], b=paths[1], json=paths[2], **OPTIONS)
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
             compare.command(options)
@@ -289,6 +289,7 @@ def counted(name, make, mistakes, unseen):
             )
 
 
+OPTIONS = dict(tolerance=TOLERANCE, exact=None, html=None, all=False)
 VERDICTS = ("named", "located", "wrong place", "not seen")
 
 

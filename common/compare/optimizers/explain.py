@@ -5,14 +5,18 @@ from common.compare.optimizers import fit, steps, walk
 
 def explained(a, b):
     """What the optimisers of two recordings do, in words; None if it is not known to differ."""
-    says = _several_steps(a, b)
-    tensors = steps.of(a), steps.of(b)
-    if says is None:
-        says = [moved and fit.words(moved) for moved in map(fit.side, tensors)]
+    says = sides(a, b)
     if None not in says:
         return "the optimiser: %s in A; %s in B" % tuple(says) if says[0] != says[1] else None
-    difference = fit.between(*tensors)
+    difference = fit.between(steps.of(a), steps.of(b))
     return difference and "the optimiser: " + difference
+
+
+def sides(a, b):
+    """The optimiser of each side in words, or None where it is not known."""
+    return _several_steps(a, b) or [
+        moved and fit.words(moved) for moved in (fit.side(steps.of(side)) for side in (a, b))
+    ]
 
 
 def _several_steps(a, b):
