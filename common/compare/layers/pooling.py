@@ -69,9 +69,10 @@ def off(case, constants):
 
 def words(constants):
     """The pool in words."""
-    values = (constants["kind"],) + (constants["window"],) * 2
-    says = "%s pool, %d x %d, " % values
-    return says + "stride %(stride)d, padding before the first place %(padding)d" % constants
+    kind = constants["kind"].split(" ")[0]
+    says = "%s pool, %d x %d, " % ((kind,) + (constants["window"],) * 2)
+    says += "stride %(stride)d, padding before the first place %(padding)d" % constants
+    return says + (", which counts" if kind != constants["kind"] else "")
 
 
 def docs(a, b):
