@@ -605,3 +605,17 @@ def test_a_stride_in_another_layer_is_found_at_its_own_place(compared, last):
     code, difference, _ = compared(a, {n + "x": x.transpose(move) for n, x in b.items()})
     assert code == 3 and (difference["a"], difference["b"]) == ("layer1", "layer1x")
     assert "another stride" in difference["relation"]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_a_convolution_with_inputs_and_outputs_swapped_is_named(compared, last, kernel):
+    x, weight = normal(4, 6, 16, 16), normal(6, kernel, kernel, 6, seed=1)
+    options = dict(kind="convolution", kernel=kernel, stride=1, padding=kernel // 2, shape=(16, 16))
+    move = (0, 2, 3, 1) if last else (0, 1, 2, 3)
+    run = lambda w: [y.transpose(move) for y in (x, convolved(x, w, **options))]  # noqa: E731
+    a = recording(x, convolved(x, weight, **options))
+    b = recording(*run(weight.transpose(3, 1, 2, 0)), seed=2)
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.endswith("B's kernel is A's, with inputs and outputs swapped")
+    assert compared(a, recording(*run(weight), seed=2))[0] == 0
