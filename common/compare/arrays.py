@@ -35,9 +35,12 @@ class Array:
         self.values, self.size = values, values.size
         self.finite = bool(np.isfinite(values).all())
         self.kinds, self.whole, self.mean, self.rms, self.spread = 0, False, 0.0, 0.0, 0.0
+        self.magnitude, self.ends = 0.0, (0.0, 0.0)
         if not self.finite:
             return
         self.mean = float(values.mean(dtype=np.float64))
+        self.magnitude = float(np.abs(values).mean(dtype=np.float64))
+        self.ends = float(values.min()), float(values.max())
         self.rms = rms(values)
         self.spread = rms(values - self.mean)
         if self.spread <= self.size * np.finfo(np.float64).eps * self.rms:

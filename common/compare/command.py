@@ -68,7 +68,7 @@ def command(options):
     if convention:
         print("convention, no mistake: " + convention)
         first = difference.first(recordings)
-    layers = trying.verdicts(recordings, first)
+    layers = trying.verdicts(recordings, first, bool(options.json or options.html))
     first = difference.with_verdicts(recordings, first, layers)
     if first is not None and not first["computes"]:
         why = trying.explanation(recordings, first)

@@ -1,15 +1,32 @@
-"""Differences that right ports may have, because their frameworks do not leave the choice."""
+"""Differences that right ports may have, because their frameworks do not leave the choice.
 
+Some frameworks divide a running variance's sum of squares by the batch's count, some by one less.
+"""
+
+import numpy as np
+
+from common.compare.arrays import apart
+from common.compare.between import batchnorm
+from common.compare.counterparts import matched
 from common.compare.layers import search, statistics
 from common.compare.layers.layer import Layer, full
 from common.compare.layouts import Agreement, plain
+
+GROWTH = 3  # times the distance of the layer before, which a layer may make of it
+STEEP = -0.5  # a convention's effect does not fall with the variance; an epsilon's does
+SPREAD = 0.05  # of the logarithms of variances that tell both apart
 
 
 def accept(recordings, difference):
     """Accept what follows from the divisor of a running variance; what was accepted, in words.
 
-    Some divide the batch's sum of squares by its count, some by one less. None if that is not it.
+    None if that is not the difference.
     """
+    return _statistics(recordings, difference) or _normalised(recordings, difference)
+
+
+def _statistics(recordings, difference):
+    """The running variance itself was recorded."""
     i, j = difference["a_place"], difference["b_place"]
     fits = [search.fit(Layer(*side)) for side in ((recordings.a, i), (recordings.b, j))]
     if None in fits or any(fit.family is not statistics for fit in fits):
@@ -28,12 +45,73 @@ def accept(recordings, difference):
 
 def _accept_within(recordings, k, m, gain):
     """Accept two arrays whose difference is no larger than the divisor makes it."""
-    a, b = recordings.a[k], recordings.b[m]
-    if not (a.finite and b.finite) or a.size != b.size:
-        return
-    for layout in [plain(a)] if a.shape == b.shape else recordings.usual_layouts(a, b):
-        off = float(abs(layout.apply(a.values, b.values.shape) - b.values).max())
-        peak = float(abs(full(a)).max())
-        if off <= 1.01 * gain * peak:
+    for layout, a, b in _laid_out(recordings, k, m):
+        off = float(abs(a - b).max())
+        if off <= 1.01 * gain * float(abs(full(recordings.a[k])).max()):
             recordings.agreements[k, m] = Agreement(layout, off, True)
             return
+
+
+def _laid_out(recordings, k, m):
+    """Yield (layout, A's values in it, B's values) of two arrays of the same size."""
+    a, b = recordings.a[k], recordings.b[m]
+    if a.finite and b.finite and a.size == b.size:
+        for layout in [plain(a)] if a.shape == b.shape else recordings.usual_layouts(a, b):
+            yield layout, layout.apply(a.values, b.values.shape), b.values
+
+
+def _normalised(recordings, difference):
+    """The batch norm's result was recorded: its channels' factors are off by half of 1 / n."""
+    i, j = difference["a_place"], difference["b_place"]
+    inputs = [p for p in recordings.pairs if p.a < i and p.b < j and recordings.a[p.a].finite]
+    for layout, ours, theirs in _laid_out(recordings, i, j):
+        for pair in inputs[:-4:-1]:
+            x = recordings.a[pair.a]
+            if x.shape != recordings.a[i].shape:
+                continue
+            x = layout.apply(x.values, theirs.shape)
+            for axis in {1, theirs.ndim - 1} if theirs.ndim > 1 else ():
+                gain = _of_a_divisor(x, ours, theirs, axis, recordings.a[i].epsilon)
+                if gain:
+                    _accept_chain(recordings, i, j, gain)
+                    return "the variance of a batch norm, divided by n or by n - 1"
+    return None
+
+
+def _of_a_divisor(x, ours, theirs, axis, epsilon):
+    """The largest effect of the divisor, if it is why ours and theirs differ; else None."""
+    if x.shape != ours.shape:
+        return None
+    rows = [np.moveaxis(y, axis, 0).reshape(y.shape[axis], -1) for y in (x, ours, theirs)]
+    rows = [row.astype(np.float64) for row in rows]
+    ratio = batchnorm.factors(*rows, noise=8 * epsilon * np.sqrt((rows[1] ** 2).mean()))
+    if ratio is None:
+        return None
+    gain = 0.5 / (rows[0].shape[1] - 1)
+    excess, variance = np.abs(ratio - 1), np.log(rows[0].var(1))
+    alike = (ratio > 1).all() or (ratio < 1).all()
+    if not alike or excess.max() > 1.05 * gain or excess.min() < 1e-3 * gain:
+        return None
+    if len(ratio) > 2 and variance.std() > SPREAD:
+        if np.polyfit(variance, np.log(excess), 1)[0] < STEEP:
+            return None
+    return gain
+
+
+def _accept_chain(recordings, i, j, gain):
+    """Accept this pair and those after it, as long as the distance grows no faster than usual."""
+    ours, theirs = range(i, len(recordings.a)), range(j, len(recordings.b))
+    before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
+    usual = gain
+    for k, m, _ in matched(recordings, ours, theirs, before):
+        if recordings.agreement(k, m):
+            continue
+        for layout, a, b in _laid_out(recordings, k, m):
+            off = apart(a, b)
+            if off <= GROWTH * usual * recordings.b[m].spread:
+                recordings.agreements[k, m] = Agreement(layout, off, True)
+                usual = max(usual, off / recordings.b[m].spread)
+                break
+        else:
+            break
+    recordings.pairs = recordings.aligned()

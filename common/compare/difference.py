@@ -1,5 +1,6 @@
 """The first difference between two recordings."""
 
+import itertools
 from collections import OrderedDict
 
 import numpy as np
@@ -27,6 +28,9 @@ def first(recordings):
         if difference is not None:
             if doubtful is not None:
                 return doubtful
+            sooner = _other_stride(recordings, before, difference)
+            if sooner is not None:
+                return sooner
             unrelated = difference["correlation"] is not None
             return unrelated and _moved(recordings, before) or difference
     return _moved(recordings, len(recordings.pairs))
@@ -91,6 +95,41 @@ def _chain(recordings, before, ours, theirs):
     if len(pairs) < CHAIN or 2 * len(pairs) <= max(len(new[0]), len(new[1])):
         return None
     return _described(recordings, before, *pairs[0])
+
+
+def _other_stride(recordings, before, difference):
+    """Images of as many channels, but of another size, before the difference; or None.
+
+    Such arrays have no counterpart, so the first one that differs comes later.
+    """
+    start = recordings.pairs[before - 1][:2] if before else (-1, -1)
+    new = (
+        recordings.only_in_a(range(start[0] + 1, difference["a_place"])),
+        recordings.only_in_b(range(start[1] + 1, difference["b_place"])),
+    )
+    for i in new[0][:1]:
+        for j in new[1][:1]:
+            if _strided(recordings.a[i].shape, recordings.b[j].shape):
+                says = "as by another stride or resize: %s in A, %s in B"
+                shapes = (recordings.a[i].shape, recordings.b[j].shape)
+                relation = Relation(says % shapes)
+                return _described(recordings, before, i, j, "place", relation)
+    return None
+
+
+def _strided(ours, theirs):
+    """Whether images differ in height and width by the same whole factor, and in nothing else."""
+    if len(ours) != 4 or len(theirs) != 4 or ours[0] != theirs[0]:
+        return False
+    forms = [((x[1], x[2:]), (x[3], x[1:3])) for x in (ours, theirs)]
+    for (channels, small), (count, large) in itertools.product(*forms):
+        small, large = sorted((small, large))
+        if channels == count and small != large and min(small) > 1:
+            if {big % little for big, little in zip(large, small)} == {0} and (
+                large[0] // small[0] == large[1] // small[1]
+            ):
+                return True
+    return False
 
 
 def _at_the_end(recordings, before, ours, theirs):

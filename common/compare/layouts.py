@@ -153,9 +153,7 @@ def agreement(a, b, tolerance):
     if not (a.finite and b.finite):
         return unfinished(a, b, tolerance)
     most = allowed(a, b, tolerance)
-    # Mean and RMS do not depend on the order, and differ by no more than the values do.
-    slack = most + 1e-12 * max(a.rms, b.rms)
-    if abs(a.mean - b.mean) > slack or abs(a.rms - b.rms) > slack:
+    if _surely_different(a, b, most):
         return None
     if a.values.shape == b.values.shape:
         off = apart(a.values, b.values)
@@ -173,6 +171,19 @@ def agreement(a, b, tolerance):
                 if whole <= most:
                     return Agreement(layouts[row], whole, True)
     return ordered(a, b, most)
+
+
+def _surely_different(a, b, most):
+    """Whether statistics, which do not depend on the order, differ by more than values may.
+
+    Means differ by no more than the values' RMS distance, a single value by at most the root of
+    their number times that.
+    """
+    slack = most + 1e-12 * max(a.rms, b.rms)
+    means = ((a.mean, b.mean), (a.rms, b.rms), (a.magnitude, b.magnitude))
+    return any(abs(x - y) > slack for x, y in means) or any(
+        abs(x - y) > math.sqrt(a.size) * slack for x, y in zip(a.ends, b.ends)
+    )
 
 
 def _alike(a, b):

@@ -11,7 +11,7 @@ from common.compare.layers import combination, search
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer
 from common.compare.masks import words as mask_words
-from common.compare.optimizers import fit as optimizer
+from common.compare.optimizers import explain as optimizer
 from common.compare.optimizers import steps
 
 LARGEST = 2**24  # values of an array whose difference is explained
@@ -20,13 +20,16 @@ USUAL = 8  # times the error of all earlier pairs: beyond that, something has ch
 LEAST = 16  # roundings that a change must exceed
 
 
-def verdicts(recordings, first):
-    """The ``Verdict`` on each pair of layers that is worth a look, in A's order."""
+def verdicts(recordings, first, every=False):
+    """The ``Verdict`` on each pair of layers that is worth a look, in A's order.
+
+    every: whether those that agree are looked at, too.
+    """
     pairs = counterparts(recordings)
     likely = set(jumps(recordings))
     if first is not None:
         likely.update((i, j) for i, j in pairs if i >= first["a_place"])
-    rest = [pair for pair in pairs if pair not in likely]
+    rest = [pair for pair in pairs if every and pair not in likely]
     chosen = sorted((sorted(likely & set(pairs)) + rest)[:MOST])
     theirs, in_order = as_in_a(recordings, pairs)
     bank = weights(recordings)

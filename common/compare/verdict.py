@@ -18,7 +18,7 @@ import numpy as np
 from common.compare import trying
 from common.compare.arrays import allowed, apart
 from common.compare.layers import search
-from common.compare.optimizers import fit as optimizer
+from common.compare.optimizers import explain as optimizer
 from common.compare.optimizers import steps
 
 SCHEMA_VERSION = 1
@@ -57,8 +57,7 @@ def _optimizer(recordings):
     tensors = steps.of(recordings.a), steps.of(recordings.b)
     if not all(tensors):
         return None
-    sides = [optimizer.side(tensor) for tensor in tensors]
-    a, b = (side and optimizer.words(side) for side in sides)
+    a, b = optimizer.sides(recordings.a, recordings.b)
     return OrderedDict(a=a, b=b, differs=optimizer.explained(recordings.a, recordings.b))
 
 

@@ -2,14 +2,16 @@
 
 import math
 import re
+from collections import OrderedDict
 
 import numpy as np
 import pytest
 
 from common.compare.functions import SHAPES, bfloat16, softmax
 from common.compare.layers import convolution, docs, resize, search
+from common.compare.layers.attention import context
 from common.compare.layers.layer import Layer
-from common.compare.optimizers import fit
+from common.compare.optimizers import fit, steps, walk
 from common.compare.pairing import Array
 
 
@@ -219,9 +221,12 @@ def attention(scale, offset=0, bias=0.0):
 
 def test_probabilities_show_what_happened_to_the_scores(compared):
     code, says = computes(compared, attention(0.25), attention(1))
-    assert code == 3 and "multiplied by 4 before the softmax: the root of 16" in says
+    assert code == 3 and says.endswith("itself and all before it, scale 0.25 in A, 1 in B")
     code, says = computes(compared, attention(0.25), attention(0.25, offset=1))
-    assert code == 3 and "a token sees itself and all before it in A, 1 after it, too in B" in says
+    assert code == 3 and says.endswith("scale 0.25 in A, 1 after it, too, scale 0.25 in B")
+    alone = [{n: x for n, x in r.items() if n != "layer1"} for r in (attention(0.25), attention(1))]
+    code, says = computes(compared, *alone)
+    assert code == 3 and "multiplied by 4 before the softmax: the root of 16" in says
     bias = normal(1, 2, 8, 8, seed=3)
     code, says = computes(compared, attention(0.25), attention(0.25, bias=bias))
     assert code == 3 and "relative positions" in says
@@ -345,14 +350,35 @@ def test_an_optimiser_is_named_from_the_weights_after_a_step_alone(compared):
 
 
 def test_what_one_side_alone_recorded_before_a_difference_is_said(compared):
-    def run(name):
+    def run(name, seed):
         h = X.dot(normal(32, 64, seed=1) / 4)
-        return recording(X, h, SHAPES[name](h), SHAPES[name](h).dot(normal(64, 32, seed=2)))
+        return recording(X, h, SHAPES[name](h), SHAPES[name](h).dot(normal(64, 32, seed=seed)))
 
-    b = run("GELU (by erf)")
+    b = run("GELU (by erf)", 3)
     del b["layer2"]
-    code, _, printed = compared(run("GELU (by tanh)"), b)
+    code, _, printed = compared(run("GELU (by tanh)", 2), b)
     assert code == 3 and "before it, only A recorded layer2: GELU (by tanh)" in printed
+
+
+@pytest.mark.parametrize("ours, theirs", [((0.25, 0), (1.0, 0)), ((0.25, 0), (0.25, 1))])
+def test_scale_and_mask_are_named_behind_another_mistake(compared, ours, theirs):
+    def run(scale, offset, q):
+        k = normal(3, 2, 8, 16, seed=1)
+        p = np.einsum("nhik,nhjk->nhij", q, k) * scale
+        return recording(
+            q, k, softmax(np.where(np.tril(np.ones((8, 8), bool), offset), p, -1e9), -1)
+        )
+
+    q = normal(3, 2, 8, 16)
+    a, b = run(*(ours + (q,))), run(*(theirs + (SHAPES["tanh"](q),)))
+    a["layer0"], b["layer0"] = SHAPES["SiLU"](q), SHAPES["tanh"](q)
+    a, b = run(*(ours + (a["layer0"],))), run(*(theirs + (b["layer0"],)))
+    code, difference, printed = compared(dict(x=q, **a), dict(x=q, **b))
+    assert code == 3 and difference["computes"] == "SiLU in A, tanh in B"
+    says = "also different: layer2 in A, layer2 in B: scores of attention where a token sees "
+    says += "itself and all before it, scale 0.25 in A, "
+    more = "1 in B" if theirs[0] == 1 else "1 after it, too, scale 0.25 in B"
+    assert says + more in printed
 
 
 def test_words_of_a_decay():
@@ -376,3 +402,220 @@ def test_every_anchor_is_on_the_page():
     anchors = {re.sub(r"[^a-z0-9 -]", "", head).replace(" ", "-") for head in heads}
     used = {value for name, value in vars(docs).items() if name.isupper() and name != "PAGE"}
     assert used <= anchors
+
+
+def test_a_vector_that_is_added_before_a_norm_is_named_without_it(compared):
+    hidden, types = normal(8, 12, 32, seed=3), normal(2, 32, seed=4) / 2
+    run = lambda n: recording(X, layer_norm(hidden + types[n], 1e-5), seed=n)  # noqa: E731
+    code, says = computes(compared, run(0), run(1))
+    assert code == 3 and says.startswith("the same vector is added to all rows before a norm")
+    other = recording(X, layer_norm(hidden + normal(8, 12, 32, seed=6) / 2, 1e-5), seed=2)
+    assert computes(compared, run(0), other) == (3, None)
+
+
+MLP = [normal(32, 128, seed=1) / 3, normal(128, 32, seed=2) / 8, normal(128, 32, seed=3) / 8]
+
+
+@pytest.mark.parametrize("ours, theirs", [("GELU (by erf)", "GELU (by tanh)"), ("SiLU", "ReLU")])
+def test_an_activation_between_dense_layers_is_named_where_it_was_not_recorded(
+    compared, ours, theirs
+):
+    h = X.dot(MLP[0])
+    run = lambda name, w=MLP[1]: recording(X, h, SHAPES[name](h).dot(w), seed=3)  # noqa: E731
+    for names in ((ours, theirs), (theirs, ours)):
+        code, says = computes(compared, *map(run, names))
+        a, b = says.split("change as with ")[1].split(" in A, ")
+        assert code == 3 and names[0] in a and names[1] in b  # perhaps ReLU6 as well
+    assert computes(compared, run(ours), run(ours, MLP[2])) == (3, None)
+
+
+def test_a_rotary_embedding_that_was_not_recorded_is_named(compared):
+    x = normal(4, 16, 32)
+    q, k, v = (x.dot(normal(32, 32, seed=n) / 5) for n in (1, 2, 3))
+    last = normal(32, 32, seed=4) / 5
+
+    def turned(y, by):
+        heads = y.reshape(4, 16, 2, 16).transpose(0, 2, 1, 3).reshape(8, 16, 16)
+        return rotary(heads, by).reshape(4, 2, 16, 16).transpose(0, 2, 1, 3).reshape(4, 16, 32)
+
+    def run(by, heads=2, w=last):
+        made = context(turned(2 * q, by), turned(2 * k, by), v, heads, 0)
+        return recording(x, q, k, v, made.dot(w))
+
+    code, says = computes(compared, run("halves"), run("pairs"))
+    assert code == 3 and says.endswith("rotary by halves in A, attention, rotary by pairs in B")
+    assert compared(run("pairs"), run("pairs"))[0] == 0
+    assert computes(compared, run("pairs"), run("pairs", w=normal(32, 32, seed=8) / 5)) == (3, None)
+
+
+def test_a_factor_rounded_to_bfloat16_is_named(compared):
+    unit = layer_norm(X, 1e-6, mean=False, shift=0) / (1 + normal(32, seed=5) / 4)
+    w = 1 + normal(32, seed=9) / 10
+    twice = bfloat16(1 + bfloat16(w - 1))
+    code, says = computes(compared, recording(X, unit * w), recording(X, unit * twice, seed=3))
+    assert code == 3 and says.endswith("with its factor rounded to bfloat16 in B")
+
+
+def test_other_scores_under_the_same_mask_are_said_to_come_from_queries_or_keys(compared):
+    p = attention(0.25)
+    q = np.einsum("nhik,nhjk->nhij", normal(3, 2, 8, 16, seed=7), normal(3, 2, 8, 16, seed=8)) / 4
+    b = dict(p, layer2=softmax(np.where(np.tril(np.ones((8, 8), bool)), q, -1e9), -1).astype("f"))
+    code, says = computes(compared, p, b)
+    assert code == 3 and says.startswith("the same mask, but other scores: other queries or keys")
+
+
+def test_a_running_variance_by_n_less_1_is_a_convention_after_training(compared):
+    x = 2 * normal(8, 6, 10, 10) * (0.5 + np.abs(normal(1, 6, 1, 1, seed=2)))
+    w, last = normal(1, 6, 1, 1, seed=3), normal(6, 5, seed=4)
+
+    def run(divided, epsilon=1e-5):
+        variance = 0.7 + 0.3 * x.astype(np.float64).var((0, 2, 3), ddof=divided)
+        y = w * x / np.sqrt(variance + epsilon)[:, None, None]
+        return recording(x, y, np.maximum(y, 0).mean((2, 3)).dot(last), seed=divided)
+
+    code, _, printed = compared(run(0), run(1))
+    assert code == 0 and "divided by n or by n - 1" in printed
+    code, says = computes(compared, run(0), run(0, 1e-3))
+    assert code == 3 and "epsilon or running variance is larger" in says
+
+
+def walked(rule, count=3, factor=1.0):
+    """A recording of several steps. rule(gradients so far, weights so far): the update."""
+    arrays = {"x": normal(8, 16)}
+    shapes = OrderedDict([("a.weight", (16, 12)), ("a.bias", (12,)), ("b.weight", (12, 5))])
+    weights = {
+        name: [normal(*shape, seed=n).astype(np.float64)]
+        for n, (name, shape) in enumerate(shapes.items())
+    }
+    gradients = {name: [] for name in shapes}
+    arrays.update(("step0 " + name, w[0].astype("f")) for name, w in weights.items())
+    for step in range(1, count + 1):
+        for n, (name, shape) in enumerate(shapes.items()):
+            g = factor * normal(*shape, seed=10 * step + n) / (n + 1)
+            gradients[name].append(g.astype(np.float64))
+            arrays["grad%d %s" % (step, name)] = g
+        for name, update in rule(gradients, weights).items():
+            weights[name].append(weights[name][-1] + update)
+            arrays["step%d %s" % (step, name)] = weights[name][-1].astype("f")
+    return arrays
+
+
+def stepping(words, rate=0.01, clip="", decay=0.0, decayed=lambda name: True):
+    """A ``rule`` for ``walked``, by its words in the list of optimisers."""
+    directions = next(rule.walk for rule in walk._rules() if rule.words == words)
+
+    def rule(gradients, weights):
+        tables = {name: steps.Walk(name, g, weights[name]) for name, g in gradients.items()}
+        clips = {c.words: c.apply for c in walk._clips(tables)}
+        made = clips.get(clip, clips[""])(gradients)
+        at = rate if np.isscalar(rate) else rate[len(made["a.bias"]) - 1]
+        return {
+            name: -at * (directions(g)[-1] + decay * decayed(name) * weights[name][-1])
+            for name, g in made.items()
+        }
+
+    return rule
+
+
+WALKS = [
+    (dict(words="SGD, momentum 0.9"), dict(words="SGD, Nesterov momentum 0.9")),
+    (dict(words="SGD, momentum 0.9"), dict(words="SGD, momentum 0.9, dampening 0.9")),
+    (dict(words="SGD, momentum 0.9"), dict(words="SGD, momentum 0.99")),
+    (
+        dict(words="Adam, betas 0.9 and 0.999, epsilon 1e-08"),
+        dict(words="Adam, betas 0.9 and 0.99, epsilon 1e-08"),
+    ),
+    (
+        dict(words="Adam, betas 0.9 and 0.999, epsilon 1e-08"),
+        dict(words="Adamax, betas 0.9 and 0.999"),
+    ),
+    (
+        dict(words="Adam, betas 0.9 and 0.999, epsilon 1e-08"),
+        dict(words="NAdam, betas 0.9 and 0.999, epsilon 1e-08"),
+    ),
+    (dict(words="Lion, betas 0.9 and 0.99"), dict(words="Lion, betas 0.9 and 0.999")),
+    (
+        dict(words="RMSprop, decay 0.99, epsilon 1e-08"),
+        dict(words="RMSprop, decay 0.9, epsilon 1e-08", rate=0.01 / 10**0.5),
+    ),
+    (
+        dict(words="Adagrad, its sums beginning at 0"),
+        dict(words="Adagrad, its sums beginning at 0.1"),
+    ),
+    (dict(words="SGD"), dict(words="SGD", clip="gradients clipped to a global norm of 1")),
+    (
+        dict(words="SGD", clip="each tensor's gradient clipped to a norm of 1"),
+        dict(words="SGD", clip="gradients clipped to a global norm of 1"),
+    ),
+    (dict(words="SGD"), dict(words="SGD", clip="gradients clipped to 0.5 by value")),
+    (dict(words="SGD", rate=(0.1, 0.1, 0.1)), dict(words="SGD", rate=(0.1, 0.05, 0.025))),
+    (
+        dict(words="SGD, momentum 0.9", decay=0.1),
+        dict(words="SGD, momentum 0.9", decay=0.1, decayed=lambda name: "bias" not in name),
+    ),
+]
+
+
+@pytest.mark.parametrize("ours, theirs", WALKS)
+def test_an_optimiser_is_named_from_several_steps(compared, ours, theirs):
+    a, b = (walked(stepping(**side)) for side in (ours, theirs))
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.startswith("the optimiser: ")
+    if ours["words"] != theirs["words"]:
+        assert ours["words"] in says.split(" in A; ")[0]
+        assert theirs["words"] in says.split(" in A; ")[1]
+    for side, text in zip((ours, theirs), says.split(" in A; ")):
+        assert side.get("clip", "") in text
+    if "decayed" in theirs:
+        assert "not of a.bias in B" in says
+    if not np.isscalar(theirs.get("rate", 0.01)):
+        assert "rate 0.1 in A" in says.replace(", no decay", "")
+        assert "0.1, then 0.05, then 0.025" in says
+    assert compared(a, walked(stepping(**ours)))[0] == 0
+
+
+def test_random_updates_are_no_optimisers():
+    random = np.random.RandomState(5)
+    arrays = walked(
+        lambda g, w: {name: random.standard_normal(x[0].shape) / 99 for name, x in w.items()}
+    )
+    tensors = steps.walks([Array(name, values) for name, values in arrays.items()])
+    assert len(tensors) == 3 and walk.side(tensors) is None
+
+
+def test_another_weight_of_the_same_input_is_said(compared):
+    h = X.dot(MLP[0])
+    weights = [normal(128, 200, seed=n) for n in (5, 6)]
+    a, b = (recording(X, h, h.dot(w), seed=n) for n, w in enumerate(weights))
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.startswith("a dense layer of layer1 in both, with another weight")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_stride_in_another_layer_is_found_at_its_own_place(compared, last):
+    relu = lambda x: np.maximum(x, 0)  # noqa: E731
+    w = [normal(3, 6, seed=1), normal(6, 6, seed=2) / 3]
+    mix = lambda x, w: np.einsum("nchw,cd->ndhw", x, w)  # noqa: E731
+    one = relu(mix(IMAGES[:, :, ::2, ::2], w[0]))
+    other = relu(mix(IMAGES, w[0]))
+    smooth = lambda x: x + np.roll(x, 1, 3)  # noqa: E731
+    a = recording(IMAGES, one, mix(smooth(one), w[1]))
+    b = recording(IMAGES, other, mix(smooth(other)[:, :, ::2, ::2], w[1]))
+    move = (0, 2, 3, 1) if last else (0, 1, 2, 3)
+    code, difference, _ = compared(a, {n + "x": x.transpose(move) for n, x in b.items()})
+    assert code == 3 and (difference["a"], difference["b"]) == ("layer1", "layer1x")
+    assert "another stride" in difference["relation"]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_a_convolution_with_inputs_and_outputs_swapped_is_named(compared, last, kernel):
+    x, weight = normal(4, 6, 16, 16), normal(6, kernel, kernel, 6, seed=1)
+    options = dict(kind="convolution", kernel=kernel, stride=1, padding=kernel // 2, shape=(16, 16))
+    move = (0, 2, 3, 1) if last else (0, 1, 2, 3)
+    run = lambda w: [y.transpose(move) for y in (x, convolved(x, w, **options))]  # noqa: E731
+    a = recording(x, convolved(x, weight, **options))
+    b = recording(*run(weight.transpose(3, 1, 2, 0)), seed=2)
+    code, says = computes(compared, a, b)
+    assert code == 3 and says.endswith("B's kernel is A's, with inputs and outputs swapped")
+    assert compared(a, recording(*run(weight), seed=2))[0] == 0

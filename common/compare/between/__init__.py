@@ -3,9 +3,17 @@
 A module has ``explain(both)``, which returns an ``Explanation`` or None.
 """
 
-from common.compare.between import batchnorm, losses, positions, probabilities, rows, transposed
+from common.compare.between import (
+    batchnorm,
+    hidden,
+    losses,
+    positions,
+    probabilities,
+    rows,
+    transposed,
+)
 
-WAYS = (probabilities, transposed, positions, rows, batchnorm, losses)
+WAYS = (probabilities, transposed, positions, batchnorm, rows, losses, hidden)
 
 
 def explain(both):

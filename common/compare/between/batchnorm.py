@@ -8,6 +8,7 @@ from common.compare.layers.layer import full, number, size
 from common.compare.layers.normalisation import EPSILONS
 
 LEAST = 16  # values of each channel
+SPREAD = 1e-3  # of the channels' factors
 
 
 def explain(both):
@@ -27,46 +28,53 @@ def _of(both, x, axis):
     x, ours, theirs = (
         np.moveaxis(y, axis, 0).reshape(count, -1) for y in (x, both.ours, both.theirs)
     )
-    if count < 2 or x.shape[1] < LEAST:
-        return None
-    variance = x.var(1)
-    if not variance.all():
+    ratio = factors(x, ours, theirs, both.noise)
+    return None if ratio is None else _reason(ratio, x.var(1), ours, theirs)
+
+
+def factors(x, ours, theirs, noise):
+    """Each row's factor in B by that in A; None unless both are the row of x times a number, plus
+    another, with other numbers in A and B.
+    """
+    if len(x) < 2 or x.shape[1] < LEAST or not x.var(1).all():
         return None
     centred = x - x.mean(1, keepdims=True)
     slopes = []
     for y in (ours, theirs):
         slope = (centred * y).sum(1) / (centred**2).sum(1)
-        left = y - y.mean(1, keepdims=True) - slope[:, None] * centred
-        if size(left) > 4 * both.noise:
+        if size(y - y.mean(1, keepdims=True) - slope[:, None] * centred) > 4 * noise:
             return None
         slopes.append(slope)
     ratio = slopes[1] / np.where(slopes[0], slopes[0], np.nan)
     if not np.isfinite(ratio).all() or (ratio <= 0).any() or np.abs(ratio - 1).max() < 1e-6:
         return None
-    return _epsilon(ratio, variance, ours, theirs)
+    # One number for all channels is no statistic.
+    return ratio if np.ptp(ratio) > SPREAD * np.abs(ratio - 1).max() else None
 
 
-def _epsilon(ratio, variance, ours, theirs):
+def _reason(ratio, variance, ours, theirs):
     """Which of the reasons fits the factors of the channels."""
+    gain = (ratio**-2 - 1) * variance  # the epsilons' difference, if by this batch's variance
+    larger = (ratio < 1).all()
     if size(ours.mean(1) - theirs.mean(1)) < 1e-4 * size(ours.std(1)):
-        # Statistics of this batch: 1 / factor**2 - 1 is the epsilons' difference by the variance.
-        gain = (ratio**-2 - 1) * variance
-        pairs = [
-            (abs((b - a) / gain.mean() - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b
-        ]
         if gain.std() < 0.05 * abs(gain.mean()):
-            close, a, b = min(pairs)
-            if close < 0.02:
-                says = "BatchNorm, epsilon %s in A, %s in B" % (number(a), number(b))
-            else:
-                says = "BatchNorm, B's epsilon is A's plus %s" % number(float("%.3g" % gain.mean()))
-            return Explanation(says, pages.EPSILON)
+            return Explanation(_epsilons(gain.mean()), pages.EPSILON)
     ends = "from %s to %s" % tuple(number(float("%.4g" % n)) for n in (ratio.min(), ratio.max()))
-    if (ratio < 1).all() or (ratio > 1).all():
-        more = "larger" if (ratio < 1).all() else "smaller"
-        says = "each channel's factor in B is A's times a number %s: " % ends
-        says += "as by a %s epsilon or running variance in a BatchNorm" % more
-    else:
-        says = "each channel has its own factor, %s, and shift: " % ends
-        says += "as by other running statistics in a BatchNorm"
-    return Explanation(says, pages.RUNNING)
+    if larger or (ratio > 1).all():
+        side = "B" if larger else "A"
+        says = "BatchNorm, %s's epsilon or running variance is larger: " % side
+        says += "each channel's factor in B is A's times a number %s; " % ends
+        says += "an epsilon larger by about %s would do that"
+        return Explanation(says % number(float("%.1g" % abs(np.median(gain)))), pages.EPSILON)
+    says = "BatchNorm, other running statistics: each channel has its own factor, %s, and shift"
+    return Explanation(says % ends, pages.RUNNING)
+
+
+def _epsilons(gain):
+    """The pair of usual epsilons with this difference, or the difference."""
+    pairs = [(abs((b - a) / gain - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b]
+    close = [pair for pair in pairs if pair[0] < 0.02]
+    if close:
+        _, a, b = min(close, key=lambda pair: EPSILONS.index(pair[1]) + EPSILONS.index(pair[2]))
+        return "BatchNorm, epsilon %s in A, %s in B" % (number(a), number(b))
+    return "BatchNorm, B's epsilon is A's plus %s" % number(float("%.3g" % gain))

@@ -7,11 +7,12 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import number, size
 
 SMALLEST = 1e-30
+ALIKE = 0.02  # of a bias, by which observations may differ
 LEAST = 0.02  # by which a scale differs: less is more likely something in front of it
 
 
 def explain(both):
-    """Another mask; scores times a number; or a number added for each head and place."""
+    """Another mask; scores times a number; a number added for each head and place; or neither."""
     p, q = both.ours, both.theirs
     if p.ndim < 2 or p.shape[-1] < 3 or not all(_sums_to_one(x) for x in (p, q)):
         return None
@@ -20,19 +21,33 @@ def explain(both):
     there = (p > SMALLEST).astype(float)
     ours, theirs = (_centred(np.log(np.maximum(x, SMALLEST)), there) for x in (p, q))
     weight = np.sqrt(p) * there
-    noise = 1e-4 * size((theirs - ours) * weight) + 1e-5
     times = (ours * theirs * weight**2).sum() / max((ours**2 * weight**2).sum(), 1e-300)
     left = size((theirs - times * ours) * weight)
     if abs(times - 1) > LEAST and left < 0.002 * size((theirs - ours) * weight) + 1e-5:
         return Explanation(_scaled(times), pages.ATTENTION_SCALE)
-    if p.ndim == 4 and len(p) > 1:
-        off = theirs - ours
-        alike = off - off.mean(0)
-        if (there == there[0]).all() and size(alike) < 0.02 * size(off) + noise:
-            says = "a number for each head, query and key is added to the scores, the same for "
-            says += "all observations: a bias of relative positions"
-            return Explanation(says, pages.POSITIONS)
-    return None
+    return _bias(p, q, there) or _unrelated()
+
+
+def _bias(p, q, there):
+    """A number added for each head, query and key, the same for all observations; or None."""
+    common = np.broadcast_to(there.min(0, keepdims=True), there.shape)
+    if p.ndim != 4 or len(p) < 2 or not common.sum(-1).max() > 1:
+        return None
+    ours, theirs = (_centred(np.log(np.maximum(x, SMALLEST)), common) for x in (p, q))
+    off = theirs - ours
+    left = size(off - off.mean(0))
+    if left > ALIKE * size(off) + 1e-5 or left > 0.1 * size(off):
+        return None
+    says = "a number for each head, query and key is added to the scores, the same for "
+    says += "all observations: a bias of relative positions"
+    return Explanation(says, pages.POSITIONS)
+
+
+def _unrelated():
+    """What is left if the mask and the scale are the same."""
+    says = "the same mask, but other scores: other queries or keys, by their weights, "
+    says += "the order of their heads, their rotary embedding, or what comes before"
+    return Explanation(says, pages.WEIGHTS)
 
 
 def _sums_to_one(p):
@@ -41,7 +56,8 @@ def _sums_to_one(p):
 
 def _centred(logs, there):
     """Without the mean of the places that are there."""
-    return (logs - (logs * there).sum(-1, keepdims=True) / there.sum(-1, keepdims=True)) * there
+    count = np.maximum(there.sum(-1, keepdims=True), 1)
+    return (logs - (logs * there).sum(-1, keepdims=True) / count) * there
 
 
 def _scaled(times):

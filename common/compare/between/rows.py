@@ -1,4 +1,4 @@
-"""Rows that are scaled, each by its own number: another epsilon in a norm that is not recorded."""
+"""Rows before a norm that is not recorded: scaled, as by another epsilon, or a vector added."""
 
 import numpy as np
 
@@ -7,16 +7,26 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import size
 
 STEPS = 30
+SPAN = 2  # vectors
 MANY = 4096  # rows
 
 
 def explain(both):
-    """B - A = t (A - b) with a number t for each row and b for each column, b perhaps 0."""
+    """B - A = t (A - b) with a number t for each row and b for each column, b perhaps 0; or a
+    vector was added to each row before the norm.
+    """
     if both.ours.ndim < 2 or both.ours.shape[-1] < 8:
         return None
     width = both.ours.shape[-1]
     y, off = (x.reshape(-1, width)[:MANY] for x in (both.ours, both.off))
-    if len(y) < 8 or size(off) > 0.5 * size(y):
+    if len(y) < 8:
+        return None
+    return _scaled(both, y, off) or _added(both, y, off + y)
+
+
+def _scaled(both, y, off):
+    """B - A = t (A - b)."""
+    if size(off) > 0.5 * size(y):
         return None
     for shifted in (False, True):
         scale, left = _fit(y, off, shifted)
@@ -31,6 +41,26 @@ def explain(both):
         says = "each row is scaled by its own number, as by another epsilon in a %s: " % kind
         return Explanation(says + "B's is %s" % more, pages.EPSILON)
     return None
+
+
+def _added(both, ours, theirs):
+    """B = t A + u b + v c: the norm's shift is b, and c was added to all rows before it."""
+    known = np.linalg.svd(ours, full_matrices=False)[1]
+    if len(known) < 3 * SPAN or known[SPAN + 1 :].max() < 0.01 * known[0]:
+        return None  # rows so much alike that anything fits
+    t = (ours * theirs).sum(1) / np.maximum((ours**2).sum(1), 1e-300)
+    for _ in range(STEPS):
+        two = np.linalg.svd(theirs - t[:, None] * ours, full_matrices=False)[2][:SPAN]
+        a, b = (x - np.dot(np.dot(x, two.T), two) for x in (ours, theirs))
+        before, t = t, (a * b).sum(1) / np.maximum((a**2).sum(1), 1e-300)
+        if np.abs(t - before).max() < 1e-9:
+            break
+    if not both.explained(b - t[:, None] * a) or np.ptp(t) < 1e-3 * np.abs(t).max():
+        return None
+    says = "the same vector is added to all rows before a norm, in one of both: "
+    return Explanation(
+        says + "a bias, or another row of a small table, as of token types", pages.WEIGHTS
+    )
 
 
 def _fit(y, off, shifted):

@@ -19,11 +19,11 @@ def contexts(x, width):
     values = full(x).astype(np.float64)
     q, k, v = (values[..., n * width : (n + 1) * width] for n in range(3))
     for heads in heads_of(width):
-        for causal in (True, False):
-            kind = "causal attention" if causal else "attention"
+        for seen in (0, None):
+            kind = "attention" if seen is None else "causal attention"
             yield (
                 "the %s of %d heads of %s" % (kind, heads, x.name),
-                context(q, k, v, heads, causal),
+                context(q, k, v, heads, seen),
             )
 
 
@@ -33,11 +33,12 @@ def split(x, heads):
     return x.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
 
 
-def context(q, k, v, heads, causal, scale=None):
-    """The usual attention."""
+def context(q, k, v, heads, seen, scale=None):
+    """Attention, where a token sees those up to ``seen`` after it; None: all."""
     q, k, v = (split(x, heads) for x in (q, k, v))
     scores = np.matmul(q, k.transpose(0, 1, 3, 2)) * (scale or q.shape[-1] ** -0.5)
-    if causal:
-        scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, MASKED)
+    if seen is not None:
+        mask = np.tril(np.ones(scores.shape[-2:], bool), seen)
+        scores = np.where(mask, scores, MASKED)
     out = np.matmul(softmax(scores, -1), v).transpose(0, 2, 1, 3)
     return out.reshape(out.shape[:2] + (-1,))

@@ -12,6 +12,7 @@ KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 SPARE = 3  # equations for each of them
 CHANNELS = 4  # of the output that are looked at
+SQUARE = 64  # as many inputs and outputs, of which all are
 
 
 def cases(layer):
@@ -42,7 +43,8 @@ def _case(layer, x, last):
         return None
     if images.shape[1] > UNKNOWNS or max(images.shape[2:]) > 256:
         return None
-    target = target[:, :CHANNELS]
+    square = images.shape[1] == target.shape[1] <= SQUARE  # a kernel that may be transposed
+    target = target if square else target[:, :CHANNELS]
     some = max(1, 2**18 // images[0].size)
     return Case(
         layer,
@@ -182,6 +184,8 @@ def kernels(a, b):
         "with height and width swapped": ours[0].transpose(0, 2, 1, 3),
         "turned by 90 degrees": np.rot90(ours[0], 1, (1, 2)),
     }
+    if ours[0].shape[0] == ours[0].shape[-1]:
+        ways["with inputs and outputs swapped"] = ours[0].transpose(3, 1, 2, 0)
     if size(theirs[0] - ours[0]) <= noise:
         return None
     for name in sorted(ways):

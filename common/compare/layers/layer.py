@@ -112,7 +112,7 @@ def rows_of(*arrays, **options):
     width = options.get("width", arrays[0].shape[-1])
     tables = [full(array).reshape(-1, width) for array in arrays]
     count = len(tables[0])
-    keep = max(64, options.get("values", VALUES) // width)
+    keep = max(16, options.get("values", VALUES) // width)
     if count > keep:
         chosen = np.sort(np.random.RandomState(0).choice(count, keep, replace=False))
         tables = [table[chosen] for table in tables]

@@ -13,11 +13,16 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
 
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
+BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
+WIDEST = 2**14  # rows of more values are not normalised
 LEAST = 8  # rows for each channel's two constants
 EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
-FITTED = 10.0 ** np.arange(-9, -0.9, 0.25)
+DECADES = 10.0 ** np.arange(-9, 0)
+FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
+FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
 BATCH = ("BatchNorm", "BatchNorm, unbiased")
+CHANNELS = "each channel times a number, plus another, as in a BatchNorm with its own statistics"
 
 
 def cases(layer):
@@ -26,7 +31,7 @@ def cases(layer):
     if len(y.shape) < 2 or not y.spread or y.whole:
         return
     near = [x for x in layer.alike() if x.spread]
-    if y.shape[-1] >= 4 and y.size // y.shape[-1] >= LEAST:
+    if 4 <= y.shape[-1] <= WIDEST and y.size // y.shape[-1] >= LEAST:
         tables = rows_of(y, *near, values=VALUES // 2)
         for x, table in zip(near, tables[1:]):
             yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
@@ -44,39 +49,59 @@ def _by_channel(layer, x, axis):
     batch, channels = tables[0].shape[:2]
     tables = [table.reshape(batch, channels, -1) for table in tables]
     count = batch * tables[0].shape[2]
-    if count < LEAST * 2 or channels > 4096:
+    if count < LEAST or channels > 4096:
         return
     some = slice(0, max(1, VALUES * 4 // count))  # channels: each needs all its values
     columns = [
         table[:, some].transpose(0, 2, 1).reshape(count, -1).astype(np.float64) for table in tables
     ]
-    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=BATCH, axis=axis)
-    if channels >= 4 and tables[0].size <= 16 * VALUES:
+    kinds = BATCH if count >= LEAST * 2 else ()
+    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=kinds + (CHANNELS,), axis=axis)
+    if channels >= 4 and kinds:
+        some = slice(0, max(2, 2 * VALUES // tables[0][0].size))  # observations
+        places = tables[0].shape[2]
         for groups in {g for g in (1, 2, 4, 8, 16, 32, channels) if channels % g == 0}:
-            values = [table.astype(np.float64) for table in tables]
+            kept = max(1, min(groups, 2 * VALUES * groups // tables[0][0].size))
+            if kept * places * channels > 4 * VALUES * groups:
+                continue
+            width = kept * channels // groups  # of whole groups
+            values = [table[some, :width].astype(np.float64) for table in tables]
             yield Case(
-                layer, [x], x=values[0], y=values[1], kinds=("GroupNorm",), groups=groups, axis=axis
+                layer, [x], x=values[0], y=values[1], kinds=("GroupNorm",), groups=groups, kept=kept
             )
 
 
 def options(case):
     """Each kind with each usual epsilon, then with the epsilon that fits best."""
     for kind in case.kinds:
+        if kind == CHANNELS:
+            yield OrderedDict(kind=kind)
+            continue
         first = [off(case, _constants(case, kind, epsilon)) for epsilon in (1e-6, 1e-3)]
         if not min(first) < 0.2 * case.layer.output.rms:
             continue  # no epsilon makes it that kind
-        for epsilon in EPSILONS:
-            yield _constants(case, kind, epsilon)
-        yield _constants(case, kind, _fitted(case, kind))
+        offs = [off(case, _constants(case, kind, epsilon)) for epsilon in DECADES]
+        if _may_fit(offs, case.limit):
+            for epsilon in EPSILONS:
+                yield _constants(case, kind, epsilon)
+            yield _constants(case, kind, _fitted(case, kind, DECADES[int(np.argmin(offs))]))
 
 
-def _fitted(case, kind):
-    """The epsilon that fits best, to three digits."""
-    tried = list(FITTED)
-    for step in (0.1, 0.02, 0.002):
+def _may_fit(offs, limit):
+    """Whether an epsilon between those tried may fit.
+
+    Near the right one, the distance grows with the error of the epsilon; elsewhere it is flat.
+    """
+    n = int(np.argmin(offs))
+    return offs[n] <= limit or offs[n] < FLAT * max(offs[max(0, n - 1) : n + 2])
+
+
+def _fitted(case, kind, best):
+    """The epsilon near ``best`` that fits best, to three digits."""
+    for tried in (FINER, *(1 + step * np.arange(-5, 6) for step in (0.1, 0.02, 0.002))):
+        tried = best * tried
         offs = [off(case, _constants(case, kind, epsilon)) for epsilon in tried]
         best = tried[int(np.argmin(offs))]
-        tried = [best * (1 + step * n) for n in range(-5, 6) if step * n > -1]
     return float("%.3g" % best)
 
 
@@ -89,9 +114,11 @@ def _constants(case, kind, epsilon):
 
 def off(case, constants):
     """The distance after each channel's factor and shift are fitted."""
-    kind, epsilon = constants["kind"], constants["epsilon"]
+    kind, epsilon = constants["kind"], constants.get("epsilon")
     if kind not in case.kinds or constants.get("groups") != getattr(case, "groups", None):
         return np.inf
+    if kind == CHANNELS:
+        return affine_off(case.x, case.y)
     if kind == "GroupNorm":
         return _group_off(case, epsilon)
     if kind in BATCH:
@@ -125,8 +152,12 @@ def weights(a, b):
         if size(one - other - 1) < 1e-5 * size(one):
             says = "%s, times 1 + w in %s, times w in %s"
             return says % ((start,) + names), pages.ONE_PLUS
-        rounded = bfloat16(one)
-        if size(rounded - other) < 1e-5 * size(one) < size(rounded - one):
+        # A sum may be rounded twice: then it has the digits, but is not the nearest number.
+        rounded = bfloat16(other)
+        if (
+            size(rounded - other) < 1e-5 * size(one) < size(other - one)
+            and (np.abs(other - one) <= BFLOAT16 * np.abs(one)).all()
+        ):
             says = "%s, with its factor rounded to bfloat16 in %s"
             return says % (start, names[1]), pages.ONE_PLUS
     return None
@@ -166,7 +197,7 @@ def _batch_off(case, kind, epsilon):
 def _group_off(case, epsilon):
     """Each observation's groups are normalised, then each channel has its factor and shift."""
     batch, channels, places = case.x.shape
-    x = case.x.reshape(batch, case.groups, -1)
+    x = case.x.reshape(batch, case.kept, -1)
     z = x - x.mean(2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = z / np.sqrt((z**2).mean(2, keepdims=True) + epsilon)
@@ -182,7 +213,7 @@ def words(constants):
     says = constants["kind"]
     if "groups" in constants:
         says += " of %d groups" % constants["groups"]
-    return says + ", epsilon %s" % number(constants["epsilon"])
+    return says + (", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else "")
 
 
 def docs(a, b):

@@ -19,6 +19,8 @@ def cases(layer):
         if larger.shape[2] > smaller.shape[2]:
             larger, smaller = (part[:, :CHANNELS].astype(np.float64) for part in (larger, smaller))
             yield Case(layer, [x], x=larger, y=smaller, last=last)
+            if larger.min() < 0 <= smaller.min():  # after a ReLU that was not recorded
+                yield Case(layer, [x], x=np.maximum(larger, 0), y=smaller, last=last)
 
 
 def options(case):
@@ -35,11 +37,11 @@ def off(case, constants):
     """The distance."""
     height, width = case.y.shape[2:]
     window, stride, low = (constants[name] for name in ("window", "stride", "padding"))
-    if constants["kind"] == "mean with the padding" and not low:
-        return np.inf
     need = [(n - 1) * stride + window for n in (height, width)]
     high = [max(0, need[n] - low - case.x.shape[2 + n]) for n in (0, 1)]
-    if max(high) >= window:
+    if max(high) >= window or (
+        constants["kind"] == "mean with the padding" and not low + max(high)
+    ):
         return np.inf
     fill = -np.inf if constants["kind"] == "max" else np.nan
     x = np.pad(
@@ -67,9 +69,10 @@ def off(case, constants):
 
 def words(constants):
     """The pool in words."""
-    values = (constants["kind"],) + (constants["window"],) * 2
-    says = "%s pool, %d x %d, " % values
-    return says + "stride %(stride)d, top and left padding %(padding)d" % constants
+    kind = constants["kind"].split(" ")[0]
+    says = "%s pool, %d x %d, " % ((kind,) + (constants["window"],) * 2)
+    says += "stride %(stride)d, top and left padding %(padding)d" % constants
+    return says + (", which counts" if kind != constants["kind"] else "")
 
 
 def docs(a, b):

@@ -12,6 +12,7 @@ from common.compare.layers import (
     recurrent,
     resize,
     rotary,
+    scores,
     statistics,
 )
 from common.compare.layers import docs as pages
@@ -23,6 +24,7 @@ FAMILIES = (
     normalisation,
     linear,
     rotary,
+    scores,
     recurrent,
     pooling,
     resize,
@@ -68,7 +70,7 @@ def verdict(a, b, likely=True):
     """
     fits = fit(a), fit(b)
     says = docs = None
-    if likely and None not in fits and same_family(*fits) and _comparable(fits[1]):
+    if likely and None not in fits and same_family(*fits) and _comparable(*fits):
         family = fits[0].family
         if differ(*fits) and not (family is statistics and statistics.is_convention(*fits)):
             says = sentence(*fits)
@@ -83,11 +85,12 @@ def verdict(a, b, likely=True):
     return Verdict(a, b, fits[0], fits[1], says is not None, says, docs)
 
 
-def _comparable(fit):
+def _comparable(a, b):
     """Whether B's inputs have A's order, where that matters: other weights may make up for it."""
-    ordered = getattr(fit.family, "ORDERED", False)
-    known = fit.case.layer.in_order
-    return not ordered or all(array.name in known for array in fit.case.inputs)
+    ordered = getattr(a.family, "ordered", None)
+    if ordered is None or not ordered(a.constants, b.constants):
+        return True
+    return all(array.name in b.case.layer.in_order for array in b.case.inputs)
 
 
 def same_family(a, b):

@@ -5,7 +5,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 
 from common.compare.layers.layer import number, size
-from common.compare.optimizers import rules, steps
+from common.compare.optimizers import rules
 
 Moved = namedtuple("Moved", "rule name rate decays off")
 Moved.__doc__ = """How the weights moved: w -= rate * direction + decay * w.
@@ -14,6 +14,7 @@ name: the optimiser. decays: {tensor: decay}. off: the distance in parts of the 
 """
 CLOSE = 2e-3  # of the update, and the rounding of the weights
 MOST = 0.5  # usual decays are below
+LISTED = 4  # names of tensors
 ROUND = 2e-3  # relative distance of a fitted constant from a round number
 
 
@@ -46,7 +47,7 @@ def _fitted(rule, tensors):
             return None
         rows[name] = solution[0]
         decay = solution[1] if len(solution) > 1 else 0.0
-        decays[name] = decay if abs(decay) * size(w) > 10 * noise / np.sqrt(len(u)) else 0.0
+        decays[step.name] = decay if abs(decay) * size(w) > 10 * noise / np.sqrt(len(u)) else 0.0
         off, square = off + left**2 * len(u), square + size(u) ** 2 * len(u)
     sizes = np.array([tensors[name].gradient.size for name in rows], float)
     rates = np.array(list(rows.values()))
@@ -98,8 +99,14 @@ def words(moved):
         return says + ", no decay"
     decay = float(np.median(list(decays.values())))
     says += ", decay " + decay_words(decay, moved.rate)
-    left = [name for name in moved.decays if name not in decays]
-    return says + (", not of %s" % ", ".join(left) if left else "")
+    return says + without(moved.decays)
+
+
+def without(decays):
+    """The tensors that do not decay, in words."""
+    left = [name for name, decay in decays.items() if not decay]
+    more = ", ..." if len(left) > LISTED else ""
+    return ", not of %s%s" % (", ".join(left[:LISTED]), more) if left else ""
 
 
 def decay_words(decay, rate):
@@ -177,14 +184,3 @@ def _decays(rule, kappa, rate):
             says = "none in %s, %s times the rate in %s"
             return start + says % (names[0], number(decay), names[1])
     return start + "%s more in %s" % (number(float("%.4g" % more)), names[1])
-
-
-def explained(a, b):
-    """What the optimisers of two recordings do, in words; None if it is not known to differ."""
-    tensors = steps.of(a), steps.of(b)
-    sides = [side(tensor) for tensor in tensors]
-    if None not in sides:
-        says = [words(moved) for moved in sides]
-        return "the optimiser: %s in A; %s in B" % tuple(says) if says[0] != says[1] else None
-    says = between(*tensors)
-    return says and "the optimiser: " + says

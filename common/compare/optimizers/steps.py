@@ -45,19 +45,63 @@ def kind(name):
     return "plain", 0, key(words(name))
 
 
-def of(arrays):
-    """{name: ``Step``} of the tensors whose gradient and weights after a step are there."""
-    found = {}
+def label(name):
+    """The name of the tensor as it was written."""
+    matches = (re.match(pattern, name) for _, pattern in PATTERNS)
+    return next((match.group("name") for match in matches if match), name)
+
+
+class Walk:
+    """One tensor's steps: its gradients, and its weights before the first one and after each."""
+
+    def __init__(self, name, gradients, weights):
+        self.name, self.gradients, self.weights = name, gradients, weights
+
+
+def walks(arrays):
+    """{name: ``Walk``} of the tensors whose gradients and weights are there, from the first step
+    to the last that all of them have.
+    """
+    found = OrderedDict()
+    for name, parts in _parts(arrays).items():
+        weights, gradients = [_start(parts)], []
+        while weights[-1] is not None and ("gradient", len(weights)) in parts:
+            gradients.append(parts["gradient", len(weights)])
+            weights.append(parts.get(("weight", len(weights))))
+        gradients = gradients[: sum(w is not None for w in weights) - 1]
+        shapes = {x.shape for x in gradients + weights if x is not None}
+        if gradients and len(shapes) == 1:
+            found[name] = Walk(parts["name"], gradients, weights[: len(gradients) + 1])
+    count = min([len(walk.gradients) for walk in found.values()] or [0])
+    for walk in found.values():
+        walk.gradients, walk.weights = walk.gradients[:count], walk.weights[: count + 1]
+    return found
+
+
+def _parts(arrays):
+    """{tensor: {(kind, step): values}}"""
+    found = OrderedDict()
     for array in arrays:
         if array.finite and array.dtype.kind == "f":
             what, step, name = kind(array.name)
-            found.setdefault(name, {})[what, step] = full(array).astype(np.float64)
+            parts = found.setdefault(name, {})
+            parts[what, step] = full(array).astype(np.float64)
+            parts.setdefault("name", label(array.name))
+    return found
+
+
+def _start(parts):
+    """The weights before the first step; None if they are not there."""
+    keys = (("weight", 0), ("start", 1), ("plain", 0))
+    return next((parts[key] for key in keys if key in parts), None)
+
+
+def of(arrays):
+    """{name: ``Step``} of the tensors whose gradient and weights after a step are there."""
     steps = OrderedDict()
-    for name, parts in found.items():
+    for name, parts in _parts(arrays).items():
         gradient, after = parts.get(("gradient", 1)), parts.get(("weight", 1))
-        before = next(
-            (parts[k] for k in (("weight", 0), ("start", 1), ("plain", 0)) if k in parts), None
-        )
+        before = _start(parts)
         update = parts.get(("update", 1))
         if gradient is None or (after is None and (before is None or update is None)):
             continue
@@ -65,5 +109,5 @@ def of(arrays):
         if before is None and update is not None:
             before = after - update
         if after.shape == gradient.shape and (before is None or before.shape == after.shape):
-            steps[name] = Step(name, gradient, after, before)
+            steps[name] = Step(parts["name"], gradient, after, before)
     return steps

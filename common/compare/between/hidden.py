@@ -1,0 +1,208 @@
+"""What happens between recorded arrays and a dense layer's result, if it was not recorded.
+
+A dense layer with many outputs keeps the angles between rows: of its results y and its inputs h,
+y y' is h h' times a number, roughly. So the change of y y' from A to B shows the change of h h'.
+"""
+
+import itertools
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.functions import SHAPES
+from common.compare.layers import attention, rotary, scores
+from common.compare.layers import docs as pages
+from common.compare.layers.layer import full
+
+SAYS = "not recorded, but the results change as with %s in A, %s in B"
+ROWS = 256
+LEAST = (16, 16)  # rows and outputs
+NEAR = 4  # earlier arrays that are tried
+LARGE = 2**22  # values of an input
+CHANGES = 0.4  # the least correlation of the changes; that of others is below 0.2
+STATES = 0.6  # and of the products themselves
+DENSE = 0.85  # the least correlation of a dense layer's products with its input's
+GAIN = 2.5  # how much more, or less, of the change than of the products may come through
+TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
+CLOSE = 0.98  # of the best correlation: others above are named, too
+MANY = 3  # more on one side say nothing
+
+
+def explain(both):
+    """Two functions of the same inputs, or attentions of the same queries, keys and values."""
+    y = both.ours
+    if y.ndim < 2 or y.shape[-1] < LEAST[1] or y.size // y.shape[-1] < LEAST[0]:
+        return None
+    inputs = [x for x in both.inputs if x.shape[:-1] == y.shape[:-1] and x.size <= LARGE][:NEAR]
+    results = [z.reshape(-1, y.shape[-1]) for z in (both.ours, both.theirs)]
+    fits = [
+        fit
+        for candidates in (_activations, _attentions)
+        for names, hidden, some in candidates(inputs, y.shape)
+        for fit in _changes(names, hidden, *(z[some] for z in results))
+    ]
+    says = _best(fits)
+    if says is not None:
+        return Explanation(SAYS % says, _page(says))
+    return None if fits else _other_weight(inputs, results)
+
+
+def _best(fits):
+    """The names on both sides in words, of the fits near the best one; None if they are many."""
+    close = [pair for alike, pair in sorted(fits)[::-1] if alike >= CLOSE * max(fits)[0]]
+    sides = [list(OrderedDict.fromkeys(pair[side] for pair in close)) for side in (0, 1)]
+    if not close or max(map(len, sides)) > MANY or set(sides[0]) & set(sides[1]):
+        return None
+    return tuple(" or ".join(side) for side in sides)
+
+
+def _other_weight(inputs, results):
+    """Whether both are a dense layer of the same input; then their weights are not the same."""
+    some = np.sort(np.random.RandomState(0).permutation(len(results[0]))[:ROWS])
+    products = [_products(y[some]) for y in results]
+    for x in inputs:
+        own = _products(full(x).reshape(len(results[0]), -1)[some].astype(np.float64))
+        if min(_alike(own, y) for y in products) > DENSE:
+            says = (
+                "a dense layer of %s in both, with another weight, or its values in another order"
+            )
+            return Explanation(says % x.name, pages.WEIGHTS)
+    return None
+
+
+def _page(says):
+    for word, page in (("rotary", pages.ROTARY), ("attention", pages.ATTENTION_SCALE)):
+        if word in says[0]:
+            return page
+    return pages.GELU if all("GELU" in side for side in says) else pages.ACTIVATION
+
+
+def _activations(inputs, shape):
+    """Yield (names, hidden layers, rows): of one input, or of one that another one gates."""
+    count = int(np.prod(shape[:-1]))
+    some = np.sort(np.random.RandomState(0).permutation(count)[:ROWS])
+    rows = [full(x).reshape(count, -1)[some].astype(np.float64) for x in inputs[:3]]
+    for x in rows:
+        yield _different(x, 1.0) + (some,)
+    for x, gate in itertools.permutations(rows, 2):
+        if x.shape == gate.shape:
+            yield _different(x, gate) + (some,)
+
+
+def _different(x, gate):
+    """(names, values) of activations; of those that are the same here, the first."""
+    names, made = [], []
+    for name, function in SHAPES.items():
+        values = function(x) * gate
+        if not any(np.array_equal(values, other) for other in made):
+            names.append((name,))
+            made.append(values)
+    return names, made
+
+
+def _attentions(inputs, shape):
+    """Yield (names, contexts, rows) of queries, keys and values in three arrays or in one."""
+    parts = _queries_keys_values(inputs, shape)
+    if parts is None:
+        return
+    width = shape[-1]
+    batch = max(1, ROWS // shape[1])
+    q, k, v = (part[:batch].astype(np.float64) for part in parts)
+    names, contexts = [], []
+    for heads in attention.heads_of(width):
+        for turn, seen, scaled in itertools.product(TURNS, scores.MASKS, (True, False)):
+            each = width // heads
+            by, base = turn
+            if by and each % 2:
+                continue
+            words = (
+                "attention of %d heads" % heads,
+                "attention, rotary by %s" % by if by else "attention, not rotary",
+                "attention, rotary base %g" % base if by else "attention, not rotary",
+                "attention, where a token sees %s" % scores.MASKS[seen],
+                "attention, scaled" if scaled else "attention, not scaled",
+            )
+            names.append(words)
+            turned = [_turned(x, heads, by, base) for x in (q, k)]
+            scale = each**-0.5 if scaled else 1.0
+            context = attention.context(turned[0], turned[1], v, heads, seen, scale)
+            contexts.append(context.reshape(-1, width))
+    yield names, contexts, slice(0, batch * shape[1])
+
+
+def _queries_keys_values(inputs, shape):
+    """The three arrays, the fused one first; None if they were not recorded."""
+    if len(shape) != 3:
+        return None
+    width = shape[-1]
+    for x in inputs:
+        if x.shape[-1] == 3 * width:
+            return [full(x)[..., n * width : (n + 1) * width] for n in range(3)]
+    apart = [full(x) for x in inputs if x.shape == shape][:3]
+    return apart[::-1] if len(apart) == 3 else None
+
+
+def _turned(x, heads, by, base):
+    """Queries or keys, each head's turned by its place."""
+    if by is None:
+        return x
+    batch, tokens, width = x.shape
+    x = x.reshape(batch, tokens, heads, width // heads)
+    turn = rotary.angles(tokens, x.shape[-1] // 2, base, "none")[:, None]
+    first, second = rotary.parts(x, by)
+    made = np.empty_like(x)
+    ours, theirs = rotary.parts(made, by)
+    ours[...] = first * np.cos(turn) - second * np.sin(turn)
+    theirs[...] = first * np.sin(turn) + second * np.cos(turn)
+    return made.reshape(batch, tokens, width)
+
+
+def _changes(names, hidden, ours, theirs):
+    """[(correlation, names in A and B)] of hidden layers whose change goes with the results'.
+
+    names: of each hidden layer, a name for each of its choices. Both differ in one choice: what
+    they have in common need not be right.
+    """
+    a, b = _products(ours), _products(theirs)
+    products = [_products(x) for x in hidden]
+    fits = []
+    for n, m in itertools.permutations(range(len(hidden)), 2):
+        apart = [pair for pair in zip(names[n], names[m]) if pair[0] != pair[1]]
+        if not _one_choice(apart):
+            continue
+        change = products[m] - products[n]
+        alike = _alike(change, b - a)
+        if alike >= CHANGES and _goes_with(products[n], products[m], a, b):
+            gain = _size(b - a) / _size(change) * _size(products[n]) / _size(a)
+            if 1 / GAIN < gain < GAIN:
+                fits.append((alike, apart[0]))
+    return fits
+
+
+def _one_choice(apart):
+    """Whether one choice makes two candidates: no rotary embedding has no base either."""
+    return len(apart) == 1 or (
+        len(apart) == 2 and any("not rotary" in pair[k] for pair in apart[:1] for k in (0, 1))
+    )
+
+
+def _goes_with(x, y, a, b):
+    """Whether x suits A's results as well as y suits B's, and neither suits the other's better."""
+    own, other = (_alike(x, a), _alike(y, b)), (_alike(y, a), _alike(x, b))
+    return min(own) >= max(STATES, 0.9 * max(own)) and sum(own) >= sum(other)
+
+
+def _products(rows):
+    """The products of all pairs of rows, without the rows' mean."""
+    rows = rows - rows.mean(0)
+    return np.dot(rows, rows.T)
+
+
+def _size(x):
+    return np.sqrt((x**2).sum() + 1e-300)
+
+
+def _alike(a, b):
+    """The correlation of two tables of products."""
+    return (a * b).sum() / (_size(a) * _size(b))

@@ -1,0 +1,256 @@
+"""Which optimiser took several steps: its constants, its clipping and each step's rate.
+
+Every usual optimiser walks along with the recorded gradients. The one whose directions, times a
+rate for each step, are the recorded updates is named.
+"""
+
+import itertools
+from collections import OrderedDict, namedtuple
+
+import numpy as np
+
+from common.compare.layers.layer import number, size
+from common.compare.optimizers import fit
+
+Walked = namedtuple("Walked", "rule clip rates decays off")
+Walked.__doc__ = """What moved a side's weights.
+
+rates: of each step. decays: {tensor: decay of the first step}. off: in parts of the update.
+"""
+Rule = namedtuple("Rule", "words walk")
+Rule.__doc__ = """An optimiser in words, and its directions: of the gradients of one tensor."""
+Clip = namedtuple("Clip", "words apply")
+Clip.__doc__ = """A clipping in words, and what it makes of {tensor: gradients}."""
+
+SAMPLE = 2048  # values of each tensor
+LIMITS = (1.0, 0.5, 0.1, 0.01, 5.0, 10.0, 2.0, 0.25, 0.05)
+MOMENTA = (0.9, 0.99, 0.95, 0.8, 0.5, 0.85, 0.7, 0.98)
+BETAS = ((0.9, 0.999), (0.9, 0.99), (0.9, 0.95), (0.9, 0.98), (0.95, 0.999), (0.8, 0.999))
+BETAS += ((0.5, 0.999), (0.0, 0.999), (0.0, 0.99), (0.8, 0.99), (0.95, 0.95), (0.9, 0.9))
+EPSILONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
+
+
+def side(walks):
+    """The ``Walked`` that fits a recording's {tensor: ``Walk``}; None if none does."""
+    if not walks:
+        return None
+    best = None
+    with np.errstate(all="ignore"):
+        for clip in _clips(walks):
+            clipped = clip.apply({name: walk.gradients for name, walk in walks.items()})
+            small = _sampled(walks, clipped)
+            for rule in _rules():
+                found = _fitted(rule, clip, small)
+                if found is not None and _better(found, best):
+                    best = found
+            if best is not None and _is_round(best):
+                break
+    return best
+
+
+def _is_round(walked):
+    return all(fit.is_round(rate) for rate in walked.rates)
+
+
+def _better(found, best):
+    """Whether a rule fits better: rates are round numbers, the distance is half."""
+    if best is None or _is_round(found) != _is_round(best):
+        return best is None or _is_round(found)
+    return found.off < 0.5 * best.off
+
+
+def _sampled(walks, gradients):
+    """[(name, gradients, weights)] on some values of each tensor."""
+    found = []
+    for name, walk in walks.items():
+        count = walk.weights[0].size
+        some = np.random.RandomState(0).permutation(count)[:SAMPLE]
+        found.append(
+            [walk.name]
+            + [[x.reshape(-1)[some] for x in xs] for xs in (gradients[name], walk.weights)]
+        )
+    return found
+
+
+def _fitted(rule, clip, tensors):
+    """The ``Walked`` of a rule; None if a tensor does not follow it."""
+    rates, decays, sizes, offs = [], OrderedDict(), [], []
+    for name, gradients, weights in tensors:
+        own = []
+        for step, d in enumerate(rule.walk(gradients)):
+            w, u = weights[step], weights[step + 1] - weights[step]
+            if not np.isfinite(d).all() or not size(u):
+                return None
+            table = np.stack([d, w], 1) if len(u) > 2 and size(w) else d[:, None]
+            solution = np.linalg.lstsq(-table, u, rcond=None)[0]
+            left = size(u + np.dot(table, solution))
+            noise = 1.2e-7 * size(w)
+            if left > fit.CLOSE * size(u) + noise:
+                return None
+            own.append(solution[0])
+            offs.append(left / size(u))
+            if step == 0:
+                decay = solution[1] if len(solution) > 1 else 0.0
+                noise += 0.05 * fit.CLOSE * size(u)
+                shows = abs(decay) * size(w) > 10 * noise / np.sqrt(len(u))
+                decays[name] = decay if shows else 0.0
+        rates.append(own)
+        sizes.append(len(u))
+    rates, sizes = np.array(rates), np.array(sizes)
+    large = sizes > 8 if (sizes > 8).any() else sizes > 0
+    middle = np.median(rates[large], 0)
+    if (np.abs(rates[large] - middle) > 0.01 * np.abs(middle)).any() or (middle <= 0).any():
+        return None
+    return Walked(rule, clip, middle, decays, float(np.mean(offs)))
+
+
+def words(walked):
+    """A side's optimiser in words."""
+    rates = [fit.rounded(r) if fit.is_round(r) else float("%.4g" % r) for r in walked.rates]
+    if len(rates) > 1 and np.ptp(walked.rates) <= 2e-3 * max(walked.rates):
+        rates = rates[:1]
+    says = "%s, rate %s" % (walked.rule.words, ", then ".join(number(rate) for rate in rates))
+    says += ", " + walked.clip.words if walked.clip.words else ""
+    decays = {name: decay for name, decay in walked.decays.items() if decay}
+    if not decays:
+        return says + ", no decay"
+    says += ", decay " + fit.decay_words(float(np.median(list(decays.values()))), rates[0])
+    return says + fit.without(walked.decays)
+
+
+def _clips(walks):
+    """Clippings that change the recorded gradients; none first."""
+    yield Clip("", lambda gradients: gradients)
+    gradients = {name: walk.gradients for name, walk in walks.items()}
+    peak = max(np.abs(g).max() for own in gradients.values() for g in own)
+    norms = [np.sqrt((g**2).sum()) for own in gradients.values() for g in own]
+    count = len(next(iter(gradients.values())))
+    totals = [np.sqrt(sum((own[n] ** 2).sum() for own in gradients.values())) for n in range(count)]
+    for limit in LIMITS:
+        if limit < max(totals):
+            yield Clip("gradients clipped to a global norm of %g" % limit, _global(limit))
+        if limit < max(norms):
+            yield Clip("each tensor's gradient clipped to a norm of %g" % limit, _each(limit))
+        if limit < peak:
+            yield Clip("gradients clipped to %g by value" % limit, _by_value(limit))
+
+
+def _by_value(limit):
+    return lambda gradients: {
+        name: [np.clip(g, -limit, limit) for g in own] for name, own in gradients.items()
+    }
+
+
+def _each(limit):
+    return lambda gradients: {
+        name: [g * min(1.0, limit / np.sqrt((g**2).sum())) for g in own]
+        for name, own in gradients.items()
+    }
+
+
+def _global(limit):
+    def apply(gradients):
+        factors = [
+            min(1.0, limit / np.sqrt(sum((g**2).sum() for g in step)))
+            for step in zip(*gradients.values())
+        ]
+        return {name: [g * f for g, f in zip(own, factors)] for name, own in gradients.items()}
+
+    return apply
+
+
+def _rules():
+    """The optimisers, the usual ones first."""
+    yield Rule("SGD", lambda gradients: gradients)
+    for m in MOMENTA:
+        yield Rule("SGD, momentum %g" % m, _momentum(m, False, 0.0))
+        yield Rule("SGD, Nesterov momentum %g" % m, _momentum(m, True, 0.0))
+        for dampening in {m, 0.5, 0.1}:
+            name = "SGD, momentum %g, dampening %g" % (m, dampening)
+            yield Rule(name, _momentum(m, False, dampening))
+    for betas, epsilon in itertools.product(BETAS, EPSILONS):
+        name = "Adam, betas %g and %g, epsilon %g" % (betas + (epsilon,))
+        yield Rule(name, _adam(betas, epsilon, True))
+        yield Rule(name + " added before the correction", _adam(betas, epsilon, True, late=True))
+        if betas[0]:
+            yield Rule(name + ", without bias correction", _adam(betas, epsilon, False))
+            yield Rule("NAdam" + name[4:], _adam(betas, epsilon, True, nesterov=True))
+    for betas in BETAS:
+        yield Rule("Adamax, betas %g and %g" % betas, _adamax(betas))
+        yield Rule("Lion, betas %g and %g" % betas, _lion(betas))
+    for decay, epsilon in itertools.product((0.99, 0.9, 0.95, 0.999), EPSILONS):
+        yield Rule("RMSprop, decay %g, epsilon %g" % (decay, epsilon), _rmsprop(decay, epsilon))
+    for start in (0.0, 0.1, 1.0):
+        yield Rule("Adagrad, its sums beginning at %g" % start, _adagrad(start))
+
+
+def _momentum(m, nesterov, dampening):
+    def walk(gradients):
+        made, v = [], gradients[0]
+        for n, g in enumerate(gradients):
+            v = m * v + (1 - dampening) * g if n else g
+            made.append(g + m * v if nesterov else v)
+        return made
+
+    return walk
+
+
+def _adam(betas, epsilon, corrected, nesterov=False, late=False):
+    def walk(gradients):
+        made, m, v = [], 0.0, 0.0
+        for n, g in enumerate(gradients, 1):
+            m = betas[0] * m + (1 - betas[0]) * g
+            v = betas[1] * v + (1 - betas[1]) * g**2
+            first = betas[0] * m + (1 - betas[0]) * g if nesterov else m
+            up, down = (1 - b**n if corrected else 1.0 for b in betas)
+            up = 1 - betas[0] ** (n + 1) if nesterov else up
+            scale = np.sqrt(down) if late else 1.0
+            made.append(first / up / (np.sqrt(v / down) + epsilon / scale))
+        return made
+
+    return walk
+
+
+def _adamax(betas):
+    def walk(gradients):
+        made, m, peak = [], 0.0, 0.0
+        for n, g in enumerate(gradients, 1):
+            m = betas[0] * m + (1 - betas[0]) * g
+            peak = np.maximum(betas[1] * peak, np.abs(g))
+            made.append(m / (1 - betas[0] ** n) / (peak + 1e-8))
+        return made
+
+    return walk
+
+
+def _lion(betas):
+    def walk(gradients):
+        made, m = [], 0.0
+        for g in gradients:
+            made.append(np.sign(betas[0] * m + (1 - betas[0]) * g))
+            m = betas[1] * m + (1 - betas[1]) * g
+        return made
+
+    return walk
+
+
+def _rmsprop(decay, epsilon):
+    def walk(gradients):
+        made, v = [], 0.0
+        for g in gradients:
+            v = decay * v + (1 - decay) * g**2
+            made.append(g / (np.sqrt(v) + epsilon))
+        return made
+
+    return walk
+
+
+def _adagrad(start):
+    def walk(gradients):
+        made, total = [], start
+        for g in gradients:
+            total = total + g**2
+            made.append(g / (np.sqrt(total) + 1e-10))
+        return made
+
+    return walk

@@ -1,0 +1,84 @@
+"""A recording of training holds what the optimiser did: it is named from the recording alone."""
+
+import numpy as np
+import pytest
+
+from common.compare.arrays import Array
+from common.compare.optimizers import steps, walk
+from common.system import modules
+from tests import beside
+
+STEPS = 3
+X = {
+    side: np.random.RandomState(n).standard_normal((8, 12)).astype("f")
+    for n, side in enumerate("lr")
+}
+
+
+def keras(record):
+    """Adam in Keras, of a model with two inputs in a dict."""
+    import keras
+
+    left, right = (keras.Input((12,), name=side) for side in "lr")
+    hidden = keras.layers.Dense(16, "relu")(left) + keras.layers.Dense(16)(right)
+    scores = keras.layers.Dense(3)(keras.layers.LayerNormalization()(hidden))
+    network = keras.Model({"l": left, "r": right}, scores)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    network.compile(keras.optimizers.Adam(1e-3), loss)
+    found = record.record_step(network, X, np.arange(8) % 3, steps=STEPS)
+    return found, "Adam, betas 0.9 and 0.999, epsilon 1e-07", 1e-3
+
+
+def flax(record):
+    """Nesterov momentum in Optax, of a model with two inputs by name."""
+    import optax
+    from flax import nnx
+
+    class Network(nnx.Module):
+        def __init__(self, rngs):
+            self.first, self.norm = nnx.Linear(12, 16, rngs=rngs), nnx.LayerNorm(16, rngs=rngs)
+            self.last = nnx.Linear(16, 3, rngs=rngs)
+
+        def __call__(self, l, r):  # noqa: E741
+            return self.last(self.norm(nnx.gelu(self.first(l) + r.mean())))
+
+    network = Network(nnx.Rngs(0))
+    optimizer = nnx.Optimizer(network, optax.sgd(0.1, 0.9, nesterov=True), wrt=nnx.Param)
+    found = record.record_step(network, X, lambda y: (y**2).mean(), optimizer, STEPS)
+    return found, "SGD, Nesterov momentum 0.9", 0.1
+
+
+def pytorch(record):
+    """Momentum in PyTorch, of a model with two inputs in order."""
+    import torch
+    from torch import nn
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.last = nn.Linear(12, 16), nn.LayerNorm(16), nn.Linear(16, 3)
+
+        def forward(self, left, right):
+            return self.last(self.norm(self.first(left) + right.mean()))
+
+    network = Network()
+    optimizer = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9)
+    found = record.record_step(
+        network, (X["l"], X["r"]), lambda y: (y**2).mean(), optimizer, steps=STEPS
+    )
+    return found, "SGD, momentum 0.9", 0.1
+
+
+def test_the_optimiser_is_named_from_the_recorded_steps(name):
+    beside.need(name, "record")
+    folder = modules.load(name, "record").__name__.split(".")[-2]
+    run = {"keras": keras, "flax": flax, "pytorch": pytorch}.get(folder)
+    if run is None:
+        pytest.skip("this framework's recorder has no steps")
+    found, words, rate = run(modules.load(name, "record"))
+    assert all(type(array) is np.ndarray for array in found.values())
+    assert [found["loss%d" % n].size for n in range(1, STEPS + 1)] == [1] * STEPS
+    tensors = steps.walks([Array(key, array) for key, array in found.items()])
+    walked = walk.side(tensors)
+    assert len(tensors) >= 6 and walked.rule.words.startswith(words)
+    assert np.allclose(walked.rates, rate, rtol=2e-3)
