@@ -7,6 +7,7 @@ only the packages in ``common/check/requirements.txt`` are seen. It imports noth
 import os
 import re
 import sys
+import typing
 from importlib.machinery import PathFinder
 
 FOLDER = "ROSETTA_BORROWED"  # the environment variable with the folder
@@ -39,5 +40,7 @@ class Finder:
 def install():
     """Borrow from the folder that the environment names, if it names one."""
     folder = os.environ.get(FOLDER)
+    if folder and not hasattr(typing, "final"):
+        typing.final = lambda decorated: decorated  # threadpoolctl asks for it; Python 3.8 has it
     if folder and not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.append(Finder(folder, frozenset(pins())))
