@@ -153,7 +153,7 @@ def _fastest(drawn, baseline):
     if name == baseline:
         said = "%s is fastest. " % name
     if level:
-        said += "Its interval overlaps with that of %s." % " and ".join(level)
+        said += "It may be as fast as %s: the intervals overlap." % " and ".join(level)
     else:
         said += "Its interval overlaps with no other."
     believe = "all %d contenders passed every rung of the proof before they were timed." % len(

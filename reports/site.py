@@ -72,7 +72,7 @@ def counted():
     words = "%d frameworks" % (len(titles) - 1)  # less NumPy, the reference
     if several:
         names = ", ".join(several[:-1]) + " and " * (len(several) > 1) + several[-1]
-        words += " (%s in two versions)" % names
+        words += " (%s in two versions or APIs)" % names
     return words
 
 
