@@ -120,7 +120,7 @@ def test_what_bounds_a_cpu_is_what_the_profiles_say():
     blocked = profile("caffe2"), profile("tensorflow1")
     for those, said in (
         (last, "84% of the convolutions' arithmetic"),
-        (blocked, "also pads the channels that a convolution reads, and 69% is"),
+        (blocked, "also pads the input channels, so only 69% is"),
     ):
         assert said in text, said
         for found in those:
