@@ -139,7 +139,7 @@ def loss(network, settings, hp, weights):
     network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over all places
     optimizer, schedule = optimizer_of(network, settings, hp)
-    return network, criterion, optimizer, schedule, hp.clip
+    return network, criterion, optimizer, schedule, hp.clip  # the norm to which train() clips
 
 
 def train(model, batches):

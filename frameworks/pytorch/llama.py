@@ -117,4 +117,4 @@ def loss(network, settings, hp, weights):
     network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     criterion = nn.CrossEntropyLoss(ignore_index=-100)  # the mean over the targets that count
     optimizer, schedule = optimizer_of(network, settings, hp)
-    return network, criterion, optimizer, schedule, hp.clip
+    return network, criterion, optimizer, schedule, hp.clip  # the norm to which train() clips

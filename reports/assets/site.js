@@ -352,7 +352,7 @@ function build() {
   for (const one of all("summary[data-find], tr[data-find]")) {
     const title = one.querySelector("strong, th");
     const words = title.textContent + " " + (title.nextElementSibling?.matches("[data-module]") ? "" : title.nextElementSibling?.textContent);
-    index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: title.textContent.trim(), words: words.toLowerCase(), weight: 2 });
+    index.push({ id: one.id || one.parentElement.id, kind: one.dataset.find, title: title.textContent.trim(), words: words.toLowerCase(), weight: 1 });
   }
   for (const { id, dataset } of all("figure[id]")) {
     index.push({ id, kind: "figure", title: dataset.title, words: dataset.title.toLowerCase(), weight: 1 });

@@ -36,6 +36,10 @@ EXCEPTIONS = {
     "common/mistakes/adam.py": ("keras", "a comment on where a value is from"),
     "common/proof/reference.py": ("cupy", "a comment on what else runs NumPy's modules"),
     "docs/examples/": ("pytorch tensorflow tensorflow1 torch", "a port from one to the other"),
+    "tests/recordings/test_record_step.py": (
+        "flax keras pytorch torch",
+        "a training step is recorded of the framework's own classes",
+    ),
     "tests/transformers/": ("pytorch torch", "transformers' networks are PyTorch's"),
     "tests/examples/": ("pytorch tensorflow tensorflow1", "the tests of that port"),
     "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
