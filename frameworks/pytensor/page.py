@@ -38,6 +38,5 @@ PHRASES = {
     "sigmoid": "pt.sigmoid",
     "save weights": "np.savez",
     "restore weights": "np.load",
-    "record a pass": "pytensor.function",
     "profile": "config.profile = True",
 }
