@@ -23,6 +23,7 @@ LARGE = 2**22  # values of an input
 CHANGES = 0.4  # the least correlation of the changes; that of others is below 0.2
 STATES = 0.6  # and of the products themselves
 DENSE = 0.85  # the least correlation of a dense layer's products with its input's
+UNLIKE = 0.2  # the largest correlation of results with unrelated weights
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 CLOSE = 0.98  # of the best correlation: others above are named, too
@@ -60,6 +61,9 @@ def _best(fits):
 def _other_weight(inputs, results):
     """Whether both are a dense layer of the same input; then their weights are not the same."""
     some = np.sort(np.random.RandomState(0).permutation(len(results[0]))[:ROWS])
+    ours, theirs = (y[some] - y[some].mean(0) for y in results)
+    if abs(_alike(ours, theirs)) > UNLIKE:
+        return None
     products = [_products(y[some]) for y in results]
     for x in inputs:
         own = _products(full(x).reshape(len(results[0]), -1)[some].astype(np.float64))
