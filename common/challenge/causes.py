@@ -5,6 +5,7 @@ can be stacked.
 """
 
 import importlib
+import itertools
 from collections import OrderedDict, namedtuple
 
 import numpy as np
@@ -133,6 +134,28 @@ def only(chosen, change):
         return np.array(change(w), order="C") if chosen(name, w) else w
 
     return changed
+
+
+def parted(change, *parts):
+    """A change of weights whose first axis is split into ``parts``, for ``only``."""
+    return lambda w: change(w.reshape(parts + w.shape[1:])).reshape(w.shape)
+
+
+def interleaved(*parts):
+    """A change that exchanges the first two of these parts."""
+    return parted(lambda w: w.swapaxes(0, 1), *parts)
+
+
+def in_other_orders(says, names, chosen, *parts):
+    """A cause for each wrong order of the named parts of the ``chosen`` weights' first axis."""
+    right = tuple(range(len(names)))
+    for order in itertools.permutations(right):
+        if order != right:
+            there, back = (
+                only(chosen, parted(lambda w, places=list(places): w[places], *parts))
+                for places in (order, np.argsort(order))
+            )
+            yield Cause(says % ", ".join(names[part] for part in order), with_weights(back, there))
 
 
 def both_ways(chosen, change):

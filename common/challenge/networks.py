@@ -160,16 +160,6 @@ def _normalising(**values):
     return each(layers.BatchNorm, changed)
 
 
-def _made(kind):
-    """``with_network`` that replaces batch normalisation by another kind."""
-
-    def changed(layer, settings):
-        layer.__class__ = kind
-        return layer
-
-    return each(layers.BatchNorm, changed)
-
-
 def batchnorm(description):
     """Causes of wrong scores in batch normalisation."""
     causes = [
@@ -217,10 +207,16 @@ def following():
         )
     ]
     causes.append(
-        Cause("the running mean and variance do not follow", _made(NotFollowed), concept=RUNNING)
+        Cause(
+            "the running mean and variance do not follow",
+            of_kind(layers.BatchNorm, NotFollowed),
+            concept=RUNNING,
+        )
     )
     makes = "the variance that normalises is divided by n - 1"
-    return causes + [Cause(makes, _made(DividedByLess), concept="batch normalisation")]
+    return causes + [
+        Cause(makes, of_kind(layers.BatchNorm, DividedByLess), concept="batch normalisation")
+    ]
 
 
 # lower precision
@@ -308,6 +304,16 @@ def each(kind, new):
         return [inner for layer in network for inner in _inside(layer, settings, kind, new)]
 
     return with_network(changed)
+
+
+def of_kind(kind, other):
+    """``with_network`` in which every layer of a kind is of another."""
+
+    def changed(layer, settings):
+        layer.__class__ = other
+        return layer
+
+    return each(kind, changed)
 
 
 def _inside(layer, settings, kind, new):

@@ -1,11 +1,11 @@
 """Causes for the GPT, and those that it shares with the Llama, as changes to the NumPy module."""
 
-import itertools
-
 import numpy as np
 
 from common.challenge.causes import (
     Cause,
+    in_other_orders,
+    interleaved,
     layers,
     only,
     transformer,
@@ -13,7 +13,7 @@ from common.challenge.causes import (
     with_network,
     with_weights,
 )
-from common.challenge.networks import Pointwise, each
+from common.challenge.networks import Pointwise, each, of_kind
 from common.compare.functions import bfloat16, erf
 from common.networks.gpt import SHAPES
 from common.system.modules import replaced
@@ -363,31 +363,12 @@ def _fused(name, w):
     return name.endswith(("qkv.weight", "qkv.bias"))
 
 
-def _thirds(change):
-    """A change of (3, heads, width, ...), for ``only``."""
-    return lambda w: change(w.reshape((3, 4, -1) + w.shape[1:])).reshape(w.shape)
-
-
 def _orders():
-    for order in itertools.permutations(range(3)):
-        if order != (0, 1, 2):
-            back = list(np.argsort(order))
-            yield Cause(
-                "the fused product has the order %s" % ", ".join(PARTS[part] for part in order),
-                with_weights(
-                    only(_fused, _thirds(lambda w, b=back: w[b])),
-                    only(_fused, _thirds(lambda w, o=list(order): w[o])),
-                ),
-            )
+    says = "the fused product has the order %s"
+    yield from in_other_orders(says, PARTS, _fused, 3, 4, -1)
     yield Cause(
         "the fused product has the queries, keys and values of each head together",
-        with_weights(
-            only(_fused, _thirds(lambda w: w.swapaxes(0, 1))),
-            only(
-                _fused,
-                lambda w: w.reshape((4, 3, -1) + w.shape[1:]).swapaxes(0, 1).reshape(w.shape),
-            ),
-        ),
+        with_weights(only(_fused, interleaved(3, 4, -1)), only(_fused, interleaved(4, 3, -1))),
     )
 
 
@@ -618,11 +599,6 @@ def generating():
 
 def generation():
     """Causes of wrong generated tokens."""
-
-    def changed(layer, settings):
-        layer.__class__ = Unmoved
-        return layer
-
     says = "positions of generated tokens begin at 0: they are not offset by the cache's length"
-    made = each(transformer.Positions, changed)
+    made = of_kind(transformer.Positions, Unmoved)
     return generating() + [Cause(says, made, concept="cache of keys and values")]

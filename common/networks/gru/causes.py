@@ -1,11 +1,19 @@
 """Causes for the GRU, as changes to the NumPy module."""
 
-import itertools
-
 import numpy as np
 
-from common.challenge.causes import Cause, layers, only, under, with_network, with_weights
-from common.challenge.networks import each, softmax_causes
+from common.challenge.causes import (
+    Cause,
+    in_other_orders,
+    interleaved,
+    layers,
+    only,
+    parted,
+    under,
+    with_network,
+    with_weights,
+)
+from common.challenge.networks import of_kind, softmax_causes
 from common.challenge.updates import adam, changed, with_rule
 from common.networks.gru import GRU
 
@@ -17,29 +25,12 @@ def _gru(name, w):
     return name.startswith("gru.")
 
 
-def _thirds(change):
-    """A change of (3, units, ...), for ``only``."""
-    return lambda w: change(w.reshape((3, -1) + w.shape[1:])).reshape(w.shape)
-
-
 def _orders():
     """Gates in another order, or interleaved."""
-    for order in itertools.permutations(range(3)):
-        if order != (0, 1, 2):
-            back = list(np.argsort(order))
-            yield Cause(
-                "the gates have the order %s" % ", ".join(GATES[gate] for gate in order),
-                with_weights(
-                    only(_gru, _thirds(lambda w, b=back: w[b])),
-                    only(_gru, _thirds(lambda w, o=list(order): w[o])),
-                ),
-            )
+    yield from in_other_orders("the gates have the order %s", GATES, _gru, 3, -1)
     yield Cause(
         "the gates are interleaved: unit by unit, not gate by gate",
-        with_weights(
-            only(_gru, lambda w: w.reshape((-1, 3) + w.shape[1:]).swapaxes(0, 1).reshape(w.shape)),
-            only(_gru, _thirds(lambda w: w.swapaxes(0, 1))),
-        ),
+        with_weights(only(_gru, interleaved(-1, 3)), only(_gru, interleaved(3, -1))),
     )
 
 
@@ -88,16 +79,6 @@ class ResetBefore(layers.GRU):
         return layers.product(inputs, weight)
 
 
-def _made(kind):
-    """``with_network`` of a GRU of another kind."""
-
-    def new(layer, settings):
-        layer.__class__ = kind
-        return layer
-
-    return each(layers.GRU, new)
-
-
 def _negated(w):
     thirds = w.reshape((3, -1) + w.shape[1:]).copy()
     thirds[GATES.index("update")] *= -1
@@ -127,14 +108,6 @@ class First(layers.LastStep):
         dx = np.zeros(self.shape, self.dtype)
         dx[:, 0] = g
         return dx
-
-
-def _last(kind):
-    def new(layer, settings):
-        layer.__class__ = kind
-        return layer
-
-    return each(layers.LastStep, new)
 
 
 class Reversed(layers.Layer):
@@ -179,7 +152,7 @@ def _skipping(settings, network):
 def network():
     """Causes that change the forward pass."""
     recurrent = only(
-        lambda name, w: name == "gru.recurrent.weight", _thirds(lambda w: w.swapaxes(1, 2))
+        lambda name, w: name == "gru.recurrent.weight", parted(lambda w: w.swapaxes(1, 2), 3, -1)
     )
     negated = only(_gru, _negated)
     causes = under(ORDER, _orders())
@@ -187,7 +160,8 @@ def network():
         GATED,
         [
             Cause(
-                "the reset gate acts before the recurrent product, not after", _made(ResetBefore)
+                "the reset gate acts before the recurrent product, not after",
+                of_kind(layers.GRU, ResetBefore),
             ),
             Cause(
                 "the update gate is the share of the new state, not of the old",
@@ -201,8 +175,11 @@ def network():
     causes += under(
         "last state",
         [
-            Cause("the mean of all states is taken, not the last state", _last(Mean)),
-            Cause("the first state is taken, not the last", _last(First)),
+            Cause(
+                "the mean of all states is taken, not the last state",
+                of_kind(layers.LastStep, Mean),
+            ),
+            Cause("the first state is taken, not the last", of_kind(layers.LastStep, First)),
             Cause("the words are read in the opposite order", backwards),
         ],
     )

@@ -7,6 +7,7 @@ from common.challenge.networks import each
 from common.compare.functions import bfloat16, gelu
 from common.networks.gpt import causes as shared
 from common.networks.llama import HEADS, KEY_HEADS, SHAPES
+from common.system.modules import replaced
 
 # Rotary positions.
 
@@ -232,7 +233,7 @@ def _exchanged(module):
     def weights(model):
         return _gate_and_up(module.weights(model))
 
-    return shared.replaced(module, loss=loss, weights=weights)
+    return replaced(module, loss=loss, weights=weights)
 
 
 def network():

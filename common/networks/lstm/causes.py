@@ -1,10 +1,18 @@
 """Causes for the LSTM, as changes to the NumPy module."""
 
-import itertools
-
 import numpy as np
 
-from common.challenge.causes import Cause, layers, only, under, with_network, with_weights
+from common.challenge.causes import (
+    Cause,
+    in_other_orders,
+    interleaved,
+    layers,
+    only,
+    parted,
+    under,
+    with_network,
+    with_weights,
+)
 from common.challenge.updates import above, adam, with_rule
 from common.system.modules import replaced
 
@@ -61,29 +69,12 @@ def _lstm(name, w):
     return name.startswith("lstm.")
 
 
-def _quarters(change):
-    """A change of (4, units, ...), for ``only``."""
-    return lambda w: change(w.reshape((4, -1) + w.shape[1:])).reshape(w.shape)
-
-
 def _orders():
     """Gates in another order, or interleaved."""
-    for order in itertools.permutations(range(4)):
-        if order != (0, 1, 2, 3):
-            back = np.argsort(order)
-            yield Cause(
-                "the gates stand in the order %s" % ", ".join(GATES[gate] for gate in order),
-                with_weights(
-                    only(_lstm, _quarters(lambda w, b=back: w[b])),
-                    only(_lstm, _quarters(lambda w, o=list(order): w[o])),
-                ),
-            )
+    yield from in_other_orders("the gates stand in the order %s", GATES, _lstm, 4, -1)
     yield Cause(
         "the gates stand between one another: unit by unit, not gate by gate (Chainer)",
-        with_weights(
-            only(_lstm, lambda w: w.reshape((-1, 4) + w.shape[1:]).swapaxes(0, 1).reshape(w.shape)),
-            only(_lstm, lambda w: w.reshape((4, -1) + w.shape[1:]).swapaxes(0, 1).reshape(w.shape)),
-        ),
+        with_weights(only(_lstm, interleaved(-1, 4)), only(_lstm, interleaved(4, -1))),
     )
 
 
@@ -135,7 +126,7 @@ def _held(network, last, steps):
 def network():
     """Causes that change the forward pass."""
     recurrent = only(
-        lambda name, w: name == "lstm.recurrent.weight", _quarters(lambda w: w.swapaxes(1, 2))
+        lambda name, w: name == "lstm.recurrent.weight", parted(lambda w: w.swapaxes(1, 2), 4, -1)
     )
     causes = under("order of the gates", _orders())
     causes += under(
