@@ -1,7 +1,6 @@
 """Contenders: their names, and which of them a command line means."""
 
 import argparse
-import os
 import re
 from collections import OrderedDict
 from typing import NamedTuple, Optional
@@ -73,7 +72,7 @@ def read(text):
                 raise InputError("%s: %s" % (text, fault))
     values["workers"] = values["workers"] or 1
     if values["python"]:
-        values["python"] = os.path.abspath(os.path.expanduser(values["python"]))
+        values["python"] = interpreter.absolute(values["python"])
     return Contender(**values)
 
 

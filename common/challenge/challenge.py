@@ -183,7 +183,7 @@ def check(options):
 
 
 def missing_lines(judged, expected, description):
-    """Yield which rungs lack answers, and of which these are an optional part alone."""
+    """Yield a line of rungs that lack answers, and one of rungs that lack optional ones only."""
     decide = set(optional.parts(expected, description)[0])
     missing = OrderedDict((rung["rung"], rung["missing"]) for rung in judged["rungs"])
     lacking = [rung for rung, names in missing.items() if decide & set(names)]

@@ -200,7 +200,7 @@ def _limits(first):
     """The value at which the gradients of a first step are clipped, if many share the largest.
 
     first: (hyperparameters, weights before, {tensor: update}). Adam's first update is the rate
-    times g / (|g| + epsilon), which tells values apart that are not far above epsilon.
+    times g / (|g| + epsilon). Only gradients close to epsilon can be read from that.
     """
     hp, start, moved = first
     rate = scheduled(hp, 1)

@@ -1,6 +1,5 @@
 """Judge a user's installation: prove it, time it, and if it is slow, find out why."""
 
-import os
 import sys
 import time
 from typing import NamedTuple, Optional
@@ -155,7 +154,7 @@ def parse(arguments):
     environment = modules.find(options.name, options.model)
     if environment.gpu:
         raise InputError("%s: a check compares CPUs" % options.name)
-    python = os.path.abspath(os.path.expanduser(options.python))
+    python = interpreter.absolute(options.python)
     return Request(options.name, networks.find(options.model), python)
 
 

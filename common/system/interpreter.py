@@ -44,6 +44,11 @@ class Ask(NamedTuple):
     lane: str
 
 
+def absolute(path):
+    """The absolute path of an interpreter; it may begin with ~. A link to it is not followed."""
+    return os.path.abspath(os.path.expanduser(path))
+
+
 def restart(path, ask, module, arguments):
     """Replace this process by ``python -m module`` in the interpreter at PATH, if it is not there.
 
@@ -51,7 +56,7 @@ def restart(path, ask, module, arguments):
     """
     if path is None:
         return
-    path = os.path.abspath(os.path.expanduser(path))
+    path = absolute(path)
     if os.environ.get(HERE) == path:
         return
     variables = environ(path, ask)

@@ -1,6 +1,7 @@
 """What the user's shell sets for maths libraries.
 
-tox withholds it from the environments, and tells it to the commands that need it in one variable.
+tox does not pass these variables to the environments. Commands that need them read them from one
+variable, SHELL.
 """
 
 import os

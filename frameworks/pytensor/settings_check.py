@@ -1,4 +1,4 @@
-"""PyTensor: a compiled function tells its mode and operations, the process its libraries."""
+"""PyTensor: mode and operations are read from a compiled function, libraries from the process."""
 
 import os
 

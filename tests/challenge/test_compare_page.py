@@ -142,7 +142,7 @@ def test_with_all_what_only_a_has_is_a_difference(results, capsys):
 
 
 def hostile():
-    """Recordings with names that would be tags, commands or code, some of which differ."""
+    """Recordings whose names look like tags, commands or code; some arrays differ."""
     names = HOSTILE[:4]
     a, b = network(names=names), network(mistake=True, names=names)
     for name in HOSTILE[4:]:

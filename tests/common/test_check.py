@@ -20,7 +20,7 @@ from tests import some
 MODEL = networks.find("mlp")
 USUAL_SHARE, PRODUCT = 0.5, 300e9
 HEALTHY = USUAL_SHARE * PRODUCT / (2 * MODEL.step_multiply_adds)  # observations per second
-# An environment and a network of which a profile with oneDNN's kernels is committed.
+# An environment and a network that have a committed profile with oneDNN's kernels.
 WITH_ONEDNN = some.environment(lambda facts: usual.kernels(facts.name, "cnn")), "cnn"
 FASTER_ON_AMD = some.environment(lambda facts: facts.amd_environ, gpu_of="")
 

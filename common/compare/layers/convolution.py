@@ -12,7 +12,7 @@ KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 SPARE = 3  # equations for each of them
 CHANNELS = 4  # of the output that are looked at
-SQUARE = 64  # as many inputs and outputs, of which all are
+SQUARE = 64  # channels, at most, of a square kernel that may be transposed
 
 
 def cases(layer):
