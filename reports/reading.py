@@ -14,6 +14,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict, namedtuple
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from common.networks import MODELS
@@ -242,12 +243,9 @@ class Source:
     def __init__(self, module, table):
         self.module, self.table, self.missed = module, table, []
         self.concepts = rows(table.network)
-        text = "\n".join(module.lines) + "\n"
-        self.tree = ast.parse(text)
+        self.tree, self.docstrings, self.tokens = _parsed("\n".join(module.lines) + "\n")
         self.comments = {n for n, line in enumerate(module.lines, 1) if line.lstrip()[:1] == "#"}
-        self.docstrings = _docstrings(self.tree)
         self.comments -= self.docstrings
-        self.tokens = tokens(text)
         used = {token.start[0] for token in self.tokens}
         self.code = sorted(used - self.docstrings)
         cutter = _Cutter(module.lines, self.comments)
@@ -432,6 +430,13 @@ def _several(said):
     return (said,) if isinstance(said, str) else said
 
 
+@lru_cache(maxsize=None)
+def _parsed(text):
+    """A file's tree, the numbers of its docstrings' lines, and its tokens."""
+    tree = ast.parse(text)
+    return tree, _docstrings(tree), tokens(text)
+
+
 def _docstrings(tree):
     """The numbers of the lines of all docstrings."""
     kinds = (ast.Module, ast.FunctionDef, ast.ClassDef)
@@ -479,4 +484,9 @@ def _inherited(unit):
 
 def read(modules, network=FIRST):
     """{module's key: Source} of a network's modules."""
-    return {module.key: Source(module, table(module, network)).rows() for module in modules}
+    return {module.key: _read(module, network) for module in modules}
+
+
+@lru_cache(maxsize=None)
+def _read(module, network):
+    return Source(module, table(module, network)).rows()

@@ -1,7 +1,7 @@
 """The modules' source, cut into its steps and highlighted."""
 
 import ast
-from collections import namedtuple
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,16 +17,25 @@ from common.system.files import ROOT
 BESIDE = ("native", "export", "record", "profile", "workers")
 FUNCTIONS = set(contract.SIGNATURES) | {"save", "restore", "export", "record", "profile"}
 
-Module = namedtuple("Module", "key title path lines steps imports", defaults=({},))
-Module.__doc__ = """A module of the Rosetta Stone, as text.
 
-key: its name in an address.
-title: for people.
-path: its file, relative to the project's root.
-lines: its lines.
-steps: {name: (first, last)}, line numbers from 1 of its ``head`` and each of ``FUNCTIONS``.
-imports: {step: the ``Module`` of the same folder that it takes the step from}.
-"""
+@dataclass(frozen=True, eq=False)  # one object per file, so that what is read of it can be kept
+class Module:
+    """A module of the Rosetta Stone, as text.
+
+    key: its name in an address.
+    title: for people.
+    path: its file, relative to the project's root.
+    lines: its lines.
+    steps: {name: (first, last)}, line numbers from 1 of its ``head`` and each of ``FUNCTIONS``.
+    imports: {step: the ``Module`` of the same folder that it takes the step from}.
+    """
+
+    key: str
+    title: str
+    path: str
+    lines: list
+    steps: dict
+    imports: dict = field(default_factory=dict)
 
 
 def modules(model="cnn"):
