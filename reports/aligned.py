@@ -5,7 +5,7 @@ import re
 from markupsafe import Markup, escape
 
 from reports import sources
-from reports.concepts import STEPS, split
+from reports.concepts import STEPS, steps
 from reports.concepts import rows as concepts_of
 
 NOTHING = "no code needed"
@@ -27,8 +27,7 @@ class Rows:
         """The code that shows a concept, as HTML, or in words why there is none."""
         pieces = self.source.pieces.get(key)
         if not pieces:
-            unsaid = self.source.table.unsaid & {key, split(key)[0]}
-            return NOTHING if unsaid else NOT_YET
+            return NOTHING if self.source.needs_none(key) else NOT_YET
         if pieces[0].unit.prose:
             return Markup("".join(self._prose(piece) for piece in pieces))
         module = pieces[0].module
@@ -40,13 +39,17 @@ class Rows:
                 own = piece.owned.get(number, []) if piece.shared else None
                 target.setdefault(number, own)
         parts = [self._helper(module, name, lines) for name, lines in folded.items()]
-        return Markup(self._origin(module) + self._lines(module, open_) + "".join(parts))
+        origin = self._origin(module, pieces[0].step, steps(self.source.table.network)[key])
+        return Markup(origin + self._lines(module, open_) + "".join(parts))
 
-    def _origin(self, module):
-        """A note where the lines are another file's, which the module imports."""
-        if module.path == self.module.path:
-            return ""
-        return "<span class=from>from %s</span>" % escape(module.path.split("/")[-1])
+    def _origin(self, module, found, step):
+        """A note where the lines are another step's, or another file's that is imported."""
+        where = []
+        if found != step:
+            where.append("in %s" % found)
+        if module.path != self.module.path:
+            where.append("from %s" % module.path.split("/")[-1])
+        return "<span class=from>%s</span>" % escape(", ".join(where)) if where else ""
 
     def _prose(self, piece):
         """A field of the module's docstring, as a sentence."""

@@ -14,7 +14,11 @@ import tomllib
 from common.networks import MODELS
 from reports.committed import HERE
 
-Concept = namedtuple("Concept", "key title step says words code", defaults=("", "", ()))
+Concept = namedtuple(
+    "Concept",
+    "key title step says words code also optional",
+    defaults=("", "", (), (), False),
+)
 Concept.__doc__ = """A row of a page.
 
 key: its name in tables and addresses.
@@ -23,6 +27,8 @@ step: the part of a module that is searched (see ``sources.steps``).
 says: a short explanation; may be empty.
 words: further words that find it.
 code: fragments of code that are looked for in every framework.
+also: further steps that are searched, because some frameworks do it there.
+optional: whether a framework needs no code for it if its ``page.py`` does not mention it.
 """
 
 Phrase = namedtuple("Phrase", "name keys file words", defaults=("",))

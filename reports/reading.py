@@ -30,10 +30,11 @@ ALONE = "not-in-force"  # a unit that names settings without effect shows none o
 Token = namedtuple("Token", "text start end")  # start, end: (line, column)
 Span = namedtuple("Span", "key start end")  # of a concept's match; end is exclusive
 
-Piece = namedtuple("Piece", "module unit lines owned shared")
+Piece = namedtuple("Piece", "module unit step lines owned shared")
 Piece.__doc__ = """Where a module shows a concept.
 
-module: the ``Module`` whose lines these are: itself, or the one that it takes the step from.
+module: the ``Module`` whose lines these are: itself, or one that it imports them from.
+step: the step in which they are.
 lines: numbers of the lines, comments above them included.
 owned: {line: [(start, end)]}, the columns that are this concept's own.
 shared: whether the same lines show others too.
@@ -139,9 +140,11 @@ class _Cutter:
             unit = self.element(node, node.end_lineno, around, helpers)
             unit.imports = isinstance(node, (ast.Import, ast.ImportFrom))
             return
-        first = min([node.lineno] + [each.lineno for each in getattr(node, "decorator_list", [])])
+        first = node.lineno
         if isinstance(node, ast.FunctionDef) and node.name not in contract.SIGNATURES:
             helpers += (node.name,)
+        for decorator in getattr(node, "decorator_list", []):
+            self.element(decorator, decorator.end_lineno, around, helpers)
         named = isinstance(node, (ast.FunctionDef, ast.ClassDef))
         last = head_end = self.before(bodies[0][0].lineno, first)
         if named and ast.get_docstring(node):
@@ -235,7 +238,7 @@ def table(module, network=FIRST):
 class Source:
     """A module's lines and what they show of a network's concepts.
 
-    pieces: {concept's key: [Piece]}, with those of the steps that it imports.
+    pieces: {concept's key: [Piece]}, with those of the steps and functions that it imports.
     code: the numbers of its lines of code, which are no comments, docstrings or blank.
     missed: [(entry of the table, why it is not found)].
     """
@@ -254,30 +257,105 @@ class Source:
         self.units = cutter.units
         self.unit_of = {number: unit for unit in self.units for number in unit.lines}
         self.pieces = defaultdict(list)
+        self.found = set()  # the entries of the table that are found, each (key, fragment)
 
-    def rows(self, only=STEPS):
-        """This source, with the rows found; ``only`` in some steps."""
-        for step in only:
-            if step in self.module.imports:
-                self._borrow(step)
-                continue
-            first, last = self.module.steps.get(step, (0, 0))
-            units = [unit for unit in self.units if first <= unit.lines[0] <= last]
-            if step == "head":
-                units = self._fields() + units
-            self._take_helpers(step, units)
-            self._match(step, units)
-            self._collect(step, units)
+    def rows(self):
+        """This source, with the rows found."""
+        for step in STEPS:
+            self._step(step)
+        for step in STEPS:
+            for concept, text, needed in self._entries(step):
+                lost = needed and (concept.key, text) not in self.found
+                if lost and concept.step == step:
+                    self.missed.append((concept.key, "no %r in %s" % (text, step)))
         for key in sorted(self.table.unsaid & self.table.own & set(self.pieces)):
             line = self.pieces[key][0].lines[0]
             self.missed.append((key, "needs no code, it says, but line %d shows it" % line))
         return self
 
-    def _borrow(self, step):
-        """Take a step's rows from the module that it is imported from."""
-        lender = Source(self.module.imports[step], self.table).rows([step])
-        self.pieces.update(lender.pieces)
-        self.missed += lender.missed
+    def needs_none(self, key):
+        """Whether a row without code needs none; else nobody has said yet which code it is."""
+        optional = any(concept.optional for concept in self.concepts if concept.key == key)
+        return optional or key in REST.values() or self.table.unsaid & {key, split(key)[0]}
+
+    def _step(self, step):
+        """Find a step's rows: in its lines, and in the functions that these use."""
+        if step in self.module.imports:
+            lender = Source(self.module.imports[step], self.table)
+            lender._step(step)
+            own = [key for key in self.pieces if steps(self.table.network)[key] != step]
+            self._take(lender, set(lender.pieces) - set(own))
+            self.missed += lender.missed
+            return
+        spans = [self.module.steps.get(step, (0, 0))]
+        self._search(step, spans)
+        for lender, defined in self._reached(spans, set(self._within(spans))):
+            lender._search(step, defined)
+            self._take(lender, [key for key in lender.pieces if self._lacks(key, step)])
+
+    def _take(self, lender, keys):
+        self.pieces.update({key: lender.pieces[key] for key in keys})
+        self.found |= lender.found
+
+    def _lacks(self, key, step):
+        """Whether a row has neither lines of its own nor a remark that it needs none."""
+        kind = split(key)[0]
+        known = key in self.pieces or key in REST.values() or self.table.unsaid & {key, kind}
+        of_step = any(step in (c.step, *c.also) for c in self.concepts if c.key == key)
+        return of_step and not known
+
+    def _search(self, step, spans):
+        """Find a step's rows between some lines."""
+        units = [
+            unit
+            for unit in self.units
+            if any(first <= unit.lines[0] <= last for first, last in spans)
+        ]
+        if step == "head":
+            units = self._fields() + units
+        self._take_helpers(step, units)
+        self._match(step, units)
+        self._collect(step, units)
+
+    def _reached(self, spans, seen):
+        """[(a fresh Source, spans)] of what some lines use, in this file and in its folder's."""
+        for module, names in self._used(spans).items():
+            lender = Source(module, self.table)
+            defined = lender._defined({name for name in names if (module.path, name) not in seen})
+            seen.update((module.path, name) for name in names)
+            if defined:
+                yield lender, defined
+                yield from lender._reached(defined, seen)
+
+    def _within(self, spans):
+        """(path, name) of what is defined between some lines."""
+        for node in self.tree.body:
+            if any(first <= node.lineno <= last for first, last in spans) and hasattr(node, "name"):
+                yield self.module.path, node.name
+
+    def _used(self, spans):
+        """{Module: names} of what some lines use of this file and of others of the folder."""
+        used, imports = defaultdict(set), self.module.imports
+        own = {node.name for node in self.tree.body if hasattr(node, "name")}
+        for node in ast.walk(self.tree):
+            if not any(first <= getattr(node, "lineno", 0) <= last for first, last in spans):
+                continue
+            if isinstance(node, ast.Name) and node.id in imports:
+                used[imports[node.id]].add(node.id)
+            elif isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in imports:
+                used[imports[node.value.id]].add(node.attr)
+            elif isinstance(node, ast.Name) and node.id in own:
+                used[self.module].add(node.id)
+        return used
+
+    def _defined(self, names):
+        """The spans of lines that define some names; a step's with its helpers."""
+        spans = [self.module.steps[name] for name in names if name in self.module.steps]
+        for node in self.tree.body:
+            if getattr(node, "name", None) in names - set(self.module.steps):
+                first = min(each.lineno for each in [node, *node.decorator_list])
+                spans.append((first, node.end_lineno))
+        return spans
 
     def _fields(self):
         """A unit for each field of the module's docstring, with its concept."""
@@ -291,29 +369,28 @@ class Source:
         return units
 
     def _entries(self, step):
-        """(key, fragment, whether it must be found) of a step's concepts, kinds left out."""
+        """(concept, fragment, whether it must be found) of a step's concepts, kinds left out."""
         for concept in self.concepts:
-            if concept.step == step:
+            if step in (concept.step, *concept.also):
                 kind, number = split(concept.key)
                 for text in self.table.rows.get(concept.key, ()):
-                    yield concept.key, text, concept.key in self.table.own
+                    yield concept, text, concept.key in self.table.own
                 for text in self.table.rows.get(kind, ()) if number else ():
                     if "{}" in text:
-                        yield concept.key, text.format(number), kind in self.table.own
+                        yield concept, text.format(number), kind in self.table.own
                 for text in concept.code:
-                    yield concept.key, text, False
+                    yield concept, text, False
 
     def _take_helpers(self, step, units):
-        for key, text, needed in self._entries(step):
+        for concept, text, _ in self._entries(step):
             if not text.startswith("def "):
                 continue
             name = text.split()[1]
-            taken = [unit for unit in units if name in unit.helpers and not unit.helper]
-            for unit in taken:
-                unit.helper = name
-                unit.spans = [Span(key, (unit.lines[0], 0), (unit.lines[0], 0))]
-            if needed and not taken:
-                self.missed.append((key, "no %r" % text))
+            for unit in units:
+                if name in unit.helpers and not unit.helper:
+                    unit.helper = name
+                    unit.spans = [Span(concept.key, (unit.lines[0], 0), (unit.lines[0], 0))]
+                    self.found.add((concept.key, text))
 
     def _match(self, step, units):
         free = {unit for unit in units if not (unit.helper or unit.head or unit.spans)}
@@ -332,12 +409,10 @@ class Source:
                 at = at if kind in self.table.own else []  # another network's: which is which?
             for key, place in zip(keys, at):
                 _claim(key, *place)
-        for key, text, needed in self._entries(step):
-            at = () if text.startswith("def ") else places(text)
-            for place in at:
-                _claim(key, *place)
-            if needed and not at and not text.startswith("def "):
-                self.missed.append((key, "no %r in %s" % (text, step)))
+        for concept, text, _ in self._entries(step):
+            for place in () if text.startswith("def ") else places(text):
+                _claim(concept.key, *place)
+                self.found.add((concept.key, text))
         for unit in free:
             unit.spans = [span for span in unit.spans if span.key == ALONE] or unit.spans
 
@@ -359,7 +434,7 @@ class Source:
                 lines = unit.lines
                 if span.key == last:  # a comment above is shown once
                     lines = self._with_comments(unit.lines)
-                piece = Piece(self.module, unit, lines, owned, len(spans) > 1)
+                piece = Piece(self.module, unit, step, lines, owned, len(spans) > 1)
                 self.pieces[span.key].append(piece)
 
     def _with_comments(self, numbers):

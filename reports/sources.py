@@ -27,7 +27,7 @@ class Module:
     path: its file, relative to the project's root.
     lines: its lines.
     steps: {name: (first, last)}, line numbers from 1 of its ``head`` and each of ``FUNCTIONS``.
-    imports: {step: the ``Module`` of the same folder that it takes the step from}.
+    imports: {name: the ``Module`` of the same folder that it takes the name from, or that it is}.
     """
 
     key: str
@@ -61,10 +61,11 @@ def _module(key, title, path):
     imports = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom) and node.module:
-            other = Path(*node.module.split(".")).with_suffix(".py")
-            taken = [alias.name for alias in node.names if alias.name in contract.SIGNATURES]
-            if other.parent == folder and taken:
-                imports.update(dict.fromkeys(taken, _module(key, title, str(other))))
+            source = Path(*node.module.split("."))
+            for alias in node.names:
+                other = source / alias.name if source == folder else source
+                if other.parent == folder:
+                    imports[alias.name] = _module(key, title, "%s.py" % other)
     return Module(key, title, path, lines, steps(text, lines), imports)
 
 

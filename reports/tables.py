@@ -6,6 +6,7 @@ import frameworks
 from common.networks import ALL, MODELS
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
+from common.records import records
 from common.system import modules
 from reports.bench_tables import benched
 from reports.bench_tables import questions as asked
@@ -290,8 +291,7 @@ def differs():
 
 
 def networks():
-    """The models of each environment: where to read each, and whether it is proven."""
-    proven = {model.name: planted(model) for model in MODELS.values()}
+    """The models of each environment: where to read each, and the lanes proven on record."""
     rows = []
     for framework in frameworks.ENVIRONMENTS.values():
         cells = [framework.name]
@@ -300,17 +300,25 @@ def networks():
             if not modules.has(framework.name, model):
                 cells.append("-")
                 continue
-            lanes = proven[model].get(framework.name, {}).get("false_alarms", {})
-            passed = [lane for lane in LANES if lanes.get(lane) == []]
-            cells.append(("proven: %s" % " and ".join(passed) if passed else "not shown", path))
+            passed = list(filter(None, (_proven(framework.name, model, lane) for lane in LANES)))
+            cells.append(("proven: %s" % " and ".join(passed) if passed else "no record", path))
         rows.append(cells)
     note = (
-        "The values of `--model` in each environment. proven: the lanes whose untouched module "
-        "passed when mistakes were planted; not shown: the module is here, but has no such record; "
-        "-: there is no such module."
+        "The values of `--model` in each environment. proven: the lanes with a certificate on "
+        "record that passed every rung; †: the module has changed since; no record: the module "
+        "is here, but no such certificate; -: there is no such module."
     )
     columns = ["environment"] + [model.title for model in MODELS.values()]
     return Table("Networks", note, columns, rows)
+
+
+def _proven(name, model, lane):
+    """The lane, marked if its record is stale; None without a record that passed every rung."""
+    proof = records.Proof(records.CERTIFICATE, name, model, lane)
+    record = proof.read()
+    if record is None or not all(rung["passed"] for rung in record["rungs"]):
+        return None
+    return lane + "†" * (proof.state() == records.STALE)
 
 
 def proofs(committed):

@@ -32,6 +32,8 @@ NETWORKS = {
         "states": ("h = c =",),
         "truncation": ("C.stop_gradient", "if (t + 1)"),
         "steps": ("for t in range", "step =", "values", "C.splice"),
+        "free-run": ("for _ in range(STEPS)", 'blocks["dense1"](values[-1])', "return ahead"),
+        "chunks carried batches": (),
         "loss-function": ("criterion =", "y ="),
         "weights-in": ("parameter.value =", "parameters(blocks)"),
         "batch": ("x_variable,", "{x_variable: x, y_variable: y}"),

@@ -8,6 +8,7 @@ ROWS = {
     "switches": '"ynn_convolution"',
     "drop-seed": "jax.random.key",
     "declared": ("eqx.nn.MaxPool2d", "eqx.nn.Dropout"),
+    "rates": "in dropout",
     "conv": ("self.conv{}=", "self.conv{}("),
     "relu": "jax.nn.relu",
     "pool": "self.pool(",

@@ -19,6 +19,8 @@ ROWS = {
     "weights-in": ("def put", "put("),
     "loss-function": "def mean_loss",
     "optimiser": ("optax.sgd", "nnx.Optimizer"),
+    "gradient": "nnx.value_and_grad",
+    "compiled": "nnx.jit",
     "train-on": "network.train",
     "forward backward update": "step(",
     "train-off": "network.eval",
@@ -26,8 +28,34 @@ ROWS = {
 }
 UNSAID = "declared input device-network batch reset no-gradient"
 
+ADAM = {"optimiser": ("optax.adam", "nnx.Optimizer")}
 NETWORKS = {
+    "mlp": ADAM,
+    "lenet5": {**ADAM, "sigmoid": "nnx.sigmoid"},
+    "lstm": {
+        **ADAM,
+        "lstm": ("self.lstm =", "self.lstm("),
+        "states": "return self.dense2(h), state",
+        "truncation steps train-on train-off": (),
+        "loss-function": "losses.append",
+        "chunks": ("for first in range", "jnp.array(losses)", "state, losses ="),
+        "carried": ("values, state =", "lax.stop_gradient"),
+        "free-run": ("value, state =", "values", "in range"),
+    },
+    "resnet": {
+        "conv": ("def convolution", "convolution("),
+        "norm": ("def batch_norm", "batch_norm("),
+        "block": ("y = nnx.relu", "self.norm3(self.conv3(y))"),
+        "shortcut": ("self.shortcut =", "self.shortcut(x)"),
+        "stages": ("for stage", "for block", "stride =", "width, layers", "inputs =", "layers["),
+        "mean": "x.mean",
+        "flatten": (),
+        "dense": ("self.dense =", "self.dense("),
+        "decay": ("def decaying", "optax.add_decayed_weights"),
+    },
     "gpt llama": {
+        "train-on train-off": (),
+        "clipping": "optax.chain",
         "embedding": ("self.tokens = nnx.Embed", "self.tokens(tokens)"),
         "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
         "residual": ("x = x + mixed", "x + self.mlp"),
@@ -47,7 +75,6 @@ NETWORKS = {
         "decay": ("weight_decay=", "mask=lambda"),
         "optimiser": ("optax.adamw", "nnx.Optimizer"),
         "schedule": "def rate_of",
-        "clipping": "optax.chain",
     },
     "llama": {
         "rotary": ("def rotate", "rotate("),
@@ -63,7 +90,7 @@ NETWORKS = {
         "gru": ("nnx.GRUCell", "cell.dense_h =", "nnx.RNN"),
         "last": "state, _ =",
         "dense": ("self.dense =", "self.dense("),
-        "optimiser": ("optax.adam", "nnx.Optimizer"),
+        **ADAM,
     },
 }
 

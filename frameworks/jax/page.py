@@ -25,6 +25,35 @@ ROWS = {
 UNSAID = "declared input device-network batch reset no-gradient"
 
 NETWORKS = {
+    "mlp": {"optimiser": ("def adam", "adam(")},
+    "lenet5": {"optimiser": ("def adam", "adam("), "sigmoid": "jax.nn.sigmoid"},
+    "lstm": {
+        "optimiser": ("def adam", "adam("),
+        "dense": 'params["dense{}"]',
+        "lstm": "def cell",
+        "states": "def zeros",
+        "steps": "lax.scan",
+        "truncation": (),
+        "weights-in": "start(weights)",
+        "loss-function": ("losses.append", "jnp.mean(jnp.array(losses))"),
+        "chunks": ("for first in range", "state, losses =", "values, state ="),
+        "carried": "lax.stop_gradient",
+        "free-run": ("def go_on", "_, further =", "jnp.concatenate"),
+        "batches": (),
+    },
+    "resnet": {
+        "conv": ("def conv", "def convolution", "convolution("),
+        "norm": "def batch_norm",
+        "block": ("y = jax.nn.relu", "y = convolution"),
+        "shortcut": ("if block == 1", "jax.nn.relu(x + y)"),
+        "stages": ("for stage", "for block", "stride =", "name ="),
+        "mean": "x.mean([",
+        "flatten": (),
+        "decay": "def velocity_of",
+        "train-off": 'model["forward"](',
+        "optimiser": ("velocity =", "params ="),
+    },
+    "gpt llama": {"train-off": (), "clipping": "def clipped"},
     "gpt": {
         "embedding": 'params["tokens"]["weight"][tokens]',
         "positions": ("positions = params", "lax.dynamic_slice_in_dim"),
@@ -48,7 +77,6 @@ NETWORKS = {
             '"params":',
         ),
         "schedule": "def rate_of",
-        "clipping": "def clipped",
         "greedy": "argmax",
         "generate": ("def go_on", "before, places =", "lax.scan"),
     },

@@ -25,7 +25,8 @@ UNSAID = "not-in-force drop-seed declared device-network gradient batch reset no
 
 ADAM = {"optimiser": "optimizers.Adam"}
 NETWORKS = {
-    "mlp mnist_cnn": ADAM,
+    "mlp": ADAM,
+    "mnist_cnn": {**ADAM, "relu": ("layers.ReLU", 'activation="relu"')},
     "lenet5": {**ADAM, "sigmoid": ('layers.Activation("sigmoid")', 'activation="sigmoid"')},
     "lstm": {
         **ADAM,
@@ -34,6 +35,7 @@ NETWORKS = {
         "states": ("values, state =", "[keras.Input((5,)), keras.Input((5,))]"),
         "truncation": "state = [ops.stop_gradient",
         "steps": ("for first in range", "values.append", "ops.concatenate", "whole ="),
+        "chunks carried": (),
         "weights-in": ("variable.assign", "variables(network)"),
         "loss-function": "losses.MeanSquaredError",
         "train-off": "predict_on_batch",
@@ -51,6 +53,7 @@ NETWORKS = {
         "shortcut": ("x = convolution", "names = name", "layers.Add"),
         "stages": ("for stage", "width =", "stride ="),
         "mean": "layers.GlobalAveragePooling2D",
+        "flatten decay": (),
         "dense": "layers.Dense",
         "regulariser": "regularizers.L2",
         "weights-in": ("variable.assign", "variables(network)", "w = weights"),
@@ -58,6 +61,7 @@ NETWORKS = {
         "loss-out": "cross_entropy",
     },
     "gpt llama": {
+        "clipping": "global_clipnorm",
         "embedding": ("self.tokens =", "self.tokens(tokens)"),
         "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
         "attention": "ops.dot_product_attention",
@@ -80,7 +84,6 @@ NETWORKS = {
         "cache": ("remember(", "def remember", "caches or", "new.append", "Ahead(", "self.kept ="),
         "optimiser": ("optimizer_of", "optimizer ="),
         "schedule": ("WarmupCosine(hp)", "part =", "half =", "warm =", "ops.where(step"),
-        "clipping": "global_clipnorm",
     },
     "llama": {
         "rotary": ("rotate(", "def rotate"),
@@ -88,12 +91,12 @@ NETWORKS = {
         "swiglu": "ops.silu",
         "head": ("self.head =", "self.head(self.norm(x))"),
         "optimiser": "optimizer_of",
-        "ignored": ("def criterion", "criterion()"),
+        "loss-function ignored": ("keras.losses.SparseCategoricalCrossentropy", "criterion()"),
     },
     "gru": {
         "optimiser": "Adam(hp.learning_rate",
         "embedding": "layers.Embedding",
-        "gru": "layers.GRU",
+        "gru last": "layers.GRU",
         "dense": "layers.Dense",
     },
 }

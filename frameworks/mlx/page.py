@@ -5,6 +5,7 @@ ROWS = {
     "precision": '"MLX_ENABLE_TF32"',
     "switches": '"compile"',
     "declared": ("nn.MaxPool2d", "nn.Dropout"),
+    "rates": "in dropout",
     "conv": ("self.conv{} =", "self.conv{}("),
     "relu": "nn.relu",
     "pool": "self.pool(",
@@ -27,8 +28,38 @@ ROWS = {
 }
 UNSAID = "input device-network reset no-gradient autotune drop-seed"
 
+ADAM = {"optimiser": ("optim.Adam", "optimizer.update")}
 NETWORKS = {
+    "mlp mnist_cnn": {**ADAM, "declared": ()},
+    "lenet5": {**ADAM, "sigmoid": "nn.sigmoid", "declared": "nn.MaxPool2d"},
+    "lstm": {
+        **ADAM,
+        "declared": (),
+        "lstm": ("self.lstm =", "self.lstm("),
+        "states": "return self.dense2(hidden)",
+        "truncation steps": (),
+        "weights-in": ("names =", "network.load_weights"),
+        "chunks": ("for part in mx.split", "values.append", "mx.concatenate(values"),
+        "carried": ("value, state =", "mx.stop_gradient"),
+        "loss-function": "nn.losses.mse_loss",
+        "free-run": ("value, state =", "values", "in range"),
+    },
+    "resnet": {
+        "conv": ("def convolution", "convolution("),
+        "norm": "nn.BatchNorm",
+        "block": ("y = nn.relu", "self.conv3(y)"),
+        "shortcut": ("self.shortcut =", "self.shortcut(x)"),
+        "stages": ("for stage", "for block", "stride =", "self.stages", "width =", "inputs ="),
+        "mean": "x.mean",
+        "flatten declared": (),
+        "dense": ("self.dense =", "self.dense("),
+        "decay": ("decaying =", "others =", "w.ndim > 1"),
+        "weights-in": ("def put", "put("),
+        "optimiser": ("optim.MultiOptimizer", "optimizer.update"),
+    },
     "gpt llama": {
+        "declared": (),
+        "clipping": "optim.clip_grad_norm",
         "embedding": ("self.tokens = nn.Embedding", "self.tokens(tokens)"),
         "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
         "attention": ("mx.fast.scaled_dot_product_attention", "scale ="),
@@ -50,7 +81,6 @@ NETWORKS = {
         "decay": ("decaying =", "others =", "w.ndim > 1"),
         "optimiser": ("optim.MultiOptimizer", "rest =", "optimizer.update"),
         "schedule": "def rate_of",
-        "clipping": "optim.clip_grad_norm",
     },
     "llama": {
         "rotary": ("nn.RoPE", "self.rotate("),
@@ -72,6 +102,7 @@ NETWORKS = {
             "new =",
             "h = (1 - update)",
         ),
+        "declared": (),
         "last": "return h",
         "dense": ("self.dense =", "self.dense("),
         "optimiser": ("optim.Adam", "optimizer.update"),

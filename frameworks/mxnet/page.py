@@ -37,6 +37,7 @@ NETWORKS = {
         "dense": ("self.dense{} =", "self.dense{}("),
         "lstm": ("self.lstm =", "self.lstm("),
         "states": "return self.dense2",
+        "truncation steps": (),
         "weights-in": (
             "set_data",
             "collect_params",
@@ -45,7 +46,7 @@ NETWORKS = {
             "shared",
             "grad_req",
         ),
-        "chunks": ("chunks =", "for first in chunks", "part ="),
+        "batch chunks": ("chunks =", "for first in chunks", "part ="),
         "carried": ("begin_state", "h, c = h.detach"),
         "train-off": (),
         "free-run": ("value, h, c", "values", "in range"),

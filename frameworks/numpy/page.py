@@ -24,6 +24,7 @@ ADAM = {"optimiser": "Adam"}
 NETWORKS = {
     "mlp": {**ADAM, "flatten": "Flatten", "input": ()},
     "lenet5": {
+        "input": (),
         **ADAM,
         "sigmoid": "Sigmoid",
         "conv": "Convolution",
@@ -31,6 +32,7 @@ NETWORKS = {
         "flatten": "Flatten",
     },
     "mnist_cnn": {
+        "input": (),
         **ADAM,
         "relu": "ReLU",
         "conv": "Convolution",
@@ -38,6 +40,8 @@ NETWORKS = {
         "flatten": "Flatten",
     },
     "gpt llama": {
+        "clipping": "AdamW",
+        "train-off": (),
         "embedding": "Embedding",
         "cache": "Past",
         "residual": "Residual",
@@ -57,7 +61,6 @@ NETWORKS = {
         "head": "TiedHead",
         "decay": "AdamW",
         "schedule": "AdamW",
-        "clipping": "AdamW",
     },
     "llama": {
         "norm": "RMSNorm",
@@ -66,6 +69,7 @@ NETWORKS = {
         "attention": "GroupedAttention",
         "mask": "GroupedAttention",
         "swiglu": "SwiGLU",
+        "ignored": "counted =",
         "head": "Dense",
     },
     "gru": {
@@ -77,18 +81,21 @@ NETWORKS = {
     },
     "lstm": {
         **ADAM,
-        "lstm": "LSTM",
+        "lstm states truncation steps": "LSTM",
+        "chunks carried input": (),
         "loss-function": "squared_error",
         "train-off": "training=False",
         "free-run": ("values", "in range", "np.concatenate"),
     },
     "resnet": {
+        "input flatten": (),
         "conv": ("Convolution", "convolution("),
         "norm": "BatchNorm",
         "block": ("body", "Residual"),
         "shortcut": ("shortcut", "names ="),
         "stages": ("for stage", "for block", "stride ="),
         "mean": "GlobalMean",
+        "decay": "Momentum",
     },
     "pose": {
         "conv": "Convolution",
@@ -96,6 +103,7 @@ NETWORKS = {
         "lrn": "LocalResponseNorm",
         "pool": "MaxPool",
         "flatten": "Flatten",
+        "joints": (),
         "loss-function": "joint_error",
     },
 }

@@ -13,6 +13,7 @@ ROWS = {
     "flatten": "nn.Flatten",
     "dense": "nn.Linear",
     "weights-in": "put(",
+    "compiled": "def compiled",
     "loss-function": "def cross_entropy",
     "optimiser": "optimizer.Momentum",
     "train-on": "network.train",
@@ -24,8 +25,34 @@ ROWS = {
 }
 UNSAID = "weight-layout device-network drop-seed declared input gradient"
 
+ADAM = {"optimiser": "optimizer.Adam"}
 NETWORKS = {
+    "mlp": ADAM,
+    "lenet5": {**ADAM, "sigmoid": "nn.Sigmoid"},
+    "lstm": {
+        **ADAM,
+        "dense": ("self.dense{} =", "self.dense{}("),
+        "lstm": ("self.lstm =", "self.lstm("),
+        "states": "return self.dense2(h), state",
+        "truncation steps compiled": (),
+        "weights-in": ("set_value", "in named(network).items()", "nn.initializer.Constant"),
+        "loss-function": "nn.MSELoss",
+        "batch chunks": ("chunks =", "in zip(*chunks)"),
+        "carried": ("state, step_loss =", "state = [", "values, state ="),
+        "free-run": ("value, state =", "values", "in range"),
+    },
+    "resnet": {
+        "conv": ("def convolution", "convolution("),
+        "norm": "nn.BatchNorm2D",
+        "block": ("y = nn.functional.relu", "self.norm3(self.conv3(y))"),
+        "shortcut": ("self.shortcut", "conv ="),
+        "stages": ("for stage", "for block", "stride =", "width, layers", "inputs =", "layers."),
+        "mean": "nn.AdaptiveAvgPool2D",
+        "weights-in": ("set_value", "in named(network).items()"),
+        "decay": ("decaying =", "others =", '"weight_decay"'),
+    },
     "gpt llama": {
+        "clipping": "nn.ClipGradByGlobalNorm",
         "embedding": ("self.tokens = nn.Embedding", "self.tokens(tokens)"),
         "attention": "F.scaled_dot_product_attention",
         "mask": "is_causal",
@@ -49,7 +76,6 @@ NETWORKS = {
         "weights-in": ("def put", "def canonical", "put("),
         "schedule": ("def factor", "LambdaDecay"),
         "decay": ("hp.weight_decay", "matrices =", "apply_decay_param_fun"),
-        "clipping": "nn.ClipGradByGlobalNorm",
     },
     "llama": {
         "rotary": ("def rotate", "rotate("),
@@ -67,7 +93,8 @@ NETWORKS = {
         "last": "state[0]",
         "dense": ("self.dense =", "self.dense("),
         "weights-in": ("set_value", "def canonical", "in network.named_parameters()"),
-        "optimiser": "optimizer.Adam",
+        **ADAM,
+        "compiled": (),
     },
 }
 

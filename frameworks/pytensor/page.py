@@ -25,6 +25,33 @@ ROWS = {
 }
 UNSAID = "autotune weight-layout device-network batch reset no-gradient"
 
+ADAM = {"optimiser": ("def adam", "adam(")}
+NETWORKS = {
+    "mlp": {**ADAM, "flatten": "x.reshape"},
+    "lenet5": {
+        **ADAM,
+        "conv": ("conv{}=", 'valid_conv(h, "conv{}")'),
+        "pool": "max_pool",
+        "sigmoid": "pt.sigmoid",
+        "flatten": "h.transpose(0, 3, 1, 2)",
+    },
+    "lstm": {
+        **ADAM,
+        "dense1": "variables(dense1=",
+        "dense2": 'dense(h, shared, "dense2")',
+        "dense": (),
+        "lstm": "def cell",
+        "declared": ("shared =", "shared[", "shared.update"),
+        "states": "zeros =",
+        "truncation": "disconnected_grad",
+        "steps": ("pytensor.scan(follow", "sequences ="),
+        "free-run": ("def go_on", "pytensor.scan(go_on", "start =", "values ="),
+        "loss-function": ("cost =", "y ="),
+        "chunks carried batches": (),
+        "train-off": "model[1](x)",
+    },
+}
+
 PHRASES = {
     "seed": "shared_rng",
     "padding": ".set(h)",

@@ -34,9 +34,16 @@ NETWORKS = {
         **ADAM,
         "dense": "self.dense{}",
         "dense3": "return tf.matmul",
-        "relu1": "tf.nn.relu",
+        "relu1 relu2": "tf.nn.relu",
+        "declared": (),
     },
-    "lenet5": {**ADAM, **LAYERS, "sigmoid": "tf.sigmoid", "dense2": "return tf.matmul"},
+    "lenet5": {
+        **ADAM,
+        **LAYERS,
+        "declared": (),
+        "sigmoid": "tf.sigmoid",
+        "dense2": "return tf.matmul",
+    },
     "lstm": {
         "optimiser": "adam(variables, hp)",
         "dense": ("self.dense{} =", "= self.dense{}"),
@@ -54,6 +61,8 @@ NETWORKS = {
         "states": ("h, c = state", "zeros =", "state, values ="),
         "truncation": "tf.stop_gradient",
         "steps": ("for t in range", "for first in range", "hs", "value, state", "values"),
+        "free-run": ("in range(0 if training", "self.advance(values[-1]"),
+        "declared chunks carried": (),
     },
     "resnet": {
         "conv": ("self.kernel =", "kernel =", "tf.nn.conv2d", "tf.pad", "around =", "if self.size"),
@@ -81,6 +90,8 @@ NETWORKS = {
         "decay": "hp.weight_decay",
     },
     "gpt llama": {
+        "train-off": (),
+        "clipping": "tf.clip_by_global_norm",
         "embedding": ("self.tokens =", "tf.gather(self.tokens, tokens)"),
         "attention": "attend(",
         "cache": ("tf.concat(pair, 2)", "caches or", "new.append"),
@@ -118,7 +129,6 @@ NETWORKS = {
             "w.assign_sub(lr * (m",
         ),
         "schedule": ("def rate", "lr = rate()"),
-        "clipping": "tf.clip_by_global_norm",
     },
     "llama": {
         "rotary": ("rotate(", "def rotate"),
@@ -126,6 +136,7 @@ NETWORKS = {
         "heads": ("self.q =", "self.k =", "self.v =", "shared ="),
         "swiglu": "tf.nn.silu",
         "head": ("self.head =", "tf.tensordot(self.norm(x), self.head, 1)"),
+        "mask": ("seen =", "tf.where(seen"),
         "ignored": "def cross_entropy",
     },
     "gru": {
@@ -143,6 +154,8 @@ NETWORKS = {
             "h =",
             "for t in range",
         ),
+        "last": (),
+        "weights-in": ("def canonical", "for variable in", "name =", "variable.assign"),
         "dense": ("self.dense =", "weight, bias = self.dense", "return tf.matmul"),
     },
 }

@@ -34,7 +34,7 @@ UNSAID = "weight-layout device-network batch reset no-gradient"
 
 ADAM = {"optimiser": "adam(shared", "update-rule": "def adam"}
 NETWORKS = {
-    "mlp": ADAM,
+    "mlp": {**ADAM, "flatten": "x.flatten"},
     "lenet5": {**ADAM, "sigmoid": "sigmoid", "conv": "conv(", "pool": "max_pool"},
     "lstm": {
         "optimiser": "adam(shared",
@@ -48,6 +48,8 @@ NETWORKS = {
         "truncation": "disconnected_grad",
         "steps": ("theano.scan", "sequences ="),
         "loss-function": ("cost =", "y ="),
+        "free-run": ("def go_on", "theano.scan(go_on", "values ="),
+        "chunks carried batches": (),
         "train-off": "model[1](x)",
     },
 }

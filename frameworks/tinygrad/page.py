@@ -17,12 +17,16 @@ ROWS = {
     "optimiser": ("nn.optim.SGD", "parameters =", "schedule_step"),
     "gradient": ("step_loss.backward", "optimizer.zero_grad"),
     "compiled": "return recorded",
+    "train-on": "Context(TRAINING=1)",
     "batch": ("x =", "y ="),
     "forward backward update": "step(x, y)",
     "train-off": "forward(",
     "batches": ("part =", "part[", "np.concatenate"),
 }
 UNSAID = "drop-seed declared input device-network reset no-gradient"
+
+ADAM = {"optimiser": ("nn.optim.Adam", "parameters =", "schedule_step")}
+NETWORKS = {"mlp": ADAM, "lenet5": {**ADAM, "sigmoid": "sigmoid()"}}
 
 PHRASES = {
     "padding": "padding=1",

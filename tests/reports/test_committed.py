@@ -11,6 +11,7 @@ import pytest
 import frameworks
 from common.networks.cnn import CNN
 from common.profiles import categories
+from common.records import records
 from common.system import modules
 from common.system.files import ROOT
 from reports import __main__ as command
@@ -75,6 +76,19 @@ def test_no_time_without_a_passed_certificate(folder):
     used = [committed.Committed("results/machine/good.json", "machine", result)]
     (row,) = tables.results(used, "machine", CNN).rows
     assert row[3:8] == ["not proven", "-", "-", "-", "-"]
+
+
+def test_the_networks_table_tells_what_is_on_record(monkeypatch):
+    """A lane whose record is stale is marked, one that failed is not proven."""
+    passed, failed = {"rungs": [{"passed": True}]}, {"rungs": [{"passed": False}]}
+    at = {"same": (passed, records.FRESH), "best": (passed, records.STALE)}
+    monkeypatch.setattr(records.Proof, "read", lambda proof: at[proof.lane][0])
+    monkeypatch.setattr(records.Proof, "state", lambda proof: at[proof.lane][1])
+    assert tables.networks().rows[0][1][0] == "proven: same and best†"
+    at["same"] = failed, records.FRESH
+    assert tables.networks().rows[0][1][0] == "proven: best†"
+    at["best"] = None, records.MISSING
+    assert tables.networks().rows[0][1][0] == "no record"
 
 
 def test_a_bench_is_a_table_the_fastest_first(tmp_path):

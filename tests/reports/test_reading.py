@@ -146,7 +146,7 @@ def test_a_comment_is_shown_with_the_line_below():
     "rows, why",
     [
         ({"optimiser": "library.sgd"}, "no 'library.sgd' in loss"),
-        ({"dropout1": "def drop"}, "no 'def drop'"),
+        ({"dropout1": "def drop"}, "no 'def drop' in symbol"),
         ({"conv": "library.conv"}, "found 2, not 4"),
         ({"device": "library.device"}, "no 'library.device' in configure"),
         ({"dense": "library.dense{}"}, "no 'library.dense1' in symbol"),
@@ -169,6 +169,27 @@ def test_a_network_has_rows_of_its_own_and_those_of_the_steps_that_it_imports():
             cell = aligned.Rows(module, source).cell("loop")
             assert "from cnn.py" in cell and 'id="%s-cnn-' % module.key in cell
     assert borrowed
+
+
+def test_a_row_shows_the_lines_of_the_function_that_the_step_calls_with_their_file():
+    """As of configure, which most networks take from another one and change a little."""
+    shared = 0
+    for network in MODELS:
+        for module in sources.modules(network):
+            source = reading.read([module], network)[module.key]
+            pieces = source.pieces["precision"]
+            if "configure" in module.imports or pieces[0].module is module:
+                continue
+            shared += 1
+            name = pieces[0].module.path.split("/")[-1]
+            assert "from %s" % name in aligned.Rows(module, source).cell("precision")
+    assert shared > 20
+
+
+def test_a_row_says_in_which_step_its_lines_are_if_it_is_another():
+    module = next(module for module in sources.modules("gpt") if module.key == "pytorch")
+    cell = aligned.Rows(module, reading.read([module], "gpt")[module.key]).cell("clipping")
+    assert "clip_grad_norm_" in cell and "in train" in cell
 
 
 def test_an_entry_of_a_network_must_be_found_and_one_of_the_cnn_need_not(monkeypatch):
