@@ -80,7 +80,7 @@ class Study:
         self.path = request.out or result_path(request, dataset, facts)
         files.check_writable(self.path)
         self.result = begun(request, module, settings, dataset, facts)
-        self.resume(earlier(self.path))
+        self.resume(files.earlier(self.path))
         proof = certificate.obtain(CNN, request.framework, module, request.lane, settings)
         if not proof["passed"]:
             raise clocks.Stop("%s, lane %s, is not proven" % (request.framework, request.lane))
@@ -179,18 +179,6 @@ class Study:
     def print_left(self, left):
         """Print how many trainings are left."""
         print("left       %s" % time_left(self.measured, len(left)), flush=True)
-
-
-def earlier(path):
-    """The earlier result at ``path``; None if there is no file, {} if it cannot be read."""
-    try:
-        with open(path) as file:
-            result = json.load(file, object_pairs_hook=OrderedDict)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        return {}
-    return result if isinstance(result, dict) else {}
 
 
 def start(arguments):

@@ -13,8 +13,13 @@ TOX = (os.environ.get("ROSETTA_TOX", sys.executable), "-m", "tox")  # the tox th
 def make(names):
     """Make missing environments with tox; InputError if one cannot be made."""
     for name in names:
-        if commands.call([*TOX, "run", "-e", name, "--notest"]):
+        if commands.call(making(name)):
             raise InputError("%s: its environment could not be made (see above)" % name)
+
+
+def making(name):
+    """The command that makes an environment if it is missing."""
+    return [*TOX, "run", "-e", name, "--notest"]
 
 
 def inside(name, *arguments):

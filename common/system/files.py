@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from collections import OrderedDict
 from contextlib import contextmanager
 from datetime import datetime, timezone
 
@@ -74,6 +75,18 @@ def write_json(path, value, allow_nan=False):
     text = json.dumps(value, indent=1, allow_nan=allow_nan) + "\n"
     with atomic_write(path) as file:
         file.write(text.encode())
+
+
+def earlier(path):
+    """The earlier result at ``path``; None if there is no file, {} if it cannot be read."""
+    try:
+        with open(path) as file:
+            result = json.load(file, object_pairs_hook=OrderedDict)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return {}
+    return result if isinstance(result, dict) else {}
 
 
 def now():

@@ -1,0 +1,94 @@
+"""Which trainings reach the same accuracy: tests of equivalence, paired by seed.
+
+That no difference shows is no proof of sameness: with few seeds none would. So equivalence is what
+is tested: two one-sided tests (Schuirmann, 1987) ask whether the mean difference is certainly above
+-margin and certainly below +margin. All pairs are judged at once with Holm's correction (1979).
+"""
+
+from collections import OrderedDict
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+LEVEL = 0.05  # of all pairs together
+MOST = 1000  # seeds; beyond them no number is named
+EQUIVALENT, DIFFERENT, UNDECIDED = "equivalent", "different", "undecided"
+
+
+def verdicts(accuracies, margin):
+    """[a dict of JSON values for each pair], in the order of the names.
+
+    accuracies: {name: {seed: from 0 to 1}}. margin: percentage points.
+    Pairs that share fewer than two seeds are left out.
+    """
+    pairs = []
+    for first, second in combinations(accuracies, 2):
+        seeds = sorted(set(accuracies[first]) & set(accuracies[second]), key=int)
+        if len(seeds) > 1:
+            points = [100 * (accuracies[first][s] - accuracies[second][s]) for s in seeds]
+            pairs.append(_pair(first, second, points, margin))
+    for test in ("equivalence", "difference") if pairs else ():
+        corrected = multipletests([pair["p"][test] for pair in pairs], method="holm")[1]
+        for pair, p in zip(pairs, corrected):
+            pair["p_corrected"][test] = float(p)
+    for pair in pairs:
+        pair["verdict"] = verdict(pair["p_corrected"])
+        if pair["verdict"] == UNDECIDED:
+            spread = np.std(pair["points"], ddof=1)
+            pair["seeds_needed"] = needed(pair["mean"], spread, margin, len(pairs))
+    return pairs
+
+
+def _pair(first, second, points, margin):
+    mean, spread = float(np.mean(points)), float(np.std(points, ddof=1))
+    half = stats.t.ppf(1 - LEVEL, len(points) - 1) * spread / np.sqrt(len(points))
+    return OrderedDict(
+        first=first,
+        second=second,
+        points=points,
+        mean=mean,
+        interval=[mean - half, mean + half],  # 90%: inside the margin if the uncorrected test is
+        p=OrderedDict(
+            equivalence=equivalence(mean, spread, len(points), margin),
+            difference=difference(mean, spread, len(points)),
+        ),
+        p_corrected=OrderedDict(),
+    )
+
+
+def equivalence(mean, spread, n, margin):
+    """The larger p of the two one-sided tests that the mean difference is within +-margin."""
+    return max(_above(mean + margin, spread, n), _above(margin - mean, spread, n))
+
+
+def _above(distance, spread, n):
+    """The p of Student's test that a mean is above a bound, from its distance to the bound."""
+    if spread == 0:
+        return 0.0 if distance > 0 else 1.0
+    return float(stats.t.sf(distance / (spread / np.sqrt(n)), n - 1))
+
+
+def difference(mean, spread, n):
+    """The p of Student's paired test that the mean difference is not 0."""
+    return min(1.0, 2 * _above(abs(mean), spread, n))
+
+
+def verdict(p):
+    """From both corrected p. A difference that is shown, but within the margin, is equivalent."""
+    if p["equivalence"] < LEVEL:
+        return EQUIVALENT
+    return DIFFERENT if p["difference"] < LEVEL else UNDECIDED
+
+
+def needed(mean, spread, margin, pairs):
+    """How many seeds decide a pair if mean and spread stay as they are; None above ``MOST``.
+
+    The level is that of the strictest of Holm's steps.
+    """
+    for n in range(2, MOST + 1):
+        p = min(equivalence(mean, spread, n, margin), difference(mean, spread, n))
+        if p < LEVEL / pairs:
+            return n
+    return None

@@ -1,0 +1,113 @@
+"""A sweep's command line."""
+
+import argparse
+import os
+from typing import NamedTuple, Optional, Tuple
+
+from common import networks
+from common.bench import contenders
+from common.networks.model import CLASSES, SENTENCES
+from common.system import commands, files, machine
+from common.system.errors import InputError
+
+MODELS = [name for name, model in networks.ALL.items() if model.task in (CLASSES, SENTENCES)]
+
+
+class Request(NamedTuple):
+    """A requested sweep.
+
+    contenders: names of environments with lanes, NAME:LANE.
+    margin: accuracies that differ by less, in percentage points, count as the same.
+    at_once: trainings at a time on a node.
+    address: of a Ray cluster, or None for this machine alone.
+    test_images, out: None for all, and for the default path.
+    """
+
+    contenders: Tuple[str, ...]
+    model: str
+    seeds: int
+    margin: float
+    train_images: int
+    epochs: int
+    test_images: Optional[int]
+    data: str
+    at_once: int
+    threads: int
+    address: Optional[str]
+    out: Optional[str]
+
+
+def parse(arguments):
+    """The request of a command line; InputError if it is not valid."""
+    options = _parser().parse_args(arguments)
+    images, epochs = networks.find(options.model).quick
+    options.train_images = options.train_images or images
+    options.epochs = options.epochs or epochs
+    options.threads = options.threads or max(1, machine.usable_cores() // options.at_once)
+    found = []
+    for name in options.contenders:
+        contender = contenders.read(name)
+        if contender._replace(lane=None) != contenders.Contender(contender.name):
+            raise InputError("%s: a sweep takes NAME or NAME:LANE" % name)
+        contender = contender._replace(lane=contender.lane or "best")
+        contenders.check(contender, options.model)
+        found.append(contender.text)
+    if len(set(found)) < len(found):
+        raise InputError("the same contender is named twice")
+    options.contenders = tuple(found)
+    return Request(**vars(options))
+
+
+def _parser():
+    parser = commands.OneLineParser(
+        prog="python -m common.sweep",
+        description="Train each framework with several seeds, and say which reach the same "
+        "accuracy. A sweep that was stopped continues where it ended.",
+    )
+    add, number = parser.add_argument, commands.whole_number
+    add(
+        "contenders",
+        nargs="+",
+        metavar="NAME[:LANE]",
+        help="environments; the lane is best if left out",
+    )
+    add("--model", choices=MODELS, default="cnn", help=commands.MODEL_HELP)
+    add("--seeds", type=_seeds, default=10, metavar="N", help="seeds for each (%(default)s)")
+    margin = "accuracies that differ by less count as the same, in points (%(default)s)"
+    add("--margin", type=_points, default=1.0, metavar="POINTS", help=margin)
+    images = "train on the first N images or sequences; default: the short recipe"
+    add("--train-images", type=number, metavar="N", help=images)
+    add("--epochs", type=number, metavar="N", help="passes over them; default: the short recipe")
+    add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
+    add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
+    at_once = "trainings at a time on each machine; their times then mean little (%(default)s)"
+    add("--at-once", type=number, default=1, metavar="N", help=at_once)
+    add(
+        "--threads", type=number, metavar="N", help="of a training; default: its share of the cores"
+    )
+    add("--address", metavar="HOST:PORT", help="a Ray cluster; default: this machine alone")
+    add("--out", metavar="RESULT.json", help="write the result to this file")
+    return parser
+
+
+def _seeds(text):
+    return commands.whole_number(text, least=2)
+
+
+def _points(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 100:
+        raise argparse.ArgumentTypeError("%r is not a number of points above 0" % text)
+    return value
+
+
+def result_path(request):
+    """The default path: one file for each recipe, whichever contenders and seeds it has."""
+    parts = [request.model, "%dx%d" % (request.train_images, request.epochs)]
+    parts += ["synthetic"] if request.data == "synthetic" else []
+    parts += ["%dtest" % request.test_images] if request.test_images else []
+    folder = files.reports_folder("sweeps", machine.folder_name(machine.facts()))
+    return os.path.join(folder, "-".join(parts) + ".json")

@@ -1,0 +1,217 @@
+"""Train several frameworks with several seeds, and judge which reach the same accuracy.
+
+The result file has every training. It is written whenever one ends, and a sweep that was stopped
+continues from there.
+"""
+
+import os
+import time
+from collections import OrderedDict
+
+from common import networks
+from common.lessons.report import spell
+from common.proof import basis
+from common.run import console
+from common.sweep import engine, equivalence
+from common.sweep.request import parse, result_path
+from common.system import commands, files, source
+from common.system.errors import InputError
+
+SCHEMA_VERSION = 1
+
+# What a training's own result file says of it, and a sweep keeps.
+KEPT = ("made", "versions", "settings", "source_sha256")
+
+
+def rests_on(contender, model):
+    """A hash of what determines a training besides its seed: module, pins, recipe, batches."""
+    name, lane = contender.split(":")
+    network = "common/networks/%s" % networks.file(model)
+    start = [network + ".py", network + "/__init__.py", "common/run/clocks.py"]
+    start = [path for path in start if os.path.isfile(os.path.join(files.ROOT, path))]
+    shared = source.imported(start, ("common/data/", "common/networks/"))
+    return basis.own(name, model, lane) + source.code_sha256(shared)
+
+
+class Sweep:
+    """The trainings of a request, and their result.
+
+    result: the result file's content. measured: {contender: {seed: figures}} in it.
+    """
+
+    def __init__(self, request):
+        self.request = request
+        self.path = request.out or result_path(request)
+        files.check_writable(self.path)
+        self.result = OrderedDict(
+            schema=SCHEMA_VERSION,
+            status="unfinished",
+            model=request.model,
+            train_images=request.train_images,
+            epochs=request.epochs,
+            test_images=request.test_images,
+            margin=request.margin,
+            dataset=None,
+            rests_on=OrderedDict(
+                (contender, rests_on(contender, request.model)) for contender in request.contenders
+            ),
+            measured=OrderedDict((contender, OrderedDict()) for contender in request.contenders),
+        )
+        self.failed = {}
+        self.resume(files.earlier(self.path))
+
+    @property
+    def measured(self):
+        return self.result["measured"]
+
+    def resume(self, before):
+        """Keep the trainings of an earlier result whose code and recipe are the same."""
+        if before is None:
+            return
+        recipe = ("schema", "model", "train_images", "epochs", "test_images")
+        others = [key.replace("_", " ") for key in recipe if before.get(key) != self.result[key]]
+        if others:
+            words = (console.shown(self.path), ", ".join(others))
+            raise InputError("%s has other %s; name another file with --out" % words)
+        self.result["dataset"] = before["dataset"]
+        for contender, trainings in before["measured"].items():
+            now = self.result["rests_on"].get(contender, before["rests_on"][contender])
+            if now == before["rests_on"][contender]:
+                self.result["rests_on"][contender] = now
+                self.measured[contender] = trainings
+            elif trainings:
+                print("restart    %s: its code or pins have changed" % contender, flush=True)
+
+    def left(self):
+        """The tasks still to run, seed by seed, so that all contenders have the same seeds."""
+        return [
+            self.task(contender, seed)
+            for seed in range(self.request.seeds)
+            for contender in self.request.contenders
+            if str(seed) not in self.measured[contender] and (contender, seed) not in self.failed
+        ]
+
+    def task(self, contender, seed):
+        """One training, as the command that runs a single framework."""
+        request, (name, lane) = self.request, contender.split(":")
+        arguments = ["-m", "common.run", name, "--model", request.model, "--lane", lane]
+        arguments += ["--seed", str(seed), "--data", request.data]
+        arguments += ["--train-images", str(request.train_images), "--epochs", str(request.epochs)]
+        arguments += ["--threads", str(request.threads)]
+        if request.test_images:
+            arguments += ["--test-images", str(request.test_images)]
+        return engine.Task((contender, seed), name, arguments + ["--out"])
+
+    def run(self):
+        """Train all that are left, and write the result after each."""
+        left = self.left()
+        self.keep()
+        if not left:
+            return
+        engine.connect(self.request.address, self.request.at_once)
+        try:
+            started, ended = time.perf_counter(), 0
+            print("left       %d trainings" % len(left), flush=True)
+            for outcome in engine.run(left, engine.share(self.request.at_once)):
+                ended += 1
+                self.land(outcome)
+                each = (time.perf_counter() - started) / ended
+                remaining = len(left) - ended
+                if remaining:
+                    line = "left       %d trainings: about %s"
+                    print(line % (remaining, spell(each * remaining)), flush=True)
+        finally:
+            engine.stop()
+
+    def land(self, outcome):
+        """Keep a training's figures, or say why there are none."""
+        (contender, seed), error = outcome.key, outcome.error
+        label = "%s, seed %d" % (contender, seed)
+        if error is None and outcome.result.get("status") != "finished":
+            error = outcome.result.get("error", "it did not finish")
+        if error is None:
+            dataset = self.result["dataset"] = self.result["dataset"] or outcome.result["dataset"]
+            if outcome.result["dataset"]["sha256"] != dataset["sha256"]:
+                error = "it had other data than the trainings before it"
+        if error is not None:
+            self.failed[outcome.key] = error
+            print("%-32s failed: %s" % (label, error), flush=True)
+            return
+        figures = described(outcome.result)
+        with commands.signals_wait():
+            self.measured[contender][str(seed)] = figures
+            self.keep()
+        values = (label, 100 * figures["accuracy"], figures["seconds"])
+        print("%-32s %.2f%% in %.0f s" % values, flush=True)
+
+    def keep(self):
+        """Judge what there is, and write the result."""
+        remaining = len(self.left())
+        accuracies = OrderedDict(
+            (contender, {seed: figures["accuracy"] for seed, figures in trainings.items()})
+            for contender, trainings in self.measured.items()
+        )
+        self.result["pairs"] = equivalence.verdicts(accuracies, self.request.margin)
+        self.result["margin"] = self.request.margin
+        self.result["made"] = files.now()
+        self.result["status"] = "unfinished" if remaining or self.failed else "finished"
+        files.write_json(self.path, self.result)
+
+
+def described(result):
+    """What a sweep keeps of a training's own result."""
+    figures = OrderedDict(
+        accuracy=result["accuracy"]["value"],
+        last_loss=result["losses"][-1],
+        seconds=result["timings"]["train"],
+        cpu=result["machine"]["cpu"],
+        certificate=result["certificate"]["identity"],
+    )
+    figures.update((key, result[key]) for key in KEPT)
+    return figures
+
+
+def summary(result):
+    """A sweep as lines of text: each contender's accuracy, and each pair's verdict."""
+    lines = [""]
+    for contender, trainings in result["measured"].items():
+        points = [100 * figures["accuracy"] for figures in trainings.values()]
+        if points:
+            mean = sum(points) / len(points)
+            values = (contender, mean, len(points), min(points), max(points))
+            lines.append("%-24s %.2f%%, mean of %d seeds (%.2f to %.2f)" % values)
+    lines.append("")
+    lines.append("mean difference in points, paired by seed, with its 90% interval:")
+    for pair in result["pairs"]:
+        values = (pair["first"], pair["second"], pair["mean"], *pair["interval"])
+        line = "%-24s %-24s %+.2f (%+.2f to %+.2f)  %s" % (values + (pair["verdict"],))
+        lines.append(line + more(pair))
+    lines.append("equivalent: the difference is certainly below %g point(s)." % result["margin"])
+    return "\n".join(lines)
+
+
+def more(pair):
+    """What it would take to decide an undecided pair."""
+    if pair["verdict"] != equivalence.UNDECIDED:
+        return ""
+    if pair["seeds_needed"] is None:
+        return ", and %d seeds would not decide it" % equivalence.MOST
+    return "; about %d seeds would decide it" % pair["seeds_needed"]
+
+
+def command(arguments):
+    """Exit code 0 when every training is done, 1 if one failed."""
+    sweep = None
+    try:
+        sweep = Sweep(parse(arguments))
+        sweep.run()
+    except BaseException as error:
+        stop = commands.interrupt_in(error)
+        if stop is None or sweep is None:
+            raise
+        words = (commands.reason(stop), len(sweep.left()), console.shown(sweep.path))
+        stop.args = ("%s; %d trainings are left, the others are in %s" % words,)
+        raise stop
+    print(summary(sweep.result))
+    print("result file  %s" % console.shown(sweep.path))
+    return 1 if sweep.failed else 0
