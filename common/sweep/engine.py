@@ -7,6 +7,7 @@ project at the same commit, and ``ray start`` in the environment that runs this.
 import collections
 import json
 import os
+import socket
 import tempfile
 
 import ray
@@ -35,15 +36,16 @@ def connect(address=None, at_once=1):
 
     InputError if no cluster answers there.
     """
-    quiet = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
-        ray.init(num_cpus=at_once, **quiet)
+        ray.init(num_cpus=at_once, include_dashboard=False, **quiet)
         return
-    quiet.pop("include_dashboard")  # which is the cluster's
-    try:
-        ray.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError):
+    host, _, port = address.rpartition(":")
+    try:  # here, because Ray itself asks for minutes
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, ValueError):
         raise InputError("no Ray cluster answers at %s; start one with: ray start --head" % address)
+    ray.init(address=address, **quiet)
 
 
 def share(at_once=1):

@@ -5,12 +5,12 @@ is tested: two one-sided tests (Schuirmann, 1987) ask whether the mean differenc
 -margin and certainly below +margin. All pairs are judged at once with Holm's correction (1979).
 """
 
+from bisect import bisect_left
 from collections import OrderedDict
 from itertools import combinations
 
 import numpy as np
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 LEVEL = 0.05  # of all pairs together
 MOST = 1000  # seeds; beyond them no number is named
@@ -30,9 +30,8 @@ def verdicts(accuracies, margin):
             points = [100 * (accuracies[first][s] - accuracies[second][s]) for s in seeds]
             pairs.append(_pair(first, second, points, margin))
     for test in ("equivalence", "difference") if pairs else ():
-        corrected = multipletests([pair["p"][test] for pair in pairs], method="holm")[1]
-        for pair, p in zip(pairs, corrected):
-            pair["p_corrected"][test] = float(p)
+        for pair, p in zip(pairs, holm([pair["p"][test] for pair in pairs])):
+            pair["p_corrected"][test] = p
     for pair in pairs:
         pair["verdict"] = verdict(pair["p_corrected"])
         if pair["verdict"] == UNDECIDED:
@@ -56,6 +55,15 @@ def _pair(first, second, points, margin):
         ),
         p_corrected=OrderedDict(),
     )
+
+
+def holm(p):
+    """Holm's corrected p of several tests: the smallest counts for all, the next for one less."""
+    corrected, reached = [0.0] * len(p), 0.0
+    for rank, place in enumerate(np.argsort(p)):
+        reached = max(reached, min(1.0, (len(p) - rank) * p[place]))
+        corrected[place] = reached
+    return corrected
 
 
 def equivalence(mean, spread, n, margin):
@@ -87,8 +95,11 @@ def needed(mean, spread, margin, pairs):
 
     The level is that of the strictest of Holm's steps.
     """
-    for n in range(2, MOST + 1):
-        p = min(equivalence(mean, spread, n, margin), difference(mean, spread, n))
-        if p < LEVEL / pairs:
-            return n
-    return None
+
+    def decides(n):
+        return min(equivalence(mean, spread, n, margin), difference(mean, spread, n)) < (
+            LEVEL / pairs
+        )
+
+    n = bisect_left(range(MOST + 1), True, lo=2, key=decides)
+    return n if n <= MOST else None

@@ -1,0 +1,202 @@
+"""Sweeps: tasks on Ray, what is kept, what happens when a worker or the command is stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from ray.cluster_utils import Cluster
+
+import frameworks
+from common.sweep import engine, sweep
+from common.system import commands
+from tests import some
+
+A, B = frameworks.REFERENCE, some.PLAIN
+PAIR = ["%s:same" % A, "%s:same" % B]
+SHORT = ["--model", "mlp", "--data", "synthetic", "--train-images", "64", "--epochs", "1"]
+PATIENCE = 90  # seconds; Ray alone takes ten on two cores
+
+
+def until(true, what):
+    """Wait for something that happens in other processes."""
+    limit = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < limit, what
+        time.sleep(0.2)
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.fixture
+def here():
+    engine.connect()
+    yield
+    engine.stop()
+
+
+def task(seed=0):
+    return engine.Task((A, seed), A, ["--seed", str(seed), "--out"])
+
+
+def collected(tasks):
+    """(the outcomes so far, the thread that collects them) of tasks that run meanwhile."""
+    landed = []
+    outcomes = engine.run(tasks, engine.share())
+    collect = threading.Thread(target=lambda: landed.extend(outcomes))
+    collect.start()
+    return landed, collect
+
+
+def test_a_task_brings_its_result(stub, here):
+    outcomes = list(engine.run([task(0), task(2)], engine.share()))
+    assert {outcome.key: outcome.result["accuracy"]["value"] for outcome in outcomes} == {
+        (A, 0): 0.7,
+        (A, 2): pytest.approx(0.72),
+    }
+
+
+def test_a_training_that_fails_is_not_repeated(stub, here):
+    stub.file("fail").touch()
+    (outcome,) = engine.run([task()], engine.share())
+    assert outcome.result is None and outcome.error == "error: it cannot be trained"
+    assert len(stub.started()) == 1
+
+
+def test_a_task_whose_worker_is_killed_is_repeated(stub, here):
+    stub.file("slow").touch()
+    landed, collect = collected([task()])
+    until(stub.started, "no training started")
+    ((_, _, training, worker),) = stub.started()
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: len(stub.started()) > 1, "the training did not start again")
+    until(lambda: not alive(training), "the dead worker's training goes on")
+    stub.file("slow").unlink()
+    collect.join(PATIENCE)
+    (outcome,) = landed
+    assert outcome.error is None and outcome.result["accuracy"]["value"] == 0.7
+
+
+def test_a_task_of_a_node_that_dies_runs_on_another(stub):
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        node = cluster.add_node(num_cpus=1)
+        engine.connect(cluster.address)
+        stub.file("slow").touch()
+        landed, collect = collected([task(0), task(1)])
+        until(lambda: len(stub.started()) == 2, "both nodes should train")
+        cluster.remove_node(node, allow_graceful=False)
+        stub.file("slow").unlink()
+        collect.join(PATIENCE)
+        assert sorted(outcome.key for outcome in landed) == [(A, 0), (A, 1)]
+        assert all(outcome.error is None for outcome in landed)
+    finally:
+        engine.stop()
+        cluster.shutdown()
+
+
+def sweeping(path, *arguments):
+    """The command line of a sweep."""
+    return [*PAIR, *SHORT, "--seeds", "2", "--out", str(path), *arguments]
+
+
+def read(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def test_a_sweep_ends_with_a_judgement_and_more_seeds_go_into_the_same_file(stub, tmp_path, capsys):
+    path = tmp_path / "sweep.json"
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    result = read(path)
+    assert result["status"] == "finished"
+    assert [list(result["measured"][name]) for name in PAIR] == [["0", "1"]] * 2
+    (pair,) = result["pairs"]
+    assert pair["verdict"] == "equivalent" and pair["mean"] == 0
+    assert "equivalent" in capsys.readouterr().out
+    assert commands.guarded(sweep.command, sweeping(path, "--seeds", "3")) == 0
+    assert len(stub.started()) == 2 * 3
+    assert [len(read(path)["measured"][name]) for name in PAIR] == [3, 3]
+
+
+def test_a_sweep_that_is_stopped_leaves_no_training_and_continues(stub, tmp_path):
+    path = tmp_path / "sweep.json"
+    stub.file("slow").touch()
+    command = [sys.executable, "-m", "common.sweep", *sweeping(path)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    until(stub.started, "no training started")
+    os.killpg(child.pid, signal.SIGINT)
+    _, said = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 130
+    (line,) = said.strip().splitlines()
+    assert "stopped by Ctrl-C; 4 trainings are left" in line
+    until(lambda: not any(alive(pid) for _, _, pid, _ in stub.started()), "a training goes on")
+    assert read(path)["status"] == "unfinished"
+    before = len(stub.started())
+    stub.file("slow").unlink()
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    assert len(stub.started()) == before + 4 and read(path)["status"] == "finished"
+
+
+def test_what_fails_is_named_and_the_rest_is_kept(stub, tmp_path, capsys):
+    stub.file("fail").touch()
+    path = tmp_path / "sweep.json"
+    assert commands.guarded(sweep.command, sweeping(path)) == 1
+    assert "seed 0" in capsys.readouterr().out and read(path)["status"] == "unfinished"
+    stub.file("fail").unlink()
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+
+
+def test_only_a_contender_whose_code_has_changed_is_trained_again(
+    stub, tmp_path, monkeypatch, capsys
+):
+    path = tmp_path / "sweep.json"
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    rests_on = sweep.rests_on
+
+    def changed(contender, model):
+        return rests_on(contender, model) + "another" * (contender == PAIR[1])
+
+    monkeypatch.setattr(sweep, "rests_on", changed)
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    again = stub.started()[4:]
+    assert [name for name, *_ in again] == [B, B]
+    assert "%s: its code or pins have changed" % PAIR[1] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([A, A], "named twice"),
+        ([A + ":fast"], "the lanes are"),
+        ([A + "/2x1"], "a sweep takes NAME or NAME:LANE"),
+        ([A, B, "--seeds", "1"], "2 or more"),
+        ([A, B, "--margin", "0"], "not a number of points"),
+        (["nothing"], "nothing"),
+        ([A, B, "--address", "127.0.0.1:1"], "no Ray cluster answers"),
+    ],
+)
+def test_bad_input_is_one_line(stub, tmp_path, capsys, arguments, words):
+    out = [] if "--address" not in arguments else ["--out", str(tmp_path / "out.json")]
+    assert commands.guarded(sweep.command, arguments + SHORT + out) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert words in line and not stub.started()
+
+
+def test_a_file_of_another_recipe_is_left_alone(stub, tmp_path, capsys):
+    path = tmp_path / "mine.json"
+    path.write_text('{"schema": 7}')
+    assert commands.guarded(sweep.command, sweeping(path)) == 2
+    assert "name another file with --out" in capsys.readouterr().err
+    assert path.read_text() == '{"schema": 7}'
