@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import jsonschema
 
 from common.bench import report
-from common.lessons import study
+from common.lessons import request
 from common.profiles import profiles
 from common.run import results
 
@@ -28,7 +28,7 @@ Kind.__doc__ = (
 RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
 BENCHES = Kind("bench", HERE / "bench.schema.json", report.SCHEMA_VERSION)
 PROFILES = Kind("profiles", HERE / "profile.schema.json", profiles.SCHEMA_VERSION)
-STUDIES = Kind("lessons", HERE / "lessons.schema.json", study.SCHEMA_VERSION)
+STUDIES = Kind("lessons", HERE / "lessons.schema.json", request.SCHEMA_VERSION)
 KINDS = (RUNS, BENCHES, PROFILES, STUDIES)
 FOLDERS = tuple(kind.folder for kind in KINDS)
 

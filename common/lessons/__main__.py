@@ -5,4 +5,4 @@ import sys
 from common.lessons import study
 from common.system import commands
 
-sys.exit(commands.guarded(study.start, sys.argv[1:]))
+sys.exit(commands.guarded(study.command, sys.argv[1:]))

@@ -51,21 +51,3 @@ def summary(result):
         values += (len(effect["points"]), effect["verdict"])
         lines.append("%-13s %-31s %+6.2f (%+.2f to %+.2f), %d seeds: %s" % values)
     return "\n".join(lines)
-
-
-def time_left(measured, trainings):
-    """How many trainings are left, and how long they will take, if one has been timed."""
-    runs = [run for by_seed in measured.values() for run in by_seed.values()]
-    seconds = [run["seconds"] for run in runs if "seconds" in run]
-    if not trainings:
-        return "nothing to train"
-    if not seconds:
-        return "%d trainings; the first one shows how long they take" % trainings
-    each = float(np.median(seconds))
-    return "%d trainings of %.0f s: about %s" % (trainings, each, spell(each * trainings))
-
-
-def spell(seconds):
-    """A time in hours and minutes."""
-    hours, minutes = divmod(max(1, int(round(seconds / 60))), 60)
-    return "%d h %d min" % (hours, minutes) if hours else "%d min" % minutes

@@ -9,6 +9,8 @@ from common.networks.cnn import CNN
 from common.proof import contract
 from common.system import commands, files, machine, modules
 
+SCHEMA_VERSION = 1  # of a result file
+
 
 class Request(NamedTuple):
     """A requested study. ``test_images`` is None for all; ``out`` is a path or None."""

@@ -1,33 +1,30 @@
-"""python -m common.lessons.study [NAME]: train the CNN as it is, and with each switch thrown.
+"""Train the CNN as it is, and with each switch thrown.
 
 The original comparison drew each lesson from one run. Here plain and changed trainings share their
 seeds, so that accuracies can be subtracted seed by seed. The result file has every training, and a
 study that was stopped continues from there.
 """
 
-import gc
 import json
 import os
 import sys
-import time
 from collections import OrderedDict
 
 import frameworks
 from common.data import batches
 from common.data.dataset import take
-from common.lessons import switches, training
-from common.lessons.report import PLAIN, effects, summary, time_left
-from common.lessons.request import parse, result_path
+from common.lessons import switches
+from common.lessons.report import PLAIN, effects, summary
+from common.lessons.request import SCHEMA_VERSION, parse, result_path
 from common.networks.cnn import CNN
-from common.proof import certificate
 from common.run import clocks, console, results
-from common.system import commands, environments, files, machine, modules, source
+from common.sweep.tasks import Task
+from common.system import commands, files, machine, modules, source
 
-SCHEMA_VERSION = 1
-
-# Trainings share a file only if all of these are equal.
-RESTS_ON = ("schema", "framework", "lane", "threads", "cpu", "versions", "settings", "dataset")
-RESTS_ON += ("hyperparameters", "sources_sha256")
+# Trainings share a file only if all of these are equal; the last are known from a training alone.
+RESTS_ON = ("schema", "framework", "lane", "threads", "dataset", "hyperparameters")
+RESTS_ON += ("sources_sha256",)
+TRAINED_WITH = ("versions", "settings", "dataset")
 
 
 def sources(name):
@@ -40,23 +37,17 @@ def sources(name):
     return source.imported(start, ("common/data/", "common/networks/", own))
 
 
-def begun(request, module, settings, dataset, facts):
+def begun(request, dataset):
     """The result file's content before the first training."""
-    framework = modules.find(request.framework)
     return OrderedDict(
         schema=SCHEMA_VERSION,
         status="unfinished",
         framework=request.framework,
-        title=framework.title,
+        title=modules.find(request.framework).title,
         lane=request.lane,
         threads=request.threads,
-        cpu=facts["cpu"],
-        versions=machine.versions(framework.package),
-        machine=facts,
-        settings={key: value for key, value in settings.items() if key != "seed"},
         dataset=results.described(dataset),
         hyperparameters=dict(CNN.hp._asdict(), epochs=request.epochs),
-        source_sha256=modules.source_sha256(module),
         sources_sha256=source.code_sha256(sources(request.framework)),
         measured=OrderedDict(),
     )
@@ -70,25 +61,13 @@ class Study:
 
     def __init__(self, request):
         self.request = request
-        self.plain = switches.plain(request.framework, request.lane, CNN)
         self.switches = switches.available(request.framework, request.lessons)
-        module = self.plain.module
-        settings = module.configure(request.lane, request.threads, 0)
         dataset = take(CNN.data(request.data), request.train_images, request.test_images)
         batches.order(request.train_images, CNN.hp.batch_size, 0, 0)  # InputError if too few
-        facts = machine.facts()
-        self.path = request.out or result_path(request, dataset, facts)
+        self.path = request.out or result_path(request, dataset, machine.facts())
         files.check_writable(self.path)
-        self.result = begun(request, module, settings, dataset, facts)
+        self.result = begun(request, dataset)
         self.resume(files.earlier(self.path))
-        proof = certificate.obtain(CNN, request.framework, module, request.lane, settings)
-        if not proof["passed"]:
-            raise clocks.Stop("%s, lane %s, is not proven" % (request.framework, request.lane))
-        self.result["certificate"] = {key: proof[key] for key in ("passed", "identity")}
-        x, x_test = map(batches.as_float, (dataset.train_images, dataset.test_images))
-        self.x, self.y = module.load(x, dataset.train_labels, settings)
-        self.x_test, _ = module.load(x_test, dataset.test_labels, settings)
-        self.labels = dataset.test_labels
 
     @property
     def measured(self):
@@ -96,15 +75,17 @@ class Study:
 
     def resume(self, before):
         """Continue an earlier result if it has the same basis; otherwise print the differences."""
-        if before is None:
-            return
-        now = json.loads(json.dumps(self.result))
-        others = [key.replace("_", " ") for key in RESTS_ON if before.get(key) != now[key]]
-        if others:
-            words = (console.shown(self.path), ", ".join(others))
-            print("restart    %s has other %s" % words, flush=True)
-        else:
+        if before is not None and self.agrees(before, RESTS_ON):
             self.result.update(before)
+
+    def agrees(self, other, keys):
+        """Whether another result has the same values; if not, print which are different."""
+        now = json.loads(json.dumps(self.result))
+        others = [key for key in keys if other.get(key) != now[key]]
+        if others:
+            words = ", ".join(key.replace("_", " ") for key in others)
+            print("restart    %s has other %s" % (console.shown(self.path), words), flush=True)
+        return not others
 
     def left(self):
         """The (switch, seed) pairs still to train: seed by seed, the plain training first.
@@ -119,51 +100,41 @@ class Study:
             if str(seed) not in self.measured.get(key, {})
         ]
 
+    def task(self, key, seed):
+        """One training, as a command in the framework's environment."""
+        request = self.request
+        arguments = ["-m", "common.lessons.training", request.framework, "--lane", request.lane]
+        arguments += ["--switch", key, "--seed", str(seed), "--data", request.data]
+        arguments += ["--train-images", str(request.train_images), "--epochs", str(request.epochs)]
+        arguments += ["--threads", str(request.threads)]
+        if request.test_images:
+            arguments += ["--test-images", str(request.test_images)]
+        return Task((key, seed), request.framework, arguments + ["--out"])
+
     def run(self):
         """Train all that are left, writing after each; Stop if a training cannot continue."""
-        left = self.left()
-        self.print_left(left)
-        if not left:  # an earlier call may have had more seeds, or older code for the effects
-            self.keep({}, None, left)
-        while left:
-            key, seed = left.pop(0)
+        from common.sweep import engine  # here, because reports and most tests do without Ray
+
+        if not self.left():  # an earlier call may have had more seeds, or older code for effects
+            self.keep({}, None)
+        while self.left():  # again, if the earlier trainings had other versions
+            engine.carry_out([self.task(*pair) for pair in self.left()], self.land)
+
+    def land(self, outcome):
+        """Keep a training's figures; Stop if there are none."""
+        (key, seed), result = outcome.key, outcome.result
+        if result is None:
             label = "%s, seed %d" % (key.replace("_", " "), seed)
-            try:
-                figures = self.train(key, seed, label)
-            except clocks.Stop as stop:
-                raise clocks.Stop("%s: %s" % (label, stop))
-            gc.collect()  # a model may be in a reference cycle
-            self.keep(figures, seed, left)
-            self.print_left(left)
+            raise clocks.Stop("%s: %s" % (label, outcome.error.replace("error: ", "")))
+        figures = result.pop("measured")
+        if self.measured and not self.agrees(result, TRAINED_WITH):
+            self.measured.clear()
+        self.result.update(result, cpu=result["machine"]["cpu"])
+        self.keep(figures, seed)
+        values = (key.replace("_", " "), seed, 100 * figures[key]["accuracy"])
+        print("%s, seed %d: %.2f%%" % values, flush=True)
 
-    def train(self, key, seed, label):
-        """{switch: figures} of a training, and of the switches that predict with its weights."""
-        request, variant = self.request, self.plain
-        if key != PLAIN:
-            variant = switches.throw(request.framework, request.lane, self.switches[key], variant)
-        started = time.perf_counter()
-        weights = variant.initialize(CNN.shapes, seed)
-        model = training.build(variant, request.lane, request.threads, seed, weights)
-        losses = training.train(variant, model, self.x, self.y, seed, request.epochs, label)
-        accuracy = training.accuracy(variant, model, self.x_test, self.labels)
-        seconds = time.perf_counter() - started
-        figures = {key: {"accuracy": accuracy, "last_loss": losses[-1], "seconds": seconds}}
-        if key == PLAIN:
-            figures.update(self.predict(variant.module.weights(model), seed))
-        return figures
-
-    def predict(self, weights, seed):
-        """{switch: figures} of the switches that only affect prediction, with trained weights."""
-        request, figures = self.request, {}
-        for key, switch in switches.available(request.framework, switches.LESSONS).items():
-            if switch.predicts:
-                variant = switches.throw(request.framework, request.lane, switch, self.plain)
-                model = training.build(variant, request.lane, request.threads, seed, weights)
-                accuracy = training.accuracy(variant, model, self.x_test, self.labels)
-                figures[key] = {"accuracy": accuracy}
-        return figures
-
-    def keep(self, figures, seed, left):
+    def keep(self, figures, seed):
         """Add figures to the result and write it; meanwhile, signals wait."""
         with commands.signals_wait():
             for key, its_figures in figures.items():
@@ -172,35 +143,17 @@ class Study:
             if figures:
                 self.result["made"] = files.now()
             self.result.pop("error", None)
+            left = len(self.left())
             if left:
-                self.result.update(status="unfinished", error="%d trainings are left" % len(left))
+                self.result.update(status="unfinished", error="%d trainings are left" % left)
             files.write_json(self.path, self.result)
-
-    def print_left(self, left):
-        """Print how many trainings are left."""
-        print("left       %s" % time_left(self.measured, len(left)), flush=True)
-
-
-def start(arguments):
-    """Make the framework's environment, and replace this process by the study in it."""
-    name = parse(arguments).framework
-    environments.make([name])
-    inside = environments.inside(name, "-m", "common.lessons.study", *arguments)
-    environ = {key: value for key, value in os.environ.items() if key != commands.SPEAKER}
-    sys.stdout.flush()
-    os.execve(inside[0], inside, environ)  # the study itself prints why it was stopped
 
 
 def command(arguments):
     """Exit code 0 when every training is done, 1 if one failed."""
-    request = parse(arguments)
-    machine.restart_with(
-        modules.environ(request.framework, request.lane), "common.lessons.study", arguments
-    )
-    machine.limit_threads(request.threads)
     study = None
     try:
-        study = Study(request)
+        study = Study(parse(arguments))
         study.run()
     except clocks.Stop as error:
         print("error: %s" % error, file=sys.stderr)
@@ -214,12 +167,8 @@ def command(arguments):
         raise stop
     print(summary(study.result))
     available = {switch.lesson for switch in study.switches.values()}
-    for lesson in request.lessons:
+    for lesson in study.request.lessons:
         if lesson not in available:
-            print("%-13s cannot be switched in %s here" % (lesson, request.framework))
+            print("%-13s cannot be switched in %s here" % (lesson, study.request.framework))
     print("result file  %s" % console.shown(study.path))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(commands.guarded(command, sys.argv[1:]))

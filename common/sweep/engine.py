@@ -1,34 +1,37 @@
-"""Run trainings as tasks of Ray, each in the environment of its framework.
+"""Run trainings as tasks of Ray.
 
-Ray brings a task to a free node, and repeats it if its worker dies. A node needs a clone of the
-project at the same commit, and ``ray start`` in the environment that runs this.
+Ray brings a task to a free machine, and repeats it if its worker dies. A machine needs a clone of
+the project at the same commit, and ``ray start`` in the environment that runs this.
 """
 
-import collections
-import json
-import os
 import socket
-import tempfile
+import time
 
 import ray
 
-from common.system import commands, environments
+from common.sweep import tasks
 from common.system.errors import InputError
 
-RETRIES = 2  # of a task whose worker dies; a training that fails by itself fails once and for all
+RETRIES = 2  # of a task whose worker dies; a training that fails by itself is not repeated
 
-Task = collections.namedtuple("Task", "key name arguments")
-Task.__doc__ = """A training.
 
-key: what its result is known by.
-name: the environment.
-arguments: Python's, which end with ``--out`` to be completed by a path.
-"""
+def carry_out(waiting, land, address=None, at_once=1):
+    """Run these tasks, ``at_once`` at a time on each machine; call ``land`` with each ``Outcome``.
 
-Outcome = collections.namedtuple("Outcome", "key result error")
-Outcome.__doc__ = (
-    """How a task ended: with its result file's content, or with a line that says why not."""
-)
+    address: HOST:PORT of a cluster; None for this machine alone. If this is stopped, so are they.
+    """
+    connect(address, at_once)
+    try:
+        started, ended = time.perf_counter(), 0
+        print("left       %s" % tasks.time_left(0, 0, len(waiting)), flush=True)
+        for outcome in run(waiting, share(at_once)):
+            ended += 1
+            land(outcome)
+            seconds, left = time.perf_counter() - started, len(waiting) - ended
+            if left:
+                print("left       %s" % tasks.time_left(seconds, ended, left), flush=True)
+    finally:
+        ray.shutdown()
 
 
 def connect(address=None, at_once=1):
@@ -49,43 +52,28 @@ def connect(address=None, at_once=1):
 
 
 def share(at_once=1):
-    """The CPUs of Ray that a task takes, so that each node runs ``at_once`` at a time."""
+    """The CPUs of Ray that a task takes, so that each machine runs ``at_once`` at a time."""
     cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
     return min(cpus) / at_once
 
 
-def run(tasks, cpus):
+def run(waiting, cpus):
     """Yield each task's ``Outcome`` as it ends. cpus: from ``share``.
 
     If the caller stops, what still runs is stopped too.
     """
-    remote = ray.remote(num_cpus=cpus, max_retries=RETRIES, scheduling_strategy="SPREAD")(train)
-    waiting = {remote.remote(task.name, task.arguments): task.key for task in tasks}
+    remote = ray.remote(num_cpus=cpus, max_retries=RETRIES, scheduling_strategy="SPREAD")
+    train = remote(tasks.train)
+    running = {train.remote(task.name, task.arguments): task.key for task in waiting}
     try:
-        while waiting:
-            (ended,), _ = ray.wait(list(waiting), num_returns=1)
-            key = waiting.pop(ended)
+        while running:
+            (ended,), _ = ray.wait(list(running), num_returns=1)
+            key = running.pop(ended)
             try:
-                yield Outcome(key, *ray.get(ended))
+                yield tasks.Outcome(key, *ray.get(ended))
             except ray.exceptions.RayError as error:
-                yield Outcome(key, None, "its worker died: %s" % str(error).split("\n")[0])
+                died = "its worker died: %s" % str(error).split("\n")[0]
+                yield tasks.Outcome(key, None, died)
     finally:
-        for running in waiting:
-            ray.cancel(running, force=True)
-
-
-def stop():
-    """Leave the cluster; one that ``connect`` has started here ends."""
-    ray.shutdown()
-
-
-def train(name, arguments):
-    """(the result or None, why there is none) of a training in its environment, on this node."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
-        out = os.path.join(folder, "result.json")
-        if commands.call(environments.making(name), log):
-            return None, "its environment could not be made: " + environments.last_line(log)
-        if commands.call(environments.inside(name, *arguments, out), log):
-            return None, environments.last_line(log)
-        with open(out) as file:
-            return json.load(file, object_pairs_hook=collections.OrderedDict), None
+        for task in running:
+            ray.cancel(task, force=True)

@@ -5,15 +5,14 @@ continues from there.
 """
 
 import os
-import time
 from collections import OrderedDict
 
 from common import networks
-from common.lessons.report import spell
 from common.proof import basis
 from common.run import console
 from common.sweep import engine, equivalence
 from common.sweep.request import parse, result_path
+from common.sweep.tasks import Task
 from common.system import commands, files, source
 from common.system.errors import InputError
 
@@ -100,28 +99,14 @@ class Sweep:
         arguments += ["--threads", str(request.threads)]
         if request.test_images:
             arguments += ["--test-images", str(request.test_images)]
-        return engine.Task((contender, seed), name, arguments + ["--out"])
+        return Task((contender, seed), name, arguments + ["--out"])
 
     def run(self):
         """Train all that are left, and write the result after each."""
         left = self.left()
         self.keep()
-        if not left:
-            return
-        engine.connect(self.request.address, self.request.at_once)
-        try:
-            started, ended = time.perf_counter(), 0
-            print("left       %d trainings" % len(left), flush=True)
-            for outcome in engine.run(left, engine.share(self.request.at_once)):
-                ended += 1
-                self.land(outcome)
-                each = (time.perf_counter() - started) / ended
-                remaining = len(left) - ended
-                if remaining:
-                    line = "left       %d trainings: about %s"
-                    print(line % (remaining, spell(each * remaining)), flush=True)
-        finally:
-            engine.stop()
+        if left:
+            engine.carry_out(left, self.land, self.request.address, self.request.at_once)
 
     def land(self, outcome):
         """Keep a training's figures, or say why there are none."""

@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import sys
 
 import jsonschema
 import numpy as np
 import pytest
 
+import common.sweep
 import frameworks
 from common.data import batches
 from common.data.dataset import Dataset
@@ -16,13 +18,14 @@ from common.networks.cnn import CNN
 from common.networks.hyperparameters import Momentum
 from common.networks.initializers import xavier_uniform
 from common.proof import certificate
-from common.system import commands, modules
+from common.sweep.tasks import Outcome
+from common.system import commands
 from common.system.files import ROOT
-from tests import some
 
 SCHEMA = os.path.join(ROOT, "reports", "lessons.schema.json")
 TINY = "numpy --lane same --data synthetic --train-images 128 --epochs 1 --test-images 64".split()
-TINY += ["--threads", "1", "--seeds", "2"]
+ALONE = TINY + ["--threads", "1"]
+TINY = ALONE + ["--seeds", "2"]
 
 
 # Switches.
@@ -180,30 +183,57 @@ IMAGES, LABELS = np.zeros((128, 3, 32, 32), np.uint8), np.zeros(128, np.int64)
 DATA = Dataset("synthetic", "0" * 64, IMAGES, LABELS, IMAGES, LABELS)
 
 
+LANDED = {
+    "versions": {"python": "3.11", "numpy": "2", "framework": "1"},
+    "machine": {"cpu": "a CPU", "cores": 2, "memory_bytes": 1, "gpus": []},
+    "settings": {"device": "cpu", "layout": "NCHW", "precision": "float32", "threads": 1},
+    "dataset": {"name": "synthetic", "sha256": "0" * 64, "train_images": 128, "test_images": 64},
+    "source_sha256": "0" * 64,
+    "certificate": {"passed": True, "identity": "0" * 64},
+}
+
+
+class Trainings:
+    """Stands in for the engine: (switch, seed) of what is trained, one after the other.
+
+    stopped_after: so many trainings, after which ``stop`` is raised. error: of every training.
+    """
+
+    def __init__(self):
+        self.trained, self.landed, self.stop, self.stopped_after, self.error = (
+            [],
+            LANDED,
+            None,
+            0,
+            None,
+        )
+
+    def carry_out(self, waiting, land):
+        for number, task in enumerate(waiting):
+            if self.stop and number == self.stopped_after:
+                raise self.stop
+            key, seed = task.key
+            self.trained.append(task.key)
+            figures = {key: {"accuracy": 0.3 + 0.01 * len(self.trained), "last_loss": 2.0}}
+            if key == "plain":
+                figures["dropout_in_prediction"] = {"accuracy": 0.3}
+            result = dict(json.loads(json.dumps(self.landed)), measured=figures)
+            land(Outcome(task.key, None if self.error else result, self.error))
+
+
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
-    """A study that trains nothing: (the command, the trainings' labels, the result's path)."""
-    proof = {"passed": True, "identity": "0" * 64}
-    monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
+    """A study that trains nothing: (the command, ``Trainings``, the result's path)."""
     monkeypatch.setattr(study, "CNN", CNN._replace(data=lambda path: DATA))
-    monkeypatch.setattr(study.machine, "restart_with", lambda *_: None)
-    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "cache"))
-    path, trained = str(tmp_path / "study.json"), []
-
-    def train(variant, model, x, y, seed, epochs, label):
-        trained.append(label)
-        return [2.0]
-
-    monkeypatch.setattr(training, "train", train)
-    monkeypatch.setattr(training, "build", lambda *_: None)
-    monkeypatch.setattr(training, "accuracy", lambda *_: 0.3 + 0.01 * len(trained))
-    monkeypatch.setattr(modules.load("numpy"), "weights", lambda model: {})
+    path, trainings = str(tmp_path / "study.json"), Trainings()
+    monkeypatch.setitem(sys.modules, "common.sweep.engine", trainings)
+    monkeypatch.setattr(common.sweep, "engine", trainings, raising=False)
 
     def run(*arguments):
-        del trained[:]
+        del trainings.trained[:]
         return commands.guarded(study.command, TINY + ["--out", path] + list(arguments))
 
-    return run, trained, path
+    return run, trainings, path
 
 
 def read(path):
@@ -212,10 +242,9 @@ def read(path):
 
 
 def test_a_study_trains_seed_by_seed_and_keeps_the_schema(tiny, capsys):
-    run, trained, path = tiny
+    run, trainings, path = tiny
     assert run("--lessons", "unit_gain", "dropout", "softmax") == 0
-    kinds = ["plain, seed %d", "unit gain, seed %d"]
-    assert trained == [kind % seed for seed in (0, 1) for kind in kinds]
+    assert trainings.trained == [(key, seed) for seed in (0, 1) for key in ("plain", "unit_gain")]
     result = read(path)
     with open(SCHEMA) as file:
         jsonschema.validate(result, json.load(file))
@@ -226,19 +255,16 @@ def test_a_study_trains_seed_by_seed_and_keeps_the_schema(tiny, capsys):
         "standard_deviation": pytest.approx(0, abs=1e-9),
         "degrees_of_freedom": 1,
     }
-    printed = capsys.readouterr().out
-    assert "left       4 trainings; the first one shows how long they take" in printed
-    assert "left       3 trainings of 0 s: about 1 min" in printed
-    assert "softmax       cannot be switched in numpy here" in printed
+    assert "softmax       cannot be switched in numpy here" in capsys.readouterr().out
 
 
 def test_more_seeds_and_lessons_go_into_the_same_file(tiny):
-    run, trained, path = tiny
+    run, trainings, path = tiny
     assert run("--lessons", "unit_gain") == 0
     first = read(path)["measured"]
     assert run("--lessons", "unit_gain", "shuffling", "--seeds", "3") == 0
-    assert "plain, seed 0" not in trained and "unit gain, seed 1" not in trained
-    assert len(trained) == 2 + 2 * 3
+    assert ("plain", 0) not in trainings.trained and ("unit_gain", 1) not in trainings.trained
+    assert len(trainings.trained) == 2 + 2 * 3
     now = read(path)["measured"]
     for key, seeds in first.items():
         assert all(now[key][seed] == figures for seed, figures in seeds.items())
@@ -255,24 +281,17 @@ def test_effects_are_computed_again_if_nothing_is_left_to_train(tiny):
 
 
 @pytest.mark.parametrize("signal, code", [(KeyboardInterrupt, 130), (commands.Terminated, 143)])
-def test_a_study_that_was_stopped_continues(tiny, monkeypatch, capsys, signal, code):
-    run, trained, path = tiny
-    train = training.train
-
-    def stopped(variant, model, x, y, seed, epochs, label):
-        if len(trained) == 2:
-            raise signal()
-        return train(variant, model, x, y, seed, epochs, label)
-
-    monkeypatch.setattr(training, "train", stopped)
+def test_a_study_that_was_stopped_continues(tiny, capsys, signal, code):
+    run, trainings, path = tiny
+    trainings.stop, trainings.stopped_after = signal(), 2
     assert run("--lessons", "unit_gain") == code
     assert "2 trainings are left, the others are in" in capsys.readouterr().err
     result = read(path)
     assert result["status"] == "unfinished" and result["error"] == "2 trainings are left"
     assert sum(len(result["measured"][key]) for key in ("plain", "unit_gain")) == 2
-    monkeypatch.setattr(training, "train", train)
+    trainings.stop = None
     assert run("--lessons", "unit_gain") == 0
-    assert trained == ["plain, seed 1", "unit gain, seed 1"]
+    assert trainings.trained == [("plain", 1), ("unit_gain", 1)]
     assert read(path)["status"] == "finished"
 
 
@@ -280,17 +299,13 @@ def test_a_study_that_was_stopped_continues(tiny, monkeypatch, capsys, signal, c
     "spoil, words",
     [
         (lambda result: dict(result, sources_sha256="1" * 64), "other sources sha256"),
-        (
-            lambda result: dict(result, versions=dict(result["versions"], numpy="1")),
-            "other versions",
-        ),
         (lambda result: dict(result, dataset=dict(result["dataset"], sha256="1")), "other dataset"),
         (lambda result: dict(result, schema=0, lane="best"), "other schema, lane"),
         (lambda result: [result], "other schema, framework"),
     ],
 )
 def test_a_study_that_rests_on_anything_else_starts_again(tiny, capsys, spoil, words):
-    run, trained, path = tiny
+    run, trainings, path = tiny
     assert run("--lessons", "unit_gain") == 0
     result = read(path)
     result["measured"]["plain"]["0"]["accuracy"] = 0.9  # to recognise it
@@ -299,7 +314,19 @@ def test_a_study_that_rests_on_anything_else_starts_again(tiny, capsys, spoil, w
     capsys.readouterr()
     assert run("--lessons", "unit_gain") == 0
     assert words in capsys.readouterr().out
-    assert len(trained) == 4 and read(path)["measured"]["plain"]["0"]["accuracy"] < 0.9
+    assert len(trainings.trained) == 4 and read(path)["measured"]["plain"]["0"]["accuracy"] < 0.9
+
+
+def test_trainings_with_other_versions_are_not_mixed(tiny, capsys):
+    """Only a training itself knows its versions; the earlier ones are then trained again."""
+    run, trainings, path = tiny
+    assert run("--lessons", "unit_gain") == 0
+    newer = dict(LANDED["versions"], framework="2")
+    trainings.landed = dict(LANDED, versions=newer)
+    assert run("--lessons", "unit_gain", "--seeds", "3") == 0
+    assert "other versions" in capsys.readouterr().out
+    assert trainings.trained[:2] == [("plain", 2), ("unit_gain", 2)] and len(trainings.trained) == 6
+    assert read(path)["versions"] == newer and read(path)["status"] == "finished"
 
 
 def test_a_training_rests_on_its_own_code_and_on_no_other_network():
@@ -310,28 +337,36 @@ def test_a_training_rests_on_its_own_code_and_on_no_other_network():
     assert not [path for path in paths if re.search("lstm|resnet|mlp", path)]
 
 
-def test_a_module_that_is_not_proven_is_not_trained(tiny, monkeypatch, capsys):
-    run, trained, path = tiny
-    monkeypatch.setattr(certificate, "obtain", lambda *_: {"passed": False, "identity": "0" * 64})
+def test_a_training_that_fails_ends_the_study(tiny, capsys):
+    run, trainings, path = tiny
+    trainings.error = "error: numpy, lane same, is not proven"
     assert run() == 1
-    assert "numpy, lane same, is not proven" in capsys.readouterr().err
-    assert not trained and not os.path.exists(path)
+    assert capsys.readouterr().err == "error: plain, seed 0: numpy, lane same, is not proven\n"
+    assert len(trainings.trained) == 1 and not os.path.exists(path)
 
 
-def test_the_command_becomes_the_study_in_the_frameworks_environment(monkeypatch):
-    made, ran = [], []
-    monkeypatch.setattr(study.environments, "make", made.append)
-    monkeypatch.setattr(os, "execve", lambda *arguments: ran.append(arguments))
-    commands.guarded(study.start, ["--seeds", "4"])
-    other = some.without("bf16")
-    commands.guarded(study.start, [other, "--lane", "same"])
-    assert commands.guarded(study.start, ["nothing"]) == 2
-    assert commands.guarded(study.start, [other, "--lane", "bf16"]) == 2
-    (default,), _ = made
-    assert default in frameworks.ENVIRONMENTS and made[1] == [other]
-    for (_, command, environ), end in zip(ran, (["--seeds", "4"], [other, "--lane", "same"])):
-        assert command[-len(end) - 2 :] == ["-m", "common.lessons.study"] + end
-        assert commands.SPEAKER not in environ  # the study speaks for itself
+def test_a_module_that_is_not_proven_is_not_trained(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(certificate, "obtain", lambda *_: {"passed": False, "identity": "0" * 64})
+    monkeypatch.setattr(training, "train", None)
+    out = tmp_path / "training.json"
+    assert commands.guarded(training.command, ALONE + ["--out", str(out)]) == 1
+    assert "numpy, lane same, is not proven" in capsys.readouterr().err and not out.exists()
+
+
+@pytest.mark.parametrize("switch", ["plain", "unit_gain"])
+def test_a_training_writes_what_a_study_keeps(monkeypatch, tmp_path, switch):
+    """A training of two steps, in this process."""
+    proof = {"passed": True, "identity": "0" * 64}
+    monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
+    out = tmp_path / "training.json"
+    command = ALONE + ["--switch", switch, "--seed", "3", "--out", str(out)]
+    assert commands.guarded(training.command, command) == 0
+    result = read(str(out))
+    assert set(result) == {*LANDED, "measured"} and result["certificate"] == proof
+    predicted = ["dropout_in_prediction"] if switch == "plain" else []  # with its weights
+    assert list(result["measured"]) == [switch] + predicted
+    assert result["measured"][switch]["last_loss"] > 0
+    assert "seed" not in result["settings"]
 
 
 @pytest.mark.parametrize(
@@ -343,10 +378,10 @@ def test_the_command_becomes_the_study_in_the_frameworks_environment(monkeypatch
     ],
 )
 def test_bad_input_is_one_line(tiny, capsys, arguments, words):
-    run, trained, _ = tiny
+    run, trainings, _ = tiny
     assert run(*arguments) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert words in line and not trained
+    assert words in line and not trainings.trained
 
 
 def test_pairs_differ_in_the_switch_alone():

@@ -9,10 +9,12 @@ import threading
 import time
 
 import pytest
+import ray
 from ray.cluster_utils import Cluster
 
 import frameworks
 from common.sweep import engine, sweep
+from common.sweep.tasks import Task
 from common.system import commands
 from tests import some
 
@@ -43,11 +45,11 @@ def alive(pid):
 def here():
     engine.connect()
     yield
-    engine.stop()
+    ray.shutdown()
 
 
 def task(seed=0):
-    return engine.Task((A, seed), A, ["--seed", str(seed), "--out"])
+    return Task((A, seed), A, ["--seed", str(seed), "--out"])
 
 
 def collected(tasks):
@@ -102,7 +104,7 @@ def test_a_task_of_a_node_that_dies_runs_on_another(stub):
         assert sorted(outcome.key for outcome in landed) == [(A, 0), (A, 1)]
         assert all(outcome.error is None for outcome in landed)
     finally:
-        engine.stop()
+        ray.shutdown()
         cluster.shutdown()
 
 

@@ -1,0 +1,48 @@
+"""What a sweep and a study run: trainings, each in the environment of its framework."""
+
+import collections
+import json
+import os
+import tempfile
+
+from common.system import commands, environments
+
+Task = collections.namedtuple("Task", "key name arguments")
+Task.__doc__ = """A training.
+
+key: what its result is known by.
+name: the environment.
+arguments: Python's, which end with ``--out`` to be completed by a path.
+"""
+
+Outcome = collections.namedtuple("Outcome", "key result error")
+Outcome.__doc__ = (
+    """How a task ended: with its result file's content, or a line that says why not."""
+)
+
+
+def train(name, arguments):
+    """(the result or None, why there is none) of a training in its environment, on this machine."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        out = os.path.join(folder, "result.json")
+        if commands.call(environments.making(name), log):
+            return None, "its environment could not be made: " + environments.last_line(log)
+        if commands.call(environments.inside(name, *arguments, out), log):
+            return None, environments.last_line(log)
+        with open(out) as file:
+            return json.load(file, object_pairs_hook=collections.OrderedDict), None
+
+
+def time_left(seconds, ended, left):
+    """How many trainings are left, and how long they will take, if any has ended."""
+    if not left:
+        return "nothing to train"
+    if not ended:
+        return "%d trainings; the first one shows how long they take" % left
+    return "%d trainings: about %s" % (left, spell(seconds / ended * left))
+
+
+def spell(seconds):
+    """A time in hours and minutes."""
+    hours, minutes = divmod(max(1, int(round(seconds / 60))), 60)
+    return "%d h %d min" % (hours, minutes) if hours else "%d min" % minutes
