@@ -14,9 +14,10 @@ from tempfile import TemporaryDirectory
 import jsonschema
 
 from common.bench import report
-from common.lessons import request
+from common.lessons import request as lessons_request
 from common.profiles import profiles
 from common.run import results
+from common.sweep import request as sweep_request
 
 HERE = Path(__file__).parent
 
@@ -28,8 +29,9 @@ Kind.__doc__ = (
 RUNS = Kind("results", HERE / "result.schema.json", results.SCHEMA_VERSION)
 BENCHES = Kind("bench", HERE / "bench.schema.json", report.SCHEMA_VERSION)
 PROFILES = Kind("profiles", HERE / "profile.schema.json", profiles.SCHEMA_VERSION)
-STUDIES = Kind("lessons", HERE / "lessons.schema.json", request.SCHEMA_VERSION)
-KINDS = (RUNS, BENCHES, PROFILES, STUDIES)
+STUDIES = Kind("lessons", HERE / "lessons.schema.json", lessons_request.SCHEMA_VERSION)
+SWEEPS = Kind("sweeps", HERE / "sweeps.schema.json", sweep_request.SCHEMA_VERSION)
+KINDS = (RUNS, BENCHES, PROFILES, STUDIES, SWEEPS)
 FOLDERS = tuple(kind.folder for kind in KINDS)
 
 Committed = namedtuple("Committed", "path machine result")
@@ -40,7 +42,7 @@ machine: the name of its folder.
 result: its content, a dict of its kind's schema.
 """
 
-Used = namedtuple("Used", "runs benches profiles studies")
+Used = namedtuple("Used", "runs benches profiles studies sweeps")
 Used.__doc__ = """All result files that can be used, by kind: lists of ``Committed``."""
 
 

@@ -12,6 +12,7 @@ from common.networks import ALL, MODELS
 from reports import bench_tables, phrases, sources, tables
 from reports.committed import FOLDERS, HERE
 from reports.lessons import learnt
+from reports.sweeps import swept
 from reports.table import CHANGED, CODE, pieces
 
 BUILT = HERE / "site" / "tables"
@@ -121,6 +122,7 @@ def built(used):
         for model in ALL.values()
     ]
     profiled = [table for name in tables.by_date(used) for table in tables.profiled(used, name)]
+    sweeps = [table for name in tables.by_date(used) for table in swept(used, name)]
     planted = [
         make(model)
         for model in models
@@ -136,6 +138,7 @@ def built(used):
         "runs": ("Single runs", runs),
         "benches": ("Earlier benches", [bench_tables.compared(bench) for bench in earlier]),
         "profiles": ("Where does a step's time go?", profiled),
+        "sweeps": ("Do frameworks reach the same accuracy?", sweeps),
         "certificates": ("Certificates", [tables.certificates(used.runs, m) for m in ALL.values()]),
         "mistakes": ("Planted mistakes", planted),
         "diagnosis": ("Diagnosis and exchange", diagnosed),

@@ -13,6 +13,7 @@ from reports.bench_tables import questions as asked
 from reports.committed import HERE
 from reports.lessons import learnt
 from reports.profile_tables import spent
+from reports.sweeps import swept
 from reports.table import CHANGED, Table, kind, label, position, titled
 
 ORIGINAL = HERE / "original.json"
@@ -440,8 +441,8 @@ def timed(used, machine):
 
 
 def questions(used, machine):
-    """What was timed to answer a question, and where a step's time goes."""
-    return asked(used, machine) + profiled(used, machine)
+    """What was timed or trained to answer a question, and where a step's time goes."""
+    return asked(used, machine) + swept(used, machine) + profiled(used, machine)
 
 
 def profiled(used, machine):

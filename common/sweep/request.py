@@ -10,6 +10,7 @@ from common.networks.model import CLASSES, SENTENCES
 from common.system import commands, files, machine
 from common.system.errors import InputError
 
+SCHEMA_VERSION = 1  # of a result file
 MODELS = [name for name, model in networks.ALL.items() if model.task in (CLASSES, SENTENCES)]
 
 

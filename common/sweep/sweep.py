@@ -11,12 +11,10 @@ from common import networks
 from common.proof import basis
 from common.run import console
 from common.sweep import engine, equivalence
-from common.sweep.request import parse, result_path
+from common.sweep.request import SCHEMA_VERSION, parse, result_path
 from common.sweep.tasks import Task
 from common.system import commands, files, source
 from common.system.errors import InputError
-
-SCHEMA_VERSION = 1
 
 # What a training's own result file says of it, and a sweep keeps.
 KEPT = ("made", "versions", "settings", "source_sha256")

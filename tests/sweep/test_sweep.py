@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import jsonschema
 import pytest
 import ray
 from ray.cluster_utils import Cluster
@@ -16,6 +17,7 @@ import frameworks
 from common.sweep import engine, sweep
 from common.sweep.tasks import Task
 from common.system import commands
+from common.system.files import ROOT
 from tests import some
 
 A, B = frameworks.REFERENCE, some.PLAIN
@@ -126,6 +128,8 @@ def test_a_sweep_ends_with_a_judgement_and_more_seeds_go_into_the_same_file(stub
     assert [list(result["measured"][name]) for name in PAIR] == [["0", "1"]] * 2
     (pair,) = result["pairs"]
     assert pair["verdict"] == "equivalent" and pair["mean"] == 0
+    with open(os.path.join(ROOT, "reports", "sweeps.schema.json")) as file:
+        jsonschema.validate(result, json.load(file))
     assert "equivalent" in capsys.readouterr().out
     assert commands.guarded(sweep.command, sweeping(path, "--seeds", "3")) == 0
     assert len(stub.started()) == 2 * 3

@@ -1,0 +1,60 @@
+"""The committed sweeps: which frameworks reach the same accuracy."""
+
+from common.networks import ALL
+from reports.table import Table, titled
+
+NOTE = (
+    "Each framework was trained with %s, in lane and recipe as given (%s images, %d epochs). "
+    "Differences are paired by seed. Equivalent: two one-sided tests show that the mean difference "
+    "is below %g point(s); different: it is not 0; undecided: neither is shown. Holm's correction "
+    "covers all pairs together, at 5%%."
+)
+
+
+def swept(used, machine):
+    """A table for each sweep that was made on a machine."""
+    return [_table(each) for each in used.sweeps if each.machine == machine]
+
+
+def _table(committed):
+    result = committed.result
+    model = ALL[result["model"]]
+    rows = [
+        [
+            pair["first"],
+            pair["second"],
+            "%+.2f" % pair["mean"],
+            "%+.2f to %+.2f" % tuple(pair["interval"]),
+            pair["verdict"] + _more(pair),
+        ]
+        for pair in result["pairs"]
+    ]
+    note = NOTE % (_seeds(result), result["train_images"], result["epochs"], result["margin"])
+    columns = ["first", "second", "mean difference ", "90% interval", "verdict"]
+    title = titled("Do frameworks reach the same accuracy?", model)
+    return Table(
+        title, "%s Mean accuracy, and its range: %s." % (note, _reached(result)), columns, rows
+    )
+
+
+def _seeds(result):
+    counts = sorted({len(trainings) for trainings in result["measured"].values() if trainings})
+    if len(counts) == 1:
+        return "%d seeds" % counts[0]
+    return "%d to %d seeds" % (counts[0], counts[-1])
+
+
+def _more(pair):
+    needed = pair.get("seeds_needed")
+    return "; about %d seeds would decide it" % needed if needed else ""
+
+
+def _reached(result):
+    """Each contender's mean accuracy, and its range over the seeds."""
+    reached = []
+    for contender, trainings in result["measured"].items():
+        points = [100 * figures["accuracy"] for figures in trainings.values()]
+        if points:
+            values = (contender, sum(points) / len(points), min(points), max(points))
+            reached.append("%s %.2f%% (%.2f to %.2f)" % values)
+    return ", ".join(reached)
