@@ -4,6 +4,7 @@ Ray brings a task to a free machine, and repeats it if its worker dies. A machin
 the project at the same commit, and ``ray start`` in the environment that runs this.
 """
 
+import signal
 import socket
 import time
 
@@ -41,14 +42,19 @@ def connect(address=None, at_once=1):
     """
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
-        ray.init(num_cpus=at_once, include_dashboard=False, **quiet)
-        return
-    host, _, port = address.rpartition(":")
-    try:  # here, because Ray itself asks for minutes
-        socket.create_connection((host, int(port)), timeout=5).close()
-    except (OSError, ValueError):
-        raise InputError("no Ray cluster answers at %s; start one with: ray start --head" % address)
-    ray.init(address=address, **quiet)
+        place = {"num_cpus": at_once, "include_dashboard": False}
+    else:
+        host, _, port = address.rpartition(":")
+        try:  # here, because Ray itself tries for minutes
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except (OSError, ValueError):
+            ask = "no Ray cluster answers at %s; start one with: ray start --head"
+            raise InputError(ask % address)
+        place = {"address": address}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ray.init(**place, **quiet)
+    for number, handler in handlers.items():  # Ray would print its own stack at SIGTERM
+        signal.signal(number, handler)
 
 
 def share(at_once=1):

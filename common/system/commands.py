@@ -169,11 +169,12 @@ def signals_wait():
 def interrupt_in(error):
     """The Ctrl-C or SIGTERM that is or caused ``error``; None if there is none.
 
-    SWIG's wrappers turn an interrupt in a callback from C++ into a SystemError.
+    SWIG's wrappers turn an interrupt in a callback from C++ into a SystemError, and Ray turns each
+    into a Ctrl-C.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
-    return error
+    return _interrupts[-1] if error is not None and _interrupts else error
 
 
 def ignore_signals():

@@ -136,17 +136,23 @@ def test_a_sweep_ends_with_a_judgement_and_more_seeds_go_into_the_same_file(stub
     assert [len(read(path)["measured"][name]) for name in PAIR] == [3, 3]
 
 
-def test_a_sweep_that_is_stopped_leaves_no_training_and_continues(stub, tmp_path):
+@pytest.mark.parametrize(
+    "number, code, words",
+    [(signal.SIGINT, 130, "stopped by Ctrl-C"), (signal.SIGTERM, 143, "stopped by SIGTERM")],
+)
+def test_a_sweep_that_is_stopped_leaves_no_training_and_continues(
+    stub, tmp_path, number, code, words
+):
     path = tmp_path / "sweep.json"
     stub.file("slow").touch()
     command = [sys.executable, "-m", "common.sweep", *sweeping(path)]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     until(stub.started, "no training started")
-    os.killpg(child.pid, signal.SIGINT)
+    os.killpg(child.pid, number)
     _, said = child.communicate(timeout=PATIENCE)
-    assert child.returncode == 130
+    assert child.returncode == code
     (line,) = said.strip().splitlines()
-    assert "stopped by Ctrl-C; 4 trainings are left" in line
+    assert words + "; 4 trainings are left" in line
     until(lambda: not any(alive(pid) for _, _, pid, _ in stub.started()), "a training goes on")
     assert read(path)["status"] == "unfinished"
     before = len(stub.started())
