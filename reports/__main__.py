@@ -64,13 +64,16 @@ def results(uncommitted_too):
 
 def command(arguments):
     """Exit code 0, with a line for each file that was left out."""
-    parser = commands.OneLineParser(prog="python -m reports", description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("write", "show", "phrases"))
-    parser.add_argument("name", nargs="?", help="phrases: the one module whose lines are printed")
-    own = "uncommitted results and your own, too: on the page, not in the Markdown"
+    parser = commands.OneLineParser(
+        prog="python -m reports", description="Render the committed results."
+    )
+    what = "build the page and the tables, print the tables, or print the lines of the phrase book"
+    parser.add_argument("what", choices=("write", "show", "phrases"), help=what)
+    parser.add_argument("name", nargs="?", help="phrases: print this environment's lines only")
+    own = "also use uncommitted results and your own; the page shows them, the Markdown does not"
     parser.add_argument("--all", action="store_true", help=own)
     parser.add_argument(
-        "--challenge", type=Path, help="write: offer this challenge, a folder, on the page"
+        "--challenge", type=Path, help="write: offer this challenge's folder on the page"
     )
     options = parser.parse_args(arguments)
     if options.what == "phrases":
@@ -83,7 +86,7 @@ def command(arguments):
         show(used)
     else:
         if options.challenge and not Path(options.challenge, "challenge.json").is_file():
-            raise InputError("--challenge %s: no challenge's folder" % options.challenge)
+            raise InputError("--challenge %s: not a challenge's folder" % options.challenge)
         size = site.render(used, left_out, challenge=options.challenge)
         pages = {} if options.all else markdown.written(used)  # those are committed
         for path, text in pages.items():

@@ -107,7 +107,7 @@ def compared(bench, since=True):
         "{}, {}. Every contender passed the proof; then they were timed in turn: {}, {} threads, "
         "batches of {}. The ratio is the speed relative to {}, with its 95% interval; an interval "
         "that contains 1 shows no difference. Within and between runs: the spread of the ratios. "
-        "Others: the largest share of the cores that other programs used meanwhile. {}"
+        "Others: the largest share of the cores that other programs used at the same time. {}"
     ).format(
         bench.machine,
         _when(result),
@@ -153,7 +153,9 @@ def _fastest(drawn, baseline):
     if name == baseline:
         said = "%s is fastest. " % name
     if level:
-        said += "It may be as fast as %s: the intervals overlap." % " and ".join(level)
+        said += "No difference is shown between it and %s: the intervals overlap." % " and ".join(
+            level
+        )
     else:
         said += "Its interval overlaps with no other."
     believe = "all %d contenders passed every rung of the proof before they were timed." % len(
@@ -335,11 +337,17 @@ def shared(benches, machine):
         ", ".join(sorted(when)),
         "%d runs or more" % runs
         if runs > 1
-        else "one run: the intervals do not hold what another start would change",
+        else "one run: the intervals do not cover how processes differ from start to start",
         CHANGED,
     )
     columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
-    columns += ["all cores, /s ", "workers, /s ", "workers to all cores (95%) ", "", "exchange "]
+    columns += [
+        "all cores, /s ",
+        "workers, /s ",
+        "workers relative to all cores (95%) ",
+        "",
+        "exchange ",
+    ]
     title = SHARED.question
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
@@ -359,7 +367,7 @@ def _sizes(verdicts):
     )
     if not won:
         return "with none of the batches of " + lost
-    return "with batches of " + won + (", not of " + lost if lost else ", all that were tried")
+    return "with batches of " + won + (", but not of " + lost if lost else ", all sizes tried")
 
 
 def _crossing(benches, name, model, verdicts):

@@ -131,10 +131,11 @@ def _joints(runs, model, command):
             x, y = joints[list(bone)].T
             axes.plot(x, -y, color=colour, linewidth=width, label=label)
 
-    title = "%s, joints that were found: %s" % (model.title, runs[0].machine)
+    title = "%s, predicted joints: %s" % (model.title, runs[0].machine)
     svg = _panels(runs, title, "x, sides of the image", "y", draw)
     caption = (
-        "The first test figure: its visible joints, and what the network makes of it. " + CHANGED
+        "The first test figure: its visible joints, and the joints that the network finds. "
+        + CHANGED
     )
     key = "%s-%s" % (model.name, runs[0].machine)
     return Drawn(key, title, caption, svg, command, provenance(runs))

@@ -64,7 +64,7 @@ SEEN = {
         "Off before any step: the untrained network's scores differ",
         "the scores of 300 images, and of images 64 times as bright",
         "Send an image through layers that change nothing, then replace them one by one by the "
-        "real ones. The challenge does this and names the first layer that is off.",
+        "real ones. The challenge does this, and names the first layer that is off.",
     ),
     "gradient": (
         "Off at step 1: the scores agree, the weights after one step do not",
@@ -78,14 +78,14 @@ SEEN = {
         "The gradient is right, the update is not: off at step 1 with momentum, or at step 2",
         "every weight after each of three steps, and the updates after sixty more",
         "Divide your first update by the right one: 1 + momentum is Nesterov's, 1 - momentum is "
-        "unit gain. Equal at step 1 and off at step 2 means dampening, gradients that are never "
-        "reset, or a velocity that is reset.",
+        "unit gain. If step 1 agrees and step 2 does not, look for dampening, gradients that are "
+        "never reset, or a velocity that is reset.",
     ),
     "trajectory": (
         "The first steps agree, then the losses part",
         "the loss of each of 20 steps, dropout off; two models do not disturb each other",
-        "Float32 itself drifts from about the sixth step on. More than the grey line in the figure "
-        "of distances is a mistake.",
+        "Float32 itself drifts from about the sixth step on. Compare with the grey line in the "
+        "figure of distances from the reference: if you are clearly above it, there is a mistake.",
     ),
     "dropout": (
         "All agrees without dropout, and nothing agrees with it",

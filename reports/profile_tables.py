@@ -51,18 +51,19 @@ def spent(profiles, machine, model):
     command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (
         "{}, {}: from each framework's own profiler, `{}`. Step: the median without the profiler. "
-        "Its sum: of everything that the profiler reports for a step; more than the step where "
-        "threads add up or the profiler slows it down, less where the profiler misses something. "
-        "Forward, backward and the categories are shares of that sum. A category includes what the "
-        "same operation computes, such as a bias or a ReLU after a convolution; not told apart: "
-        "operations of several categories or of an unknown one; other: the rest; -: not reported. "
+        "Its sum: the time of everything that the profiler reports for a step. It is longer than "
+        "the step if the times of several threads are added or the profiler slows the step down, "
+        "and shorter if the profiler misses something. Forward, backward and the categories are "
+        "shares of that sum. A category includes what the same operation computes, such as a bias "
+        "or a ReLU after a convolution; not told apart: operations of several categories or of an "
+        "unknown one; other: the rest; -: not reported. "
         "The convolutions' speed: their operations divided by their share of the step, or of the "
         "sum if that is less; in brackets, relative to NumPy's matrix product. Kernels: what "
-        "oneDNN reports for the convolutions. Not padding: the part of their arithmetic that "
-        "is the network's own; vectors of 16 numbers along the channels pad 50 channels to 64 and "
+        "oneDNN reports for the convolutions. Not padding: the useful part of their arithmetic; "
+        "vectors of 16 numbers along the channels pad 50 channels to 64 and "
         "100 to 112, vectors of 8 pad them to 56 and 104. Of its limit: the time that the step's "
         "arithmetic, padding included, would take at the speed of the matrix product, relative to "
-        "the time of the step; where oneDNN reports nothing, no padding is counted. {}"
+        "the time of the step. If oneDNN reports nothing, no padding is counted. {}"
     ).format(
         machine,
         ", ".join(sorted(when)),

@@ -361,12 +361,12 @@ def exchanged(model):
         rows.append([taker, ", ".join(own)] + cells)
     note = (
         "Each framework trained for {} steps and saved its weights in its own files. Another "
-        "process read them again, bit for bit; each other framework took them over and predicted "
-        "{:,} {}. Rows took, columns gave; a cell is the largest difference from the giver's own "
-        "{}. All are within the proof's tolerance of the float64 reference, unless marked OFF. "
-        "-: no ONNX file here."
+        "process read them again, bit for bit. Then each other framework loaded the weights and "
+        "predicted {:,} {}. The framework of a row loaded the weights of the framework of a "
+        "column; a cell is the largest difference between the {} of the two. All are within the "
+        "proof's tolerance of the float64 reference, unless marked OFF. -: no ONNX file here."
     ).format(record["steps"], record["observations"], model.task.observations, model.task.outputs)
-    columns = ["taken over by", "own files"] + [name + " " for name in names]
+    columns = ["weights loaded by", "own files"] + [name + " " for name in names]
     return Table(titled("Exchange", model), note, columns, rows)
 
 
@@ -404,8 +404,8 @@ def diagnosed(model):
         "answers were checked. Named: the check named the cause and nothing else. One of several: "
         "it also named causes that give the same numbers. Located: it named the rung or the stage, "
         "but no cause. Not seen: the answer passed. Mistakes that only a later step, a second "
-        "model or a second run could show are left out. Judged as certified: the rungs on which "
-        "the untouched module's answer gets the verdict of its certificate."
+        "model or a second run could show are left out. Judged as certified: the number of rungs "
+        "on which the check judges the untouched module's answer as its certificate does."
     )
     columns = ["environment"] + [verdict + " " for verdict in VERDICTS]
     columns += ["judged as certified", "not named"]

@@ -89,7 +89,9 @@ def resolve(names, model, threads, batch_sizes=None, levers=False):
     if batch_sizes:
         sized = [contender.text for contender in named if contender.batch_size]
         if sized:
-            raise InputError("%s has a batch size; leave it or --batch-sizes out" % sized[0])
+            raise InputError(
+                "%s has a batch size already: leave out that one, or --batch-sizes" % sized[0]
+            )
         named = [each._replace(batch_size=size) for each in named for size in batch_sizes]
     return OrderedDict(
         (in_lane.text, in_lane)
@@ -121,21 +123,21 @@ def check(contender, model):
         raise InputError("%s: the lanes are %s" % (text, ", ".join(contract.ALL_LANES)))
     modules.check_lane(name, lane, model)
     if contender.python and contender.workers > 1:
-        raise InputError("%s: workers run in the environments alone" % text)
+        raise InputError("%s: workers run only in the environments here" % text)
     system = dict(framework.system, **debian.needs(contender.environment))
     packages = " ".join(debian.missing(system))
     if packages and not contender.python:
         raise InputError("%s needs packages outside pip: apt install %s" % (text, packages))
     if contender.lever is not None:
         if not lane:
-            raise InputError("%s: a lever is pulled in one lane" % text)
+            raise InputError("%s: a lever needs a lane: NAME:LANE+LEVER" % text)
         modules.find_lever(name, contender.lever, model)
     size = contender.batch_size or networks.find(model).hp.batch_size
     if size % contender.workers:
         raise InputError("%s: these workers cannot share a batch equally" % text)
     cores = machine.usable_cores()
     if contender.workers * (contender.threads or 1) > cores:
-        raise InputError("%s: more threads than the %d cores there are" % (text, cores))
+        raise InputError("%s: more threads than the machine's %d cores" % (text, cores))
 
 
 def _with_levers(name, model):
@@ -144,5 +146,5 @@ def _with_levers(name, model):
     known = modules.levers(name, model).items()
     levers = [key for key, lever in known if lever.amd in (None, amd)]
     if not levers:
-        raise InputError("no lever is known of %s's %s" % (name, model))
+        raise InputError("%s has no levers for %s" % (name, model))
     return [Contender(name, "best", lever) for lever in [None] + levers]

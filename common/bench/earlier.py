@@ -28,9 +28,9 @@ def read(path):
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
     except ValueError as error:
-        raise InputError("%s is no JSON: %s" % (path, error))
+        raise InputError("%s is not JSON: %s" % (path, error))
     except jsonschema.ValidationError as error:
-        raise InputError("%s is no result of a bench: %s" % (path, error.message[:100]))
+        raise InputError("%s is not the result of a bench: %s" % (path, error.message[:100]))
     for key, contender in bench["contenders"].items():
         if sum(len(run) for run in contender["seconds_per_step"]) != len(bench["rounds"]):
             raise InputError("%s: %s was not timed in every round" % (path, key))
@@ -42,7 +42,7 @@ def check(earlier, path, **now):
     for key in ("cpu", "cores", "gpus"):
         if earlier["machine"][key] != now["machine"][key]:
             both = (path, key, earlier["machine"][key], now["machine"][key])
-            raise InputError("%s is of another machine: %s %r, not %r" % both)
+            raise InputError("%s comes from another machine: %s %r, not %r" % both)
     for key in SAME:
         if earlier[key] != now[key]:
             both = (path, key.replace("_", " "), earlier[key], now[key])

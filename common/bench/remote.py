@@ -85,7 +85,7 @@ class Remote:
         try:
             answer = json.loads(self.lines.readline())
         except (OSError, ValueError):
-            raise InputError("%s is gone: %s" % (self.key, self.last_words()))
+            raise InputError("%s has died: %s" % (self.key, self.last_words()))
         if "not_proven" in answer:
             raise NotProven(self.key, answer["not_proven"])
         if "error" in answer:
@@ -98,7 +98,7 @@ class Remote:
             self.lines.write("%s\n" % order)
             self.lines.flush()
         except OSError:
-            raise InputError("%s is gone: %s" % (self.key, self.last_words()))
+            raise InputError("%s has died: %s" % (self.key, self.last_words()))
         return self.answer()
 
 

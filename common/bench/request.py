@@ -53,7 +53,7 @@ def parse(arguments):
         names, options.model, options.threads, options.batch_sizes, options.levers
     )
     if len(resolved) < 2:
-        raise InputError("a bench takes two contenders or more")
+        raise InputError("a bench needs at least two contenders")
     baseline = options.baseline or next(iter(resolved))
     if baseline not in resolved:
         raise InputError(
@@ -90,7 +90,9 @@ def _parser():
         help="environments to time; without a lane: same and best",
     )
     add(
-        "--baseline", metavar="CONTENDER", help="what ratios refer to; default: the first contender"
+        "--baseline",
+        metavar="CONTENDER",
+        help="the contender that ratios refer to; default: the first",
     )
     sizes = "time these batch sizes, and separate the cost of a step from the cost of an image"
     add("--batch-sizes", type=number, nargs="+", metavar="N", help=sizes)

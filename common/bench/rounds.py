@@ -151,7 +151,7 @@ def run(request, number, records, listener, token):
                 continue
             if psutil.virtual_memory().available < FREE:
                 counts = (len(remotes), len(records.times))
-                raise InputError("memory is short with %d of %d contenders started" % counts)
+                raise InputError("memory ran short with %d of %d contenders started" % counts)
         for key, contender in remotes.items():
             records.facts[key].append(contender.facts)
             records.times[key].append([])

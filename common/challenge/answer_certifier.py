@@ -69,7 +69,7 @@ class Answers(Subject):
 
     def detail(self, explain, images, which=""):
         if which:
-            return "the challenge asks for no single layer of the model small"
+            return "the challenge has no questions about single layers of the model small"
         self.module.locating = True
         try:
             return super().detail(explain, images)

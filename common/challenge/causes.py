@@ -79,7 +79,7 @@ def images(description):
         ),
         Cause("the images are 0 to 255, not 0 to 1", with_images(lambda x: x * 255)),
         Cause("the images are divided by 255 twice", with_images(lambda x: x / 255)),
-        Cause("the images are put between -1 and 1", with_images(lambda x: 2 * x - 1)),
+        Cause("the images are scaled to -1 to 1", with_images(lambda x: 2 * x - 1)),
     ]
     if description.observation[0] == 3:
         channels_last = with_images(

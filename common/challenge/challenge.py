@@ -66,7 +66,7 @@ def parse(arguments):
     comparison.add_options(parts.add_parser("compare", help=about))
     options = parser.parse_args(arguments)
     if not options.command:
-        raise InputError("say write, answer, check or compare; --help lists the options")
+        raise InputError("choose write, answer, check or compare; --help lists the options")
     if options.command == "write":
         options.named = named(options.named)
     return options
@@ -79,9 +79,11 @@ def named(chosen):
         name, _, choice = convention.partition("=")
         known = CHOICES._asdict()
         if name not in known:
-            raise InputError("--named %s: known are %s" % (convention, ", ".join(known)))
+            raise InputError(
+                "--named %s: no such convention; there are %s" % (convention, ", ".join(known))
+            )
         if choice not in known[name]:
-            raise InputError("--named %s: it is %s" % (convention, " or ".join(known[name])))
+            raise InputError("--named %s: choose %s" % (convention, " or ".join(known[name])))
         choices[name] = choice
     return USUAL._replace(**choices)
 
@@ -127,7 +129,7 @@ def read(folder):
     arrays = array_files.read(path, script["arrays"], ARRAY, ("float32", "int64"))
     for name in script["arrays"]:
         if name not in arrays:
-            raise InputError("%s: %s is not there" % (path, name))
+            raise InputError("%s: %s is missing" % (path, name))
     return script, arrays, description
 
 
@@ -153,7 +155,7 @@ def check(options):
     expected = protocol.expected(script, arrays, description)
     answers = array_files.read(options.answer, expected, "answer of this challenge")
     if not answers:
-        raise InputError("%s holds no answer" % options.answer)
+        raise InputError("%s contains no answer" % options.answer)
     machine.limit_threads(options.threads)
     cache = ReferenceCache(description, options.threads)
     certifier = AnswerCertifier(description, options.threads, cache)
@@ -189,7 +191,7 @@ def missing_lines(judged, expected, description):
     lacking = [rung for rung, names in missing.items() if decide & set(names)]
     left = [rung for rung, names in missing.items() if names and rung not in lacking]
     if lacking:
-        yield "not answered, or not whole: %s" % ", ".join(lacking)
+        yield "not answered, or only in part: %s" % ", ".join(lacking)
     if left:
         yield "optional, and not answered: %s" % ", ".join(left)
 

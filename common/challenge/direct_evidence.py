@@ -60,7 +60,7 @@ def findings(script, arrays, answers, description, judged, before):
         off = rung["error"] / rung["tolerance"] if known else np.inf
         if rung["rung"] == "dropout" and followed and not hidden:
             if [says for says, _ in read] == [rung["detail"]] and rung["kind"] != PREDICTION:
-                read, hidden = [], "its gradients follow another convention than was named"
+                read, hidden = [], "its gradients follow a different convention from the one named"
         if rung["rung"] == "dropout" and hidden:
             evidence.append(Finding(UNREAD, "dropout", UNREADABLE % hidden, [], off, off))
         evidence += [
@@ -87,7 +87,7 @@ def _order(script, arrays, answers, description, judged):
     if np.array_equal(counts[order], counts) or np.ptp(part) > 0.1 * part.mean():
         return []
     numbers = ", ".join(str(number + 1) for number in order)
-    return [("the batches of a pass are trained on in another order: %s" % numbers, None)]
+    return [("a pass takes the batches in another order: %s" % numbers, None)]
 
 
 def _clipped(script, arrays, answers, description, judged):
@@ -105,7 +105,7 @@ def _clipped(script, arrays, answers, description, judged):
             return []
         return [("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
     largest = float(part.mean() * fixed_output)
-    says = "no image's loss is above %.4g: a probability below %.2g is taken for that"
+    says = "no image's loss is above %.4g: probabilities are raised to at least %.2g"
     return [(says % (largest, np.exp(-largest)), LOSS)]
 
 
@@ -134,7 +134,7 @@ def _dropout(script, arrays, answers, description, judged):
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
     first, concept = rung["detail"], "dropout"
     if rung["kind"] == PREDICTION and _stale(script, arrays, answers, description):
-        first, concept = "prediction has the weights from before training", "prediction"
+        first, concept = "prediction uses the weights from before training", "prediction"
     # If many values share a mask, too few random numbers are drawn to measure a fraction.
     if several or wrong:
         return [(says, "dropout") for says in several or wrong]
@@ -182,9 +182,9 @@ def _fraction(number, rates, share, scale, n):
     if fits(1, 1):
         return layer + "drops nothing in training"
     if fits(rate, 1 / rate):
-        return layer + "takes the fraction to drop for the fraction to keep"
+        return layer + "mistakes the fraction to drop for the fraction to keep"
     if fits(rate, 1 / (1 - rate)):
-        return layer + "takes the fraction to drop for the fraction to keep, but scales rightly"
+        return layer + "mistakes the fraction to drop for the fraction to keep, but scales rightly"
     if fits(1 - rate, 1):
         return layer + "does not scale what it keeps"
     for other, its in sorted(rates.items()):
@@ -310,7 +310,7 @@ def _of_tokens(scores, targets):
         ("it is the perplexity", np.exp(right)),
         ("it is in bits, not in nats", right / np.log(2)),
         ("only the first half of the rows counts", losses[:half][counted[:half]].mean()),
-        ("the last place alone counts", losses[:, -1][counted[:, -1]].mean()),
+        ("only the last place counts", losses[:, -1][counted[:, -1]].mean()),
     ]
     if not counted.all():
         figures += [
@@ -326,7 +326,7 @@ def _of_values(values, targets):
     half = len(values) // 2
     return [
         ("right", np.sqrt((difference**2).mean())),
-        ("there is no root of the mean square", (difference**2).mean()),
+        ("the root of the mean square is missing", (difference**2).mean()),
         ("it is the mean of absolute differences", abs(difference).mean()),
         ("only the first half of the rows counts", np.sqrt((difference[:half] ** 2).mean())),
     ]

@@ -209,7 +209,7 @@ def _of_classes(classes, evidence):
         ("labels are smoothed by %g" % share, smoothed(share)) for share in shares if share > 1e-6
     ]
     criteria += [
-        ("probabilities below %g are taken for that: %s" % (limit, whose), clipped(limit))
+        ("probabilities are raised to at least %g: %s" % (limit, whose), clipped(limit))
         for limit, whose in (
             (1e-7, "Keras's loss of probabilities"),
             (1e-8, "MXNet's softmax_cross_entropy"),
@@ -225,7 +225,7 @@ def _of_classes(classes, evidence):
         "the labels are off by one", with_targets(lambda y: (y + 1) % classes), concept=TARGETS
     )
     # Both divide by scores; small scores have few correct digits.
-    says = "scores are taken for probabilities, %s (Keras without from_logits=True)"
+    says = "scores are treated as probabilities, %s (Keras without from_logits=True)"
     scores = [
         Cause(says % how, with_criterion(change), SMALL_SCORES, LOSS, bounds_loss=True)
         for how, change in (

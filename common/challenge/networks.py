@@ -196,7 +196,8 @@ def following():
     """Causes of wrong batch normalisation in a training step."""
     causes = [
         Cause(
-            "of the running mean and variance %g is kept in a step, not 0.9 (%s)" % (kept, whose),
+            "the running mean and variance keep %g of their value in a step, not 0.9 (%s)"
+            % (kept, whose),
             _normalising(kept=kept),
             concept=RUNNING,
         )
@@ -208,7 +209,7 @@ def following():
     ]
     causes.append(
         Cause(
-            "the running mean and variance do not follow",
+            "the running mean and variance are not updated",
             of_kind(layers.BatchNorm, NotFollowed),
             concept=RUNNING,
         )
@@ -290,7 +291,7 @@ def _one_in_precision(name):
 
         make = each((layers.Dense, layers.Convolution), new)
         yield Cause(
-            "%s alone computes in %s (mixed precision)" % (name, what), make, 0.2, "precision"
+            "only %s computes in %s (mixed precision)" % (name, what), make, 0.2, "precision"
         )
 
 
@@ -363,7 +364,7 @@ def network(description, module):
     causes, previous, number, pool = [], "", 0, 0
     for layer in _in_order(built):
         if isinstance(layer, activation):
-            says = "there is no activation behind %s" % previous
+            says = "there is no activation after %s" % previous
             causes.append(
                 Cause(
                     says,
@@ -372,11 +373,11 @@ def network(description, module):
                 )
             )
             for name, new in others.items() if one_by_one else ():
-                says = "the activation behind %s is %s" % (previous, name)
+                says = "the activation after %s is %s" % (previous, name)
                 causes.append(Cause(says, _at(number, activation, new), concept="activation"))
             number += 1
         elif isinstance(layer, layers.MaxPool) and pools > 1:
-            says = "the pool behind %s takes the mean, not the maximum" % previous
+            says = "the pool after %s takes the mean, not the maximum" % previous
             causes.append(Cause(says, _at(pool, layers.MaxPool, mean), concept="pooling"))
             pool += 1
         elif layer.name:
@@ -390,7 +391,7 @@ def network(description, module):
             Cause("the activation is %s" % name, each(activation, new), concept="activation")
         )
     make = with_network(lambda settings, network: network + [activation(settings)])
-    says = "there is an activation behind the last layer"
+    says = "there is an activation after the last layer"
     causes.append(Cause(says, make, concept="activation"))
     causes += softmax_causes(description)
     if "pool" in description.traits:
@@ -432,9 +433,9 @@ def network(description, module):
 def softmax_causes(description):
     """Causes that turn the scores of classes into probabilities."""
     make = with_network(lambda settings, network: network + [Softmax(settings)])
-    causes = [Cause("there is a softmax behind the last layer", make, concept=LOSS)]
+    causes = [Cause("there is a softmax after the last layer", make, concept=LOSS)]
     if description.task.name == CLASSES.name:
-        says = "predictions are probabilities: a softmax behind the last layer, in prediction alone"
+        says = "predictions are probabilities: a softmax after the last layer, only in prediction"
         causes.append(Cause(says, _probabilities, concept=LOSS))
     return causes
 

@@ -234,7 +234,7 @@ def read(path):
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        raise InputError("%s is no challenge's script" % path)
+        raise InputError("%s is not a challenge's script" % path)
     return script, description
 
 
@@ -256,7 +256,7 @@ def _validate(path, script, schema):
         if place == "schema":
             raise InputError("%s: %s" % (path, STALE))
         message = (place and place + ": ") + error.message[:100]
-        raise InputError("%s is no challenge's script: %s" % (path, message))
+        raise InputError("%s is not a challenge's script: %s" % (path, message))
 
 
 def schema_of(description):
@@ -316,7 +316,7 @@ def problems(script, description):
                     yield "%s and %s are not of one batch" % (x, y)
     for name, shape in uses:
         if name not in arrays:
-            yield "%r is no array of this challenge" % name
+            yield "%r is not an array of this challenge" % name
         elif shape is not None and (not arrays[name] or arrays[name][1:] != shape):
             yield "%s has shape %s, not (n, %s" % (name, arrays[name], str(shape)[1:-1] + ")")
 

@@ -39,7 +39,7 @@ FIGURES = {
 
 DROPOUT = """\
 In training, dropout sets each value to 0 with the probability that `dropout` gives for its layer,
-independently of all other values and in each step again, and divides the values that it keeps by 1
+independently of all other values and again in each step, and divides the values that it keeps by 1
 minus that probability. In prediction nothing is dropped. The network's own rates, in order, are
 {rates}; most models of the challenge have others. Any random generator will do, but the same
 seed must give the same masks. The check reads the masks from the weights."""
@@ -51,7 +51,7 @@ Convolutions are cross-correlations{stride}, kernels (out, in, height, width).""
     "relu": "The gradient of ReLU at 0 is 0.",
 }
 TIES = {
-    "one": "the first by rows alone gets the gradient",
+    "one": "only the first one, row by row, gets the gradient",
     "all": "each gets the gradient",
     "shared": "each gets an equal part of the gradient",
 }
@@ -88,8 +88,8 @@ biases and of batch normalisation."""
 PAGE = """\
 # A challenge: {title}
 
-Is your port the same network? Build it, carry out `challenge.json`, and write the results into one
-file, `answer.npz` or `answer.safetensors`. In the Rosetta Stone's repository, this command
+Is your port the same network? Build it, do what `challenge.json` says, and write the results into
+one file, `answer.npz` or `answer.safetensors`. In the Rosetta Stone's repository, this command
 
     tox run -e challenge -- check {folder} answer.npz
 
@@ -124,11 +124,11 @@ are any. (`batch_size` is for ports that fix it; the arrays have the same size. 
 have any number of rows.) Then do each item of `do` in turn:
 
 - `{{"predict": X, "answer": A}}`: the {outputs} {shape} of all of X, in prediction. Without
-  `answer` nobody reads them; predict all the same, because it may change the model's state.
+  `answer` nobody reads them, but predict anyway, because it may change the model's state.
 - `{{"train": [[X, Y], ...], "answer": A, "weights": {{"1": W}}}}`: one pass of training over these
   batches, a step for each, in this order. A is the loss (steps,) of each step, before its update;
   without `answer` nobody reads it. If `weights` has the number of a step, counted from 1 in each
-  pass, the weights after that step are an answer, too.
+  pass, also store the weights after that step.
 {generate}- `{{"weights": W}}`: the weights as they are now.
 
 At the end `evaluate` names `scores` and `targets` among the arrays, and asks for one number, of
@@ -137,10 +137,11 @@ shape (): {figure}.
 Store an answer under its name A, and weights under `W/TENSOR`, such as
 `{example}`. All are float32.
 
-The answers that decide have {decide} MB of the {megabytes} MB of a complete answer. Begin with the
-losses, the number of `evaluate`, and the scores of all models but `layer_...`, which have {first}
-MB; the others only show which layer is wrong. Then add the weights after each step of `gradient`
-and of the other models. These parts are optional, and each proves one more rung:
+A complete answer is {megabytes} MB, but {decide} MB are enough for a verdict. Begin with the
+losses, the number of `evaluate`, and the scores of all models except `layer_...`, {first} MB
+together. (The scores of `layer_...` only show which layer is wrong.) Then add the weights after
+each step of `gradient` and of the other models. The parts below are optional. Each proves one more
+rung:
 
 {optional}
 
@@ -161,10 +162,10 @@ by step; the reference itself, in float32, is off by up to {strays:.0e}:
 """
 
 GENERATE = """\
-- `{{"generate": X, "answer": A}}`: scores (n, {all}, {words}): those of all {steps} places of X;
-  then those of {half} tokens that continue the first {half} of each text, one after the other. Each
-  is the likeliest token after those before it, and its scores are those of the token after it. Use
-  a cache of keys and values, if your port has one: that is what this tests.
+- `{{"generate": X, "answer": A}}`: scores (n, {all}, {words}). First the scores of all {steps}
+  places of X. Then generate {half} tokens that continue the first {half} of each text: each new
+  token is the likeliest one after those before it. Append the scores that each new token gives for
+  the next one. If your port has a cache of keys and values, use it: that is what this tests.
 """
 
 MODELS = {

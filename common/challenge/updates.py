@@ -390,8 +390,8 @@ def _decays(rule, evidence):
     kinds = [
         ("of all tensors", lambda n, w: True),
         ("of all but the biases", lambda n, w: w.ndim > 1),
-        ("of the biases alone", lambda n, w: w.ndim == 1),
-        ("of the kernels alone", lambda n, w: w.ndim == 4),
+        ("of the biases only", lambda n, w: w.ndim == 1),
+        ("of the kernels only", lambda n, w: w.ndim == 4),
     ]
     # In the step without gradient, the last bias is so large that float32 hides most of its decay.
     *most, _ = moved
@@ -524,7 +524,7 @@ def _of_second_step(rule, second):
     gradients = {n: (was * second.first[n] - u) / rate for n, u in second.right.items()}
     part = dot(more, gradients) / max(rate * dot(gradients, gradients), 1e-300)
     if abs(part) > 1e-3:
-        says = "the gradient counts %.4g but in the first step (dampening)" % (1 - rounded(part))
+        says = "the gradient is multiplied by %.4g from step 2 on (dampening)" % (1 - rounded(part))
         yield Cause(says, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
 
     def other(hp, step, weights, gradients, state):
@@ -554,7 +554,7 @@ def _other_decays(rule, usual):
         with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))),
         concept="weight decay",
     )
-    says = "weight decay is beside the gradient: the velocity does not hold it (SGDW)"
+    says = "weight decay is beside the gradient: the velocity does not contain it (SGDW)"
     beside = decoupled(decaying(rule, 0), None, lambda n, w: w.ndim > 1)
     yield Cause(says, with_rule(beside), concept="weight decay")
 
@@ -619,9 +619,12 @@ def causes(description, evidence, hp, rule, second=None):
             "momentum",
             [
                 ("Nesterov momentum (Caffe2's and others' default)", nesterov),
-                ("the gradient counts 1 - momentum (unit gain, CNTK's default)", unit_gain),
                 (
-                    "the gradient counts 1 - momentum but in the first step (dampening)",
+                    "the gradient is multiplied by 1 - momentum (unit gain, CNTK's default)",
+                    unit_gain,
+                ),
+                (
+                    "the gradient is multiplied by 1 - momentum from step 2 on (dampening)",
                     dampened(None),
                 ),
                 ("no momentum", without_momentum),

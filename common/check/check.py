@@ -153,7 +153,7 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     environment = modules.find(options.name, options.model)
     if environment.gpu:
-        raise InputError("%s: a check compares CPUs" % options.name)
+        raise InputError("%s: a check works on CPUs only" % options.name)
     python = interpreter.absolute(options.python)
     return Request(options.name, networks.find(options.model), python)
 

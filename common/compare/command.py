@@ -17,8 +17,9 @@ ALIKE = 0.9  # the least correlation of inputs that belong to the same batch
 
 def add_options(parser):
     """The command's own options."""
-    parser.add_argument("a", metavar="A", help=" or ".join(array_files.ENDINGS))
-    parser.add_argument("b", metavar="B", help=" or ".join(array_files.ENDINGS))
+    endings = " or ".join(array_files.ENDINGS)
+    parser.add_argument("a", metavar="A", help="the original's recording, " + endings)
+    parser.add_argument("b", metavar="B", help="the port's recording, " + endings)
     parser.add_argument(
         "--tolerance",
         type=share,
@@ -29,12 +30,12 @@ def add_options(parser):
     parser.add_argument(
         "--exact",
         metavar="A64",
-        help="A again in float64: its distance from A is the unit, and %d units agree" % UNITS,
+        help="A recorded in float64; arrays agree within %d times its distance from A" % UNITS,
     )
     parser.add_argument(
         "--all",
         action="store_true",
-        help="values that A alone has count as a difference, too",
+        help="also count values that only A has as a difference",
     )
     parser.add_argument("--json", metavar="OUT.json", help="write the result as JSON")
     parser.add_argument("--html", metavar="OUT.html", help="write the result as a page")
@@ -66,7 +67,7 @@ def command(options):
         refuse_other_batches(a, b, first)
     convention = first and conventions.accept(recordings, first)
     if convention:
-        print("convention, no mistake: " + convention)
+        print("a convention, not a mistake: " + convention)
         first = difference.first(recordings)
     layers = trying.verdicts(recordings, first, bool(options.json or options.html))
     first = difference.with_verdicts(recordings, first, layers)
@@ -114,7 +115,7 @@ def refuse_arrays_without_numbers(options, a, b):
     ]
     if None not in empty:
         names = (empty[0], options.a, empty[1], options.b)
-        raise InputError("%s of %s and %s of %s hold NaN or infinity" % names)
+        raise InputError("%s of %s and %s of %s contain NaN or infinity" % names)
 
 
 def refuse_other_batches(a, b, first):

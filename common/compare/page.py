@@ -112,7 +112,7 @@ def findings(result):
             names = (text(row["a"]["name"]), text(row["b"]["name"]), text(row["says"]))
             yield "<li>%s in A, %s in B: %s.%s</li>" % (names + (see(row),))
         yield "</ul>"
-    notes = [result["convention"] and "convention, no mistake: " + result["convention"]]
+    notes = [result["convention"] and "a convention, not a mistake: " + result["convention"]]
     for note in filter(None, notes + result["hints"]):
         yield "<p>%s.</p>" % text(note[0].upper() + note[1:])
     if result["optimizer"] is not None:

@@ -21,9 +21,9 @@ def read(path):
     """A recording: a list of ``Array``; InputError if it is none."""
     arrays = [Array(name, array) for name, array in nonempty(path)]
     if not arrays:
-        raise InputError("%s holds no array" % path)
+        raise InputError("%s contains no array" % path)
     if not arrays[0].finite:
-        raise InputError("%s: %s holds NaN or infinity already" % (path, arrays[0].name))
+        raise InputError("%s: %s contains NaN or infinity already" % (path, arrays[0].name))
     digits.settle(arrays)
     return arrays
 
@@ -34,7 +34,7 @@ def add_units(arrays, path, exact):
     for array in arrays:
         other = known.get(array.name)
         if other is None:
-            raise InputError("%s has no %s, which %s has" % (exact, array.name, path))
+            raise InputError("%s lacks %s, which %s has" % (exact, array.name, path))
         if other.shape != array.shape:
             raise InputError(
                 "%s: %s has the shape %s, not %s" % (exact, array.name, other.shape, array.shape)
@@ -47,7 +47,7 @@ def nonempty(path):
     """Yield (name, array); InputError for an array without values."""
     for name, array in array_files.read(path).items():
         if not array.size:
-            raise InputError("%s: %s has no values" % (path, name))
+            raise InputError("%s: %s is empty" % (path, name))
         yield name, array
 
 

@@ -15,7 +15,7 @@ def _npy(file, name, size):
         raise Refused("%s has an unknown version" % name)
     shape, fortran, dtype = header(file)
     if dtype.hasobject:
-        raise Refused("%s holds objects, not numbers" % name)
+        raise Refused("%s contains objects, not numbers" % name)
     needed = dtype.itemsize * int(np.prod(shape, dtype=float))
     if needed > size:
         raise Refused("%s is shorter than its shape" % name)
@@ -28,7 +28,7 @@ def npz(zipped):
     contents = Contents()
     for entry in zipped.infolist():
         if not entry.filename.endswith(".npy"):
-            raise Refused("%r is no array" % entry.filename[:80])
+            raise Refused("%r is not an array" % entry.filename[:80])
         contents.take(entry.file_size)
         name = entry.filename[: -len(".npy")]
         with zipped.open(entry) as file:

@@ -27,7 +27,7 @@ def _filled(operator, contents):
     name, dtype = operator.texts(2)[0], FILLS[operator.text(4)]
     arguments = {argument.text(1): argument for argument in operator.inner(5)}
     if "values" not in arguments or "shape" not in arguments:
-        raise Refused("%s has no values" % name)
+        raise Refused("%s is empty" % name)
     values = arguments["values"]
     real = dtype.startswith("f")
     numbers = values.floats(5) if real else np.array(values.integers(6), np.int64)

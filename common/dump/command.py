@@ -51,7 +51,7 @@ def of_messages(path, data):
     try:
         message = Message(data)
     except Refused as error:
-        raise Refused("it is damaged, or not of a known format: %s" % error)
+        raise Refused("it is damaged or has an unknown format: %s" % error)
     if mindspore.is_one(message):
         return mindspore.read(message)
     if tensorflow.is_graph(message):
@@ -61,12 +61,12 @@ def of_messages(path, data):
     if message.is_bytes(7) and not message.is_bytes(1):
         return onnx.read(message)
     if os.path.basename(path) == "saved_model.pb":
-        raise Refused("its weights are beside it, in variables/variables.index")
+        raise Refused("its weights are in variables/variables.index, in the same folder")
     if caffe.is_one(message):
         return caffe.read(message)
     if caffe2.is_one(message):
         return caffe2.read(message, path)
-    raise Refused("it is not of a known format: %s" % KNOWN)
+    raise Refused("it has an unknown format: %s" % KNOWN)
 
 
 def contents_of(path):
@@ -78,7 +78,7 @@ def contents_of(path):
     try:
         with open(path, "rb") as file:
             if os.path.getsize(path) > Contents().room:
-                raise Refused("it is larger than the memory that is free")
+                raise Refused("it is larger than the free memory")
             return read(path, file.read())
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror or error))
@@ -86,7 +86,7 @@ def contents_of(path):
         raise InputError("%s: %s" % (path, error))
     except Exception as error:  # a broken file can raise almost anything
         fault = " ".join(("%s: %s" % (type(error).__name__, error)).split())[:160]
-        raise InputError("%s: it is damaged, or not of a known format (%s)" % (path, fault))
+        raise InputError("%s: it is damaged or has an unknown format (%s)" % (path, fault))
 
 
 def read(path, data):
@@ -128,7 +128,9 @@ def command(arguments):
     """Exit code 0, or 2 for a file that cannot be read."""
     parser = commands.OneLineParser(prog="dump", description=__doc__)
     parser.add_argument("file", metavar="FILE", help=KNOWN)
-    parser.add_argument("out", metavar="OUT", nargs="?", help=".npz or .safetensors; none: list")
+    parser.add_argument(
+        "out", metavar="OUT", nargs="?", help=".npz or .safetensors; without it, list the arrays"
+    )
     options = parser.parse_args(arguments)
     if options.out:
         array_files.ending(options.out)
@@ -137,7 +139,7 @@ def command(arguments):
     for line in lines(contents):
         print(printable(line))
     if not contents.arrays:
-        raise InputError("%s: it holds no arrays" % options.file)
+        raise InputError("%s: it contains no arrays" % options.file)
     if options.out:
         array_files.write(options.out, contents.arrays)
         print("%d arrays in %s" % (len(contents.arrays), options.out))

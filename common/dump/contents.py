@@ -29,13 +29,13 @@ class Contents:
         """Refuse ``size`` more bytes unless they fit into the memory that is free."""
         self.room -= size
         if self.room < 0:
-            raise Refused("it holds more than the memory that is free: %d bytes" % size)
+            raise Refused("it contains more than the free memory: %d bytes" % size)
 
     def add(self, name, array):
         """Add an array; refuse a second one of its name."""
         name = str(name).strip("/") or "array"
         if name in self.arrays:
-            raise Refused("%s is there twice" % name)
+            raise Refused("%s appears twice" % name)
         if array.dtype.kind not in NUMBERS:
             raise Refused("%s is %s, not numbers" % (name, array.dtype))
         self.arrays[name] = np.array(array, order="C")

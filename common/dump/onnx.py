@@ -44,7 +44,7 @@ def read(model, contents=None):
     for message in graph.inner(5):
         contents.add(message.text(8), tensor(message, message.text(8)))
     if graph.fields.get(15):
-        raise Refused("it holds sparse tensors")
+        raise Refused("it contains sparse tensors")
     for node in graph.inner(1):
         outputs = node.texts(2)
         contents.layers.append((node.text(4), node.text(3), node.texts(1), outputs))

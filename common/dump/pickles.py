@@ -74,7 +74,7 @@ def _encode(text, code="latin1"):
 
 def _reconstructor(kind, base, state):
     if not (isinstance(kind, type) and issubclass(kind, Held)):
-        raise Refused("it makes an object that is not held")
+        raise Refused("it makes an object that nothing contains")
     return Held.__new__(kind)
 
 

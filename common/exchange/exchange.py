@@ -61,7 +61,7 @@ def parse(arguments):
     ]
     names = list(OrderedDict.fromkeys(options.names or every))
     if len(names) < 2:
-        raise InputError("an exchange takes two environments or more")
+        raise InputError("an exchange needs at least two environments")
     return Request(names, networks.find(options.model), options.threads, options.out)
 
 

@@ -36,7 +36,7 @@ def parse(arguments):
         theirs = [each._replace(python=python) for each in contenders.values()]
         contenders = OrderedDict((each.text, each) for each in theirs)
     if options.out and len(contenders) > 1:
-        raise InputError("--out takes one profile, and these are %d" % len(contenders))
+        raise InputError("--out takes one profile, not %d" % len(contenders))
     model = networks.find(options.model)
     return Request(contenders, model, options.threads, options.steps, options.out)
 

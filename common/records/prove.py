@@ -60,7 +60,7 @@ def parse(arguments):
         "--minutes",
         type=commands.whole_number,
         metavar="N",
-        help="begin no proof after this time",
+        help="start no proof after this many minutes",
     )
     options = parser.parse_args(arguments)
     for name in options.names:

@@ -57,7 +57,7 @@ def command(arguments):
         print(HELP)
         return 0
     if name not in COMMANDS:
-        raise InputError("say compare, challenge, dump or guide; --help says what they do")
+        raise InputError("choose compare, challenge, dump or guide; --help says what they do")
     return COMMANDS[name](arguments[1:])
 
 

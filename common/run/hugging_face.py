@@ -54,7 +54,7 @@ def _check_config(ours, path):
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
     except ValueError as error:
-        raise InputError("%s is no JSON: %s" % (path, error))
+        raise InputError("%s is not JSON: %s" % (path, error))
     if not isinstance(theirs, dict):
         raise InputError("%s: not an object" % path)
     rope = theirs.get("rope_parameters")  # where version 5 keeps the base

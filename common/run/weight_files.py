@@ -95,7 +95,7 @@ def check_onnx(name):
     """InputError if the environment ``name`` does not write ONNX."""
     if not frameworks.ENVIRONMENTS[name].onnx:
         able = ", ".join(other for other, e in frameworks.ENVIRONMENTS.items() if e.onnx)
-        raise InputError("--save-onnx: %s writes none here; these do: %s" % (name, able))
+        raise InputError("--save-onnx: %s cannot; these can: %s" % (name, able))
 
 
 def export(name, path, model, x):
@@ -143,7 +143,7 @@ def _refuse(path, limit):
         raise InputError("%s: not a file of weights: %s" % (path, " ".join(str(error).split())))
     if size > limit:
         sizes = (path, size, limit)
-        raise InputError("%s: it holds %d bytes; weights of this network are not %d" % sizes)
+        raise InputError("%s: it contains %d bytes; this network's weights take at most %d" % sizes)
 
 
 def _hdf5_size(content):

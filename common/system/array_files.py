@@ -55,19 +55,19 @@ def read(path, shapes=None, what="array", dtypes=("float32",)):
         raise InputError("%s: %s" % (path, error.strerror or error))
     except Exception as error:  # a broken file can raise almost anything
         fault = " ".join(str(error).split())[:100]
-        raise InputError("%s is no %s file: %s" % (path, ending(path), fault))
+        raise InputError("%s is not a valid %s file: %s" % (path, ending(path), fault))
 
 
 def _check_name(path, shapes, what, name, arrays):
     if shapes is not None and name not in shapes:
         raise InputError("%s: %r is no %s" % (path, name, what))
     if name in arrays:
-        raise InputError("%s: %s is there twice" % (path, name))
+        raise InputError("%s: %s appears twice" % (path, name))
 
 
 def _check_room(path, name, room):
     if room < 0:
-        raise InputError("%s: %s does not fit into the memory that is free" % (path, name))
+        raise InputError("%s: %s does not fit into the free memory" % (path, name))
 
 
 def _check_form(path, name, shape, expected, dtype, dtypes):
@@ -84,7 +84,7 @@ def _npz(path, shapes, what, dtypes):
         for entry in archive.infolist():
             name = entry.filename[: -len(".npy")]
             if not entry.filename.endswith(".npy"):
-                raise InputError("%s: %r is no array" % (path, entry.filename))
+                raise InputError("%s: %r is not an array" % (path, entry.filename))
             _check_name(path, shapes, what, name, arrays)
             if shapes is None:
                 room -= entry.file_size

@@ -16,9 +16,12 @@ SPEAKER = "ROSETTA_SPEAKER"
 _interrupts = []  # raised while a command ran
 
 # Help for the options that several commands have.
-DATA_HELP = "find or download the data set (default), make images up, or read your own copy"
-LANE_HELP = "same: plain, alike everywhere; best: an expert's; bf16: best in bfloat16 (%(default)s)"
-MODEL_HELP = "the network (%(default)s)"
+DATA_HELP = "find or download the data set (default), generate images, or read your own copy"
+LANE_HELP = (
+    "the settings. same: plain float32, alike in every framework; best: what an expert would set; "
+    "bf16: best with bfloat16 products (default: %(default)s)"
+)
+MODEL_HELP = "the network (default: %(default)s)"
 
 NOT_TEXT = "a file of options (@FILE) is not text"
 
@@ -63,7 +66,7 @@ def thread_count(text):
     """An option's value that must be 1 to the number of cores."""
     threads, cores = whole_number(text), machine.usable_cores()
     if threads > max(cores, machine.default_threads()):
-        raise argparse.ArgumentTypeError("%s is more than the %d cores there are" % (text, cores))
+        raise argparse.ArgumentTypeError("%s is more than the machine's %d cores" % (text, cores))
     return threads
 
 

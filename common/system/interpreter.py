@@ -91,7 +91,7 @@ def _environ(path, environment, prefix):
         kept.pop(foreign, None)
     kept.update(shell.variables())
     needed = set_env(environment, prefix, kept)
-    folders = [ROOT] + [kept["PYTHONPATH"]] * ("PYTHONPATH" in kept)
+    folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
     return dict(needed, **dict(kept, **ours))
 
@@ -113,10 +113,12 @@ def _prefix(path, environment):
         raise InputError("--python %s: there is no such file" % path)
     known = _said(path, ASK % environment.package)
     if "prefix" not in known:
-        raise InputError("--python %s: it is no Python interpreter" % path)
+        raise InputError("--python %s: it is not a Python interpreter" % path)
     version = tuple(map(int, known["python"].split()))
     if version < OLDEST:
-        raise InputError("--python %s: it is Python %d.%d; 3.6 is the oldest" % (path, *version))
+        raise InputError(
+            "--python %s: it is Python %d.%d; the oldest that works is 3.6" % (path, *version)
+        )
     for title, package in ((environment.title, environment.package), ("NumPy", "numpy")):
         if package not in known:
             raise InputError("--python %s: %s is not installed there" % (path, title))

@@ -27,7 +27,9 @@ def find(name, model="cnn"):
         raise InputError("unknown framework %r; known: %s" % (name, known))
     if not has(name, model):
         others = ", ".join(other for other in frameworks.ENVIRONMENTS if has(other, model))
-        raise InputError("%s has no model %r; it is in %s" % (name, model, others or "none"))
+        raise InputError(
+            "%s has no network %r; these have it: %s" % (name, model, others or "none")
+        )
     return frameworks.ENVIRONMENTS[name]
 
 
@@ -159,9 +161,9 @@ def check_lane(name, lane, model="cnn"):
         return
     if not has_mixed(name):
         others = ", ".join(other for other in frameworks.ENVIRONMENTS if has_mixed(other))
-        raise InputError("%s has no lane %s; it is in %s" % (name, MIXED, others))
+        raise InputError("%s has no lane %s; these have it: %s" % (name, MIXED, others))
     if model != "cnn":
-        raise InputError("lane %s is the CNN's alone, not %r's" % (MIXED, model))
+        raise InputError("lane %s exists only for the CNN, not for %r" % (MIXED, model))
     on_gpu = find(name).mixed_on_gpu
     if not find(name).mixed_anywhere and not machine.takes_bfloat16(on_gpu):
         gpu = "a GPU, or " if on_gpu else ""

@@ -24,7 +24,7 @@ def environment(name, workers):
         return name
     if name not in frameworks.WORKERS:
         known = " and ".join(frameworks.WORKERS)
-        raise InputError("%s: workers that share a batch are shown in %s" % (name, known))
+        raise InputError("%s has no workers that share a batch; these have: %s" % (name, known))
     return frameworks.WORKERS[name]
 
 

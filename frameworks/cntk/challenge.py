@@ -5,7 +5,7 @@ None: no answer can show it.
 
 CAUSES = {
     "transpose_forgotten": "reshaped|transposed|other weights",
-    "log_of_softmax": "is clipped|taken for that",
+    "log_of_softmax": "is clipped|raised to at least",
     "learning_rate_for_a_batch_of_64": "multiplied by|learning rate|divided by 64",
     "learning_rate_per_sample": "sum over the batch|multiplied by|learning rate",
     "l2_regularization": "weight decay of .* of all tensors",

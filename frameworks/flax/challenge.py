@@ -14,7 +14,7 @@ CAUSES = {
     "optimiser_made_again_in_each_pass": "state is lost between passes",
     "gradient_not_truncated": "gradient is not truncated",
     "state_not_carried": "begins with zeros",
-    "kept_part_by_default": "is kept in a step",
+    "kept_part_by_default": "of their value in a step",
     "all_parameters_decay": "biases and batch normalisation decay",
     "decay_beside_the_velocity": "beside the gradient",
 }

@@ -14,6 +14,6 @@ CAUSES = {
     "state_made_again_in_each_pass": "state is lost between passes",
     "gradient_not_truncated": "gradient is not truncated",
     "state_not_carried": "begins with zeros",
-    "running_statistics_not_returned": "running mean and variance do not follow",
+    "running_statistics_not_returned": "running mean and variance are not updated",
     "all_parameters_decay": "biases and batch normalisation decay",
 }

@@ -5,7 +5,7 @@ None: no answer can show it.
 
 CAUSES = {
     "flatten_taken_for_channels_first": "features in the order",
-    "softmax_on_the_last_layer": "softmax behind the last layer",
+    "softmax_on_the_last_layer": "softmax after the last layer",
     "one_layer_in_mixed_bfloat16": "bfloat16",
     "kernel_regularised": "weight decay of|decays",
     "global_clipnorm": "gradient is clipped at a norm of 5",

@@ -19,14 +19,24 @@ def record(network, x):
 
     x: an array, a list of arrays, or a dict of them, as the model takes them.
     """
-    layers = [layer for layer in network.layers if len(layer._inbound_nodes) == 1]
-    outputs = [keras.tree.flatten(layer.output) for layer in layers]
-    probe = keras.Model(network.inputs, [tensors[0] for tensors in outputs])
-    arrays = probe.predict(x, verbose=0)  # dropout off
+    results = _results(network)
+    probe = keras.Model(network.inputs, list(results.values()))
     found = _inputs(x)
-    for layer, array in zip(layers, arrays):
-        if not isinstance(layer, keras.layers.InputLayer) or layer.name not in found:
-            found[layer.name] = np.asarray(array)
+    for name, array in zip(results, probe.predict(x, verbose=0)):  # dropout off
+        found.setdefault(name, np.asarray(array))
+    return found
+
+
+def _results(network):
+    """{name: tensor} of each node of the model's own graph; a layer may have been called before."""
+    graph = getattr(network, "_functional", None) or network  # of a Sequential, or itself
+    found = OrderedDict()
+    for depth in sorted(graph._nodes_by_depth, reverse=True):
+        for node in graph._nodes_by_depth[depth]:
+            name, calls = node.operation.name, 2
+            while name in found:
+                name, calls = "%s, call %d" % (node.operation.name, calls), calls + 1
+            found[name] = node.outputs[0]
     return found
 
 

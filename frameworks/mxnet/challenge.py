@@ -4,7 +4,7 @@ None: no answer can show it.
 """
 
 CAUSES = {
-    "probability_clipped_in_the_loss": "is clipped|taken for that",
+    "probability_clipped_in_the_loss": "is clipped|raised to at least",
     "from_logits_in_the_sense_of_keras": "no softmax in the loss",
     "trainer_made_in_each_pass": "state is lost between passes",
     "gradients_added_up": "never reset",

@@ -4,8 +4,8 @@ None: no answer can show it.
 """
 
 CAUSES = {
-    "loss_clipped_at_64": "is clipped|taken for that",
-    "probabilities_given_to_the_loss": "is clipped|taken for that",
+    "loss_clipped_at_64": "is clipped|raised to at least",
+    "probabilities_given_to_the_loss": "is clipped|raised to at least",
     "clear_grad_forgotten": "never reset",
     "eval_forgotten": "prediction differs from the network without dropout",
     "dropout_scaled_in_prediction": "does not scale",

@@ -5,7 +5,7 @@ None: no answer can show it.
 
 CAUSES = {
     "kernels_turned_as_in_signal": "kernels are flipped",
-    "logarithm_of_a_softmax_rounded": "is clipped|taken for that",
+    "logarithm_of_a_softmax_rounded": "is clipped|raised to at least",
     "cost_summed": "sum over the batch",
     "updates_not_handed_over": "nothing is trained",
     "last_steps_velocity": "step before",

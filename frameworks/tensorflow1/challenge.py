@@ -8,7 +8,7 @@ CAUSES = {
     "weights_put_in_before_the_initialiser": "other weights",
     "prediction_has_its_own_variables": "scores do not follow|initial",
     "loss_summed_by_reduction": "sum over the batch",
-    "probability_clipped_below_its_logarithm": "is clipped|taken for that",
+    "probability_clipped_below_its_logarithm": "is clipped|raised to at least",
     "penalty_on_the_weights": "weight decay of",
     "optimiser_without_momentum": "no momentum",
     "loss_read_after_the_update": "after its update",

@@ -6,7 +6,7 @@ None: no answer can show it.
 CAUSES = {
     "filter_flip_by_default": "kernels are flipped",
     "cost_summed": "sum over the batch",
-    "probabilities_clipped": "is clipped|taken for that",
+    "probabilities_clipped": "is clipped|raised to at least",
     "nesterov_written_out": "Nesterov",
     "velocity_of_a_mean": "unit gain",
     "last_steps_velocity": "step before",

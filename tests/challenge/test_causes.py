@@ -147,7 +147,10 @@ def test_what_a_second_step_shows_is_read_from_it():
     def says(second):
         return [cause.says for cause in updates._of_second_step(updates.momentum, second)]
 
-    assert "the gradient counts 0.8 but in" in says(one_step_on(updates.dampened(0.2), 0.9))[0]
+    assert (
+        "the gradient is multiplied by 0.8 from step 2 on"
+        in says(one_step_on(updates.dampened(0.2), 0.9))[0]
+    )
     assert says(one_step_on(updates.momentum, 0.75))[1] == "the momentum is 0.75, not 0.9"
 
 

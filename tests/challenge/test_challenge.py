@@ -100,10 +100,10 @@ def test_the_answers_that_decide_are_enough_without_the_optional_parts(folder, r
     assert [name for name, passed in verdicts.items() if passed is None] == list(left)
     printed = capsys.readouterr().out
     assert "optional, and not answered: weights, accuracy\n" in printed
-    assert "not whole" not in printed
+    assert "only in part" not in printed
     page = (folder / "README.md").read_text()
-    sizes = [sum(answers[n].nbytes for n in part) / 1e6 for part in (decide, answers)]
-    said = re.search(r"decide have ([\d.]+) MB of the ([\d.]+) MB", page).groups()
+    sizes = [sum(answers[n].nbytes for n in part) / 1e6 for part in (answers, decide)]
+    said = re.search(r"is ([\d.]+) MB, but ([\d.]+) MB are enough", page).groups()
     assert [float(size) for size in said] == [float("%.2g" % size) for size in sizes]
 
 
@@ -221,9 +221,9 @@ PLANTED = {
     "biases_ignored": "conv1.bias is left out, or not put in",
     "kernel_flipped": "kernels are flipped: true convolution",
     "gradient_clipped": "",
-    "bias_decay": "weight decay of 1e-06 of the biases alone, beside the gradient",
+    "bias_decay": "weight decay of 1e-06 of the biases only, beside the gradient",
     "epsilon_inside_the_root": "Adam's epsilon is inside the root",
-    "own_batch_order": "the batches of a pass are trained on in another order: 7, 3, 1, 2, 5, 4, 6",
+    "own_batch_order": "a pass takes the batches in another order: 7, 3, 1, 2, 5, 4, 6",
     "losses_rounded": "the losses have the digits of bfloat16 only",
     "two_highest_counted": "evaluation: a label among the 2 highest scores counts",
 }
@@ -257,11 +257,11 @@ def header(shape, dtype="<f4"):
     [
         ("nothing.npz", None, "nothing.npz: No such file"),
         ("answer.txt", b"", "the name must end in .npz or .safetensors"),
-        ("cut.npz", b"PK\x03\x04 and so on", "cut.npz is no .npz file"),
-        ("cut.safetensors", b"\xff" * 20, "cut.safetensors is no .safetensors file"),
-        ("empty.npz", {}, "empty.npz holds no answer"),
+        ("cut.npz", b"PK\x03\x04 and so on", "cut.npz is not a valid .npz file"),
+        ("cut.safetensors", b"\xff" * 20, "cut.safetensors is not a valid .safetensors file"),
+        ("empty.npz", {}, "empty.npz contains no answer"),
         ("other.npz", {"x.npy": header((1,))}, "'x' is no answer of this challenge"),
-        ("code.npz", {"run.py": b"exit()"}, "'run.py' is no array"),
+        ("code.npz", {"run.py": b"exit()"}, "'run.py' is not an array"),
         ("shape.npz", {"evaluate.npy": header((10**6, 10**6))}, "evaluate has shape (1000000, "),
         (
             "pickle.npz",
@@ -288,12 +288,18 @@ def test_a_spoilt_answer_is_one_line(folder, name, content, line, tmp_path, caps
     "arguments, line",
     [
         (["write", "."], ". is not empty"),
-        (["write", "new", "--named", "ties=none"], "--named ties=none: it is one or all or shared"),
-        (["write", "new", "--named", "tie=one"], "--named tie=one: known are ties, "),
+        (
+            ["write", "new", "--named", "ties=none"],
+            "--named ties=none: choose one or all or shared",
+        ),
+        (
+            ["write", "new", "--named", "tie=one"],
+            "--named tie=one: no such convention; there are ties, ",
+        ),
         (["write", "new", "--model", "alexnet"], "invalid choice: 'alexnet'"),
         (["check", "nowhere", "answer.npz"], "nowhere/challenge.json: No such file"),
         (["answer", "nowhere", "numpy", "answer.doc"], "the name must end in .npz"),
-        ([], "say write, answer, check or compare"),
+        ([], "choose write, answer, check or compare"),
     ],
 )
 def test_bad_input_is_one_line(arguments, line, tmp_path, monkeypatch, capsys):
@@ -319,7 +325,7 @@ def other_images(asked):
         (other_rate, "written by another version of this project"),
         (other_images, "written by another version of this project"),
         (lambda asked: asked.update(schema=1), "written by another version of this project"),
-        (lambda asked: asked.clear(), "no challenge's script: 'schema' is a required property"),
+        (lambda asked: asked.clear(), "not a challenge's script: 'schema' is a required property"),
         (lambda asked: asked.pop("models"), "'models' is a required property"),
         (lambda asked: asked["models"].pop(1), "there is no model gradient"),
         (lambda asked: asked["named"].clear(), "named: 'ties' is a required property"),
@@ -333,7 +339,7 @@ def other_images(asked):
             "dropout: 1 is not of type 'array'",
         ),
         (lambda asked: asked["models"][0]["weights"].clear(), "'conv1.weight' is a required"),
-        (lambda asked: asked["models"][0]["do"].insert(0, {"predict": "x"}), "'x' is no array"),
+        (lambda asked: asked["models"][0]["do"].insert(0, {"predict": "x"}), "'x' is not an array"),
         (lambda asked: asked["models"][0]["do"].insert(0, 1), "is not valid"),
         (lambda asked: asked["models"][0]["weights"].update(more="x"), "('more' was unexpected)"),
         (lambda asked: asked["models"].append(asked["models"][1]), "two models have one name"),
@@ -341,7 +347,7 @@ def other_images(asked):
             lambda asked: asked["models"][1]["do"].insert(0, {"predict": "evaluate/labels"}),
             "evaluate/labels has shape [301], not (n, 1, 28, 28)",
         ),
-        (lambda asked: asked["arrays"].update(more=[1]), "more is not there"),
+        (lambda asked: asked["arrays"].update(more=[1]), "more is missing"),
         (lambda asked: asked["chosen"].update(gradient=[10**6]), "there is no image 1000000"),
         (lambda asked: asked["chosen"].update(gradient=[]), "[] "),
         (lambda asked: asked.update(model="alexnet9"), "unknown model 'alexnet9'"),
@@ -407,7 +413,7 @@ def test_probabilities_hide_no_other_cause_of_wrong_scores(folder, tmp_path):
     )
     _, findings = answered(folder, predicted, tmp_path)
     assert [says for _, says in findings] == [
-        "predictions are probabilities: a softmax behind the last layer, in prediction alone",
+        "predictions are probabilities: a softmax after the last layer, only in prediction",
         "kernels are flipped: true convolution",
     ]
 

@@ -227,13 +227,13 @@ BATCHES = "the first arrays must be the same batch: x (16, 3, 6, 8) in A, x "
 @pytest.mark.parametrize(
     "a, b, line",
     [
-        ({}, network(X), "a.npz holds no array"),
+        ({}, network(X), "a.npz contains no array"),
         (network(X), network(X[:8]), BATCHES + "(8, 3, 6, 8) in B: A has 2304 values, B has 1152"),
         (network(X), network(normal(16, 3, 6, 8, seed=7)), BATCHES + "(16, 3, 6, 8) in B: no"),
-        (network(X), {"x": np.zeros((0, 3), "f")}, "b.npz: x has no values"),
+        (network(X), {"x": np.zeros((0, 3), "f")}, "b.npz: x is empty"),
         (network(X), {"x": np.array([object()])}, "b.npz: x is object, not numbers"),
         (network(X), {"x": np.array(["x"])}, "b.npz: x is <U1, not numbers"),
-        (network(X), {"x": X * np.nan}, "b.npz: x holds NaN or infinity already"),
+        (network(X), {"x": X * np.nan}, "b.npz: x contains NaN or infinity already"),
         (
             dict(network(X), out=np.full(9, np.inf)),
             dict(network(X), out=np.full(9, np.nan)),

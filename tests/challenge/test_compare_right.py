@@ -229,7 +229,7 @@ def test_units_are_those_of_an_exact_recording(compared, tmp_path):
     del exact["layer7"]
     np.savez(path, **exact)
     code, _, error = compared(a, a, "--exact", path)
-    assert code == 2 and "has no layer7" in error
+    assert code == 2 and "lacks layer7" in error
 
 
 def test_rounding_is_noise_and_a_function_of_the_value_is_not():

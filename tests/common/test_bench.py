@@ -102,28 +102,28 @@ def test_nobody_always_follows_the_same_one():
     [
         (["nothing"], "unknown framework 'nothing'"),
         (["numpy:fast"], "numpy:fast: the lanes are same, best, bf16"),
-        ([some.without("resnet"), "--model", "resnet"], "has no model 'resnet'"),
+        ([some.without("resnet"), "--model", "resnet"], "has no network 'resnet'"),
         (["numpy:same", "numpy", "--baseline", "other:best"], "--baseline other:best is not among"),
-        (["numpy:same"], "a bench takes two contenders or more"),
-        ([], "a bench takes two contenders or more"),
+        (["numpy:same"], "a bench needs at least two contenders"),
+        ([], "a bench needs at least two contenders"),
         (["numpy:same@\u00b2", "numpy"], "a batch size of 1 or more belongs after the @"),
-        (["numpy@8", "--batch-sizes", "8", "9"], "numpy@8 has a batch size; leave it or"),
+        (["numpy@8", "--batch-sizes", "8", "9"], "numpy@8 has a batch size already"),
         (["numpy@64", "numpy@"], "numpy@: a batch size of 1 or more"),
         (["numpy", "--precision", "2"], "'2' is not a share between 0 and 1"),
         (["numpy", "--runs", "0"], "'0' is not a whole number"),
         (["numpy:best+none", "numpy"], "numpy has no lever 'none'; known: freed, whole_batch"),
-        (["numpy+freed", "numpy"], "numpy+freed: a lever is pulled in one lane"),
+        (["numpy+freed", "numpy"], "numpy+freed: a lever needs a lane: NAME:LANE+LEVER"),
         (["numpy:best", "--levers"], "unknown framework 'numpy:best'"),
         (["numpy/", "numpy"], "numpy/: a number of threads belongs after"),
         (["numpy/x1", "numpy"], "numpy/x1: the number of workers belongs before"),
         (["numpy/4096", "numpy"], "numpy/4096: more threads than the"),
-        (["numpy/2x1", "numpy"], "numpy: workers that share a batch are shown in "),
+        (["numpy/2x1", "numpy"], "numpy has no workers that share a batch; these have: "),
         ([some.WITH_WORKERS + "/2x4096", "numpy"], "/2x4096: more threads than the"),
         ([some.WITH_WORKERS + "/2x1@3", "numpy"], "these workers cannot share a batch equally"),
-        (["numpy", "--levers", "--model", "mlp"], "no lever is known of numpy's mlp"),
+        (["numpy", "--levers", "--model", "mlp"], "numpy has no levers for mlp"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
-        (["--against", __file__], "test_bench.py is no JSON"),
-        (["--against", earlier.SCHEMA], "bench.schema.json is no result of a bench"),
+        (["--against", __file__], "test_bench.py is not JSON"),
+        (["--against", earlier.SCHEMA], "bench.schema.json is not the result of a bench"),
     ],
 )
 def test_bad_input_is_one_line(arguments, line, capsys):
@@ -311,7 +311,7 @@ def check_against(out, monkeypatch, capsys):
     result["machine"]["cpu"] = "another one"
     out.write_text(json.dumps(result))
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2
-    assert "is of another machine: cpu 'another one'" in capsys.readouterr().err
+    assert "comes from another machine: cpu 'another one'" in capsys.readouterr().err
     result["rounds"].append(result["rounds"][0])
     out.write_text(json.dumps(result))
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2

@@ -408,7 +408,7 @@ HOSTILE = {
     "huge.pkl": (pickle.dumps(Makes(), 2), "m"),
     "objects.npz": (npz(w_npy=header((), "|O") + pickle.dumps(Runs())), "objects, not numbers"),
     "claims.npz": (npz(w_npy=header((10**9, 10**9))), "shorter than its shape"),
-    "code.npz": (npz(run_py=b"exit()"), "is no array"),
+    "code.npz": (npz(run_py=b"exit()"), "is not an array"),
     "beyond.onnx": (message((1, 8)) + b"\x3a\xff\xff\xff\x7f", "a length goes beyond the file"),
     "elsewhere.onnx": (
         message((1, 8), (7, message((5, message((8, "w"), (13, b"x"), (14, 1)))))),

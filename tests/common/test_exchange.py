@@ -93,9 +93,9 @@ def test_a_worker_that_fails_is_quoted(monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["numpy"], "an exchange takes two environments or more"),
+        (["numpy"], "an exchange needs at least two environments"),
         (["numpy", "numpee"], "unknown framework 'numpee'"),
-        (["numpy", some.without("mlp"), "--model", "mlp"], "has no model 'mlp'"),
+        (["numpy", some.without("mlp"), "--model", "mlp"], "has no network 'mlp'"),
         (["numpy", OTHER, "--model", "x"], "--model"),
     ],
 )

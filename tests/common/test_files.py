@@ -83,22 +83,22 @@ def test_files_that_are_no_weights_are_refused(xavier, tmp_path):
     with pytest.raises(InputError, match="Is a directory"):
         weights.load(CNN, str(tmp_path / "folder.npz"))
     path.write_bytes(b"not a zip")
-    with pytest.raises(InputError, match="is no .npz file|is no array"):
+    with pytest.raises(InputError, match="is not a valid .npz file|is not an array"):
         weights.load(CNN, str(path))
     path.write_bytes(b"")
-    with pytest.raises(InputError, match="is no .npz file|is no array"):
+    with pytest.raises(InputError, match="is not a valid .npz file|is not an array"):
         weights.load(CNN, str(path))
     with open(str(path), "wb") as file:
         np.save(file, np.zeros(3))
-    with pytest.raises(InputError, match="is no .npz file|is no array"):
+    with pytest.raises(InputError, match="is not a valid .npz file|is not an array"):
         weights.load(CNN, str(path))
     weights.save(CNN, str(path), xavier)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="is no .npz file|is no array"):
+    with pytest.raises(InputError, match="is not a valid .npz file|is not an array"):
         weights.load(CNN, str(path))
     path.write_bytes(whole[:100000] + b"damage" + whole[100006:])
-    with pytest.raises(InputError, match="is no .npz file|is no array"):
+    with pytest.raises(InputError, match="is not a valid .npz file|is not an array"):
         weights.load(CNN, str(path))
 
 

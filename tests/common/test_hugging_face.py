@@ -42,7 +42,7 @@ def test_another_configuration_is_refused(model, folder):
     refused(lambda: hugging_face.read(model, str(folder)), "vocab_size is 50257, not 65")
 
 
-@pytest.mark.parametrize("content, line", [("{", "is no JSON"), ("[]", "not an object")])
+@pytest.mark.parametrize("content, line", [("{", "is not JSON"), ("[]", "not an object")])
 def test_a_broken_configuration_is_refused(model, folder, content, line):
     (folder / "config.json").write_text(content)
     refused(lambda: hugging_face.read(model, str(folder)), line)

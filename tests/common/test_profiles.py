@@ -118,11 +118,11 @@ def test_multiply_adds_are_of_the_convolutions_only():
         ([], "required"),
         (["nothing"], "unknown framework 'nothing'"),
         ([NAME + ":fast"], NAME + ":fast: the lanes are same, best, bf16"),
-        ([WITHOUT, "--model", "resnet"], "%s has no model 'resnet'" % WITHOUT),
+        ([WITHOUT, "--model", "resnet"], "%s has no network 'resnet'" % WITHOUT),
         ([NAME + ":best+freed"], NAME + ":best+freed: a profile takes NAME or NAME:LANE"),
         ([NAME + "@8"], NAME + "@8: a profile takes NAME or NAME:LANE"),
         ([NAME, "--steps", "0"], "'0' is not a whole number of 1 or more"),
-        ([NAME, NAME + ":same", "--out", "x"], "--out takes one profile, and these are 2"),
+        ([NAME, NAME + ":same", "--out", "x"], "--out takes one profile, not 2"),
         ([NAME, "--out", ROOT], "cannot be written: it is not a plain file"),
     ],
 )

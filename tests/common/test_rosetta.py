@@ -71,7 +71,7 @@ def test_a_challenge_is_written_and_checked(run):
     assert code == 2 and "'x' is no answer of this challenge" in error
     (run.folder / "new" / "challenge.json").write_text('{"schema": 3, "models": 1}')
     code, _, error = run("challenge", "check", "new", "none.npz")
-    assert code == 2 and error.endswith("challenge.json is no challenge's script\n")
+    assert code == 2 and error.endswith("challenge.json is not a challenge's script\n")
 
 
 def test_bad_input_is_one_line(run):

@@ -360,12 +360,15 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--train-images", "-5"], "--train-images"),
         (["numpy", "--seed", "-1"], "--seed: -1"),
         (["numpy", "--lane", "fast"], "--lane: invalid choice"),
-        ([some.without("bf16"), "--lane", "bf16"], " has no lane bf16; it is in numpy, "),
+        ([some.without("bf16"), "--lane", "bf16"], " has no lane bf16; these have it: numpy, "),
         (
             [some.environment(has_mixed, gpu=True, mixed_on_gpu=False), "--lane", "bf16"],
-            " has no lane bf16; it is in numpy, ",
+            " has no lane bf16; these have it: numpy, ",
         ),
-        (["numpy", "--lane", "bf16", "--model", "mlp"], "lane bf16 is the CNN's alone, not 'mlp'"),
+        (
+            ["numpy", "--lane", "bf16", "--model", "mlp"],
+            "lane bf16 exists only for the CNN, not for 'mlp'",
+        ),
         (["numpy", "--threads", "1000000"], "--threads: 1000000 is more than the"),
         (["numpy", "--data", "/no/such/folder"], "/no/such/folder"),
         (["numpy", "--data", "synthetic", "--train-images", "50001"], "50001"),

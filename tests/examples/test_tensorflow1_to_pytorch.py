@@ -1,15 +1,12 @@
 """The example of docs/port-your-model.md: both sides run, and each mistake shows at its layer."""
 
-import importlib.util
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from common.challenge import challenge
-from common.system import commands
 from common.system.files import ROOT
+from tests.examples.halves import compared, imported
 
 EXAMPLE = Path(ROOT, "docs", "examples", "tensorflow1-to-pytorch")
 PAGE = Path(ROOT, "docs", "port-your-model.md")
@@ -52,25 +49,7 @@ MISTAKES = (
 @pytest.fixture
 def script(name):
     """Import a script of the example, if it is for the framework under test."""
-
-    def load(path, framework):
-        if name != framework:
-            pytest.skip("this half of the example runs in %s" % framework)
-        spec = importlib.util.spec_from_file_location(path.stem, str(path))
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
-
-
-def compared(file, folder, tmp_path):
-    """(exit code, the name of the first array that differs) for a recording and the original's."""
-    out = tmp_path / "verdict.json"
-    pair = [str(EXAMPLE / (file + ".npz")), str(folder / (file + ".npz"))]
-    code = commands.guarded(challenge.command, ["compare"] + pair + ["--json", str(out)])
-    difference = json.loads(out.read_text())["first_difference"]
-    return code, difference and difference["a"]
+    return lambda path, framework: imported(path, name, framework)
 
 
 def test_the_checkpoint_gives_the_recordings(script, tmp_path, monkeypatch):
@@ -83,8 +62,8 @@ def test_the_checkpoint_gives_the_recordings(script, tmp_path, monkeypatch):
     ) as new:
         assert sorted(old) == sorted(new)
         assert all(np.array_equal(old[name], new[name]) for name in old)
-    assert compared("forward", tmp_path, tmp_path) == (0, None)
-    assert compared("steps", tmp_path, tmp_path) == (0, None)
+    assert compared(EXAMPLE, "forward", tmp_path) == (0, None)
+    assert compared(EXAMPLE, "steps", tmp_path) == (0, None)
 
 
 def test_the_old_model_trains(script, tmp_path):
@@ -106,8 +85,8 @@ def ported(script, wrong, tmp_path):
 
 def test_the_port_agrees(script, tmp_path):
     ported(script, (), tmp_path)
-    assert compared("forward", tmp_path, tmp_path) == (0, None)
-    assert compared("steps", tmp_path, tmp_path) == (0, None)
+    assert compared(EXAMPLE, "forward", tmp_path) == (0, None)
+    assert compared(EXAMPLE, "steps", tmp_path) == (0, None)
 
 
 @pytest.mark.parametrize("mended", range(len(MISTAKES)))
@@ -117,5 +96,5 @@ def test_the_next_mistake_is_found_at_its_place(script, mended, tmp_path):
     lines, file, name = MISTAKES[mended]
     assert all(some[0] in PAGE.read_text(encoding="utf-8") for some in lines)
     if file == "steps":
-        assert compared("forward", tmp_path, tmp_path) == (0, None)
-    assert compared(file, tmp_path, tmp_path) == (3, name)
+        assert compared(EXAMPLE, "forward", tmp_path) == (0, None)
+    assert compared(EXAMPLE, file, tmp_path) == (3, name)

@@ -205,16 +205,16 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     assert row[1:4] == ["cnn", "3.44", "128"]
     assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
     told = dict(table.answers)["Answer"]
-    assert TWO + ", cnn: with batches of 128, all that were tried. " in told  # nothing is fitted
+    assert TWO + ", cnn: with batches of 128, all sizes tried. " in told  # nothing is fitted
     assert_drawn(table, TWO + ", cnn", "one core", "all cores", "workers")
 
 
 @pytest.mark.parametrize(
     "image, seconds, told",
     [
-        (0.002, 0.5, "with batches of 128, all that were tried, by the fits from 10 on."),
-        (0.00295, 0.5, "with batches of 128, all that were tried."),  # from 200 on: not so
-        (0.004, 0.5, "with batches of 128, all that were tried."),  # never: not so
+        (0.002, 0.5, "with batches of 128, all sizes tried, by the fits from 10 on."),
+        (0.00295, 0.5, "with batches of 128, all sizes tried."),  # from 200 on: not so
+        (0.004, 0.5, "with batches of 128, all sizes tried."),  # never: not so
         (0.002, 2.0, "with none of the batches of 128."),
     ],
 )
