@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from common.system.files import ROOT
@@ -23,6 +24,10 @@ def test_the_model_gives_the_recordings(name, tmp_path):
         str(EXAMPLE / "model.keras"), str(tmp_path)
     )
     for file in ("weights", "forward", "steps"):
+        with np.load(str(EXAMPLE / (file + ".npz"))) as old, np.load(
+            str(tmp_path / (file + ".npz"))
+        ) as new:
+            assert list(old) == list(new)  # every layer, though the model was loaded
         assert compared(EXAMPLE, file, tmp_path) == (0, None)
 
 
