@@ -1,0 +1,53 @@
+"""What the project's own commands cost."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from common.costs import costs
+from common.system import commands
+
+
+def test_a_command_is_measured():
+    """A second's sleep, and 200 MB."""
+    work = "import time; x = bytearray(200 * 10**6); time.sleep(1)"
+    figures = costs.measured(["-c", work], os.environ)
+    assert 1 <= figures["seconds"] < 20 and figures["cpu_seconds"] < figures["seconds"]
+    assert 200 <= figures["megabytes"] < 400 and figures["exit_code"] == 0
+
+
+def test_a_verdict_is_measured_and_a_command_that_fails_is_named():
+    assert costs.measured(["-c", "raise SystemExit(1)"], os.environ)["exit_code"] == 1
+    work = "import sys; print('error: no such file', file=sys.stderr); sys.exit(2)"
+    assert costs.measured(["-c", work], os.environ) == {"error": "error: no such file"}
+
+
+def test_the_recordings_have_the_size_and_the_mistake(tmp_path):
+    paths = [str(tmp_path / name) for name in ("a.npz", "right.npz", "wrong.npz")]
+    costs.recordings(*paths, megabytes=7)
+    a, right, wrong = map(np.load, paths)
+    assert len(a.files) == costs.LAYERS
+    assert sum(a[name].nbytes for name in a.files) == pytest.approx(7e6, rel=0.01)
+    for name in (a.files[0], a.files[-1]):
+        np.testing.assert_allclose(right[name], a[name], rtol=2e-7)
+    assert np.array_equal(wrong[a.files[0]], right[a.files[0]])
+    assert not np.allclose(wrong[a.files[-1]], a[a.files[-1]], rtol=1e-3)
+
+
+def test_the_command_writes_a_table(monkeypatch, tmp_path, capsys):
+    made = []
+    table = [
+        costs.Cost("quick", ["-c", ""], lambda: made.append("quick")),
+        costs.Cost("broken", ["-c", "raise SystemExit(3)"]),
+    ]
+    monkeypatch.setattr(costs, "costs", lambda folder, megabytes: table)
+    out = tmp_path / "costs.json"
+    assert commands.guarded(costs.command, ["--out", str(out)]) == 1
+    assert made == ["quick"]
+    printed = capsys.readouterr().out
+    assert "MB" in printed and "exit code 3" in printed
+    with open(str(out)) as file:
+        result = json.load(file)
+    assert list(result["measured"]) == ["quick", "broken"] and "machine" in result
