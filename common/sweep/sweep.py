@@ -112,10 +112,7 @@ class Sweep:
         label = "%s, seed %d" % (contender, seed)
         if error is None and outcome.result.get("status") != "finished":
             error = outcome.result.get("error", "it did not finish")
-        if error is None:
-            dataset = self.result["dataset"] = self.result["dataset"] or outcome.result["dataset"]
-            if outcome.result["dataset"]["sha256"] != dataset["sha256"]:
-                error = "it had other data than the trainings before it"
+        error = error or self.misfit(contender, outcome.result)
         if error is not None:
             self.failed[outcome.key] = error
             print("%-32s failed: %s" % (label, error), flush=True)
@@ -126,6 +123,16 @@ class Sweep:
             self.keep()
         values = (label, 100 * figures["accuracy"], figures["seconds"])
         print("%-32s %.2f%% in %.0f s" % values, flush=True)
+
+    def misfit(self, contender, result):
+        """Why a training cannot be compared with the earlier ones; None if it can."""
+        dataset = self.result["dataset"] = self.result["dataset"] or result["dataset"]
+        if result["dataset"]["sha256"] != dataset["sha256"]:
+            return "it had other data than the trainings before it"
+        for figures in self.measured[contender].values():
+            if figures["source_sha256"] != result["source_sha256"]:
+                return "its machine has another version of the module"
+        return None
 
     def keep(self):
         """Judge what there is, and write the result."""

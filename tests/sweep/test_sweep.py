@@ -170,6 +170,24 @@ def test_what_fails_is_named_and_the_rest_is_kept(stub, tmp_path, capsys):
     assert commands.guarded(sweep.command, sweeping(path)) == 0
 
 
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        ({"dataset": {"name": "synthetic", "sha256": "3" * 64}}, "it had other data"),
+        ({"source_sha256": "3" * 64}, "its machine has another version of the module"),
+    ],
+)
+def test_trainings_that_cannot_be_compared_are_not_mixed(stub, tmp_path, capsys, other, words):
+    """As from a machine with another copy of the data, or at another commit."""
+    path = tmp_path / "sweep.json"
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    result = json.loads(stub.file("result.json").read_text())
+    stub.file("result.json").write_text(json.dumps(dict(result, **other)))
+    assert commands.guarded(sweep.command, sweeping(path, "--seeds", "3")) == 1
+    assert words in capsys.readouterr().out
+    assert [len(read(path)["measured"][name]) for name in PAIR] == [2, 2]
+
+
 def test_only_a_contender_whose_code_has_changed_is_trained_again(
     stub, tmp_path, monkeypatch, capsys
 ):
