@@ -174,7 +174,9 @@ def command(arguments):
     machine.restart_with(environ, "common.bench.process", arguments)
     if job.workers > 1 and not workers.launched():
         proven(job)  # before launching: the proof starts workers of its own
-        workers.launch(job.name, job.workers, "common.bench.process", arguments)
+        return workers.launch(job.name, job.workers, "common.bench.process", arguments)
+    if job.workers > 1:
+        workers.join(job.name)
     if workers.rank(job.name):
         follow(job)
         return 0

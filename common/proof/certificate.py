@@ -74,7 +74,8 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
     """
     digest = identity(model, name, module, lane, settings, lever)
     certificate = _kept(model, name, lane, digest)
-    if certificate is None or not certificate["passed"]:
+    failed = certificate is None or not certificate["passed"]
+    if failed and not workers.launched():  # the process that starts workers has proven them
         print("proving    once; the certificate is kept for later runs", flush=True)
         command = [sys.executable, "-m", "common.proof", name]
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
@@ -84,9 +85,10 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
             os.remove(_path(model, name, lane, digest))
         code = commands.call(command)
         certificate = _kept(model, name, lane, digest)
-        # With workers, the exit code is the launcher's.
-        if certificate is None or (team == 1 and code not in (0, FAILED)):
-            raise InputError("%s: the certificate could not be made (see above)" % name)
+        if code not in (0, FAILED):
+            certificate = None
+    if certificate is None:
+        raise InputError("%s: the certificate could not be made (see above)" % name)
     return certificate
 
 
@@ -94,7 +96,7 @@ def proven(name, model, lane, threads, lever="", team=1):
     """A module that passed, and its settings in force; NotProven if it failed."""
     machine.limit_threads(threads)
     module = modules.in_lane(name, lane, model, lever)
-    module = workers.parallel(name, module, team)
+    module = workers.parallel(name, model, module, team)
     settings = module.configure(lane, threads, 0)
     certificate = obtain(networks.find(model), name, module, lane, settings, lever, team)
     if not certificate["passed"]:
@@ -112,15 +114,13 @@ def command(arguments):
         description="Make the certificate of one environment in one lane, without training.",
         epilog="Exit code 0: all rungs passed; 3: a rung failed; 2: bad input.",
     )
-    add, number = parser.add_argument, commands.whole_number
+    add = parser.add_argument
     add("name", help="the environment")
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
     add("--lane", choices=contract.ALL_LANES, default="same", help=commands.LANE_HELP)
-    commands.add_threads(parser)
+    commands.add_workers(parser)
     interpreter.add_option(parser)
     add("--lever", default="", metavar="NAME", help="prove with this lever of variants.py")
-    workers_help = "share each batch among N processes, each with --threads threads"
-    add("--workers", type=number, default=1, metavar="N", help=workers_help)
     add("--out", metavar="FILE.json", help="write the certificate to this file")
     options = parser.parse_args(arguments)
     model = networks.find(options.model)
@@ -130,14 +130,18 @@ def command(arguments):
     interpreter.restart(options.python, ask, "common.proof", arguments)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)
     machine.restart_with(environ, "common.proof", arguments)
-    machine.limit_threads(options.threads)
+    threads = commands.threads(options)
+    machine.limit_threads(threads)
     if options.workers > 1 and not workers.launched():
-        workers.launch(options.name, options.workers, "common.proof", arguments)
+        workers.check_shares(options.name, options.workers, model.hp.batch_size)
+        return workers.launch(options.name, options.workers, "common.proof", arguments)
+    if options.workers > 1:
+        workers.join(options.name)
     module = modules.in_lane(options.name, options.lane, model.name, options.lever)
-    module = workers.parallel(options.name, module, options.workers)
-    certificate = make(model, options.name, module, options.lane, options.threads, options.lever)
-    if options.out:
+    module = workers.parallel(options.name, model.name, module, options.workers)
+    certificate = make(model, options.name, module, options.lane, threads, options.lever)
+    if options.out and workers.rank(options.name) == 0:
         versions = machine.versions(modules.find(options.name).package)
-        result = dict(certificate, versions=versions, threads=options.threads)
+        result = dict(certificate, versions=versions, threads=threads)
         write_json(options.out, result, allow_nan=True)
     return 0 if certificate["passed"] else FAILED

@@ -8,7 +8,7 @@ from common import networks
 from common.networks.hyperparameters import without_dropout
 from common.networks.model import Model
 from common.proof import contract
-from common.system import commands, interpreter, modules
+from common.system import commands, interpreter, modules, workers
 from common.system.errors import InputError
 
 
@@ -41,15 +41,21 @@ class Request(NamedTuple):
     test_images: Optional[int]
     files: Files
     python: Optional[str] = None  # the user's interpreter
+    workers: int = 1  # processes that share each batch
 
     @property
     def hp(self):
         """The hyperparameters."""
         return self.model.hp if self.dropout else without_dropout(self.model.hp)
 
-    def load(self):
+    def load_alone(self):
         """The module with the six steps, in its lane."""
         return modules.in_lane(self.framework, self.lane, self.model.name)
+
+    def load(self):
+        """The module as this worker runs it."""
+        module = self.load_alone()
+        return workers.parallel(self.framework, self.model.name, module, self.workers)
 
     def configure(self, module):
         """The module's settings."""
@@ -95,6 +101,9 @@ def parse(arguments):
         raise InputError("--out: without training there is no result file; use --save-scores")
     if not 0 <= options.seed < 2**32:
         raise InputError("argument --seed: %d is not between 0 and 2**32 - 1" % options.seed)
+    workers.environment(options.name, options.workers)
+    if options.python and options.workers > 1:
+        raise InputError("--workers: workers run in the environments alone, not with --python")
     saved = (options.save_weights, options.save_onnx, options.save_scores)
     return Request(
         framework=options.name,
@@ -102,13 +111,14 @@ def parse(arguments):
         lane=options.lane,
         data=options.data,
         seed=options.seed,
-        threads=options.threads,
+        threads=commands.threads(options),
         dropout=options.dropout == "on",
         epochs=options.epochs,
         train_images=options.train_images,
         test_images=options.test_images,
         files=Files(options.weights, *saved, options.out),
         python=options.python,
+        workers=options.workers,
     )
 
 
@@ -131,7 +141,7 @@ def _parser():
     add("--train-images", type=number, metavar="N", help="train on the first N images or sequences")
     add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
     add("--dropout", choices=("on", "off"), default="on", help="turn dropout off; default: on")
-    commands.add_threads(parser)
+    commands.add_workers(parser)
     interpreter.add_option(parser)
     own = ": .npz, .safetensors or the framework's own format"
     add("--weights", metavar="IN", help="start from these weights" + own)

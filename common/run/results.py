@@ -23,7 +23,10 @@ def path(request, recipe, dataset, facts):
     parts += ["no-dropout"] if request.hp != request.model.hp else []
     parts += ["weights"] if request.files.initial else []
     parts += ["%dtest" % request.test_images] if request.test_images else []
-    parts += ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
+    if request.workers > 1:
+        parts += ["%dx%d" % (request.workers, request.threads)]
+    elif request.threads != facts["cores"]:
+        parts += ["%dthreads" % request.threads]
     parts += ["own"] if request.python else []
     folder = reports_folder("results", machine.folder_name(facts))
     return os.path.join(folder, "-".join(parts) + ".json")

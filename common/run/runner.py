@@ -18,14 +18,15 @@ from common.data.dataset import Dataset, take
 from common.proof import certificate, scores, updates
 from common.proof.reference import products
 from common.run import clocks, console, measures, results, usual, weight_files
-from common.run.request import Recipe, parse, recipe
-from common.system import commands, cuda, files, interpreter, machine, modules
+from common.run.request import Files, Recipe, parse, recipe
+from common.system import commands, cuda, files, interpreter, machine, modules, workers
 
 
 class Prepared(NamedTuple):
     """A run before its first step.
 
-    path: of the result file; None without training, where there is nothing to time.
+    path: of the result file; None without training, where there is nothing to time, and for all
+        workers but the first.
     """
 
     module: Union[ModuleType, object]
@@ -39,14 +40,14 @@ class Prepared(NamedTuple):
 
 def run(request):
     """The whole run; its result, which is also written."""
+    if workers.rank(request.framework):  # the first worker writes all files
+        request = request._replace(files=Files(initial=request.files.initial))
     check_files(request)
     machine.limit_threads(request.threads)
     prepared = prepare(request)
     result = begun(request, prepared)
     console.announce(result, request.model)
-    result["certificate"] = certificate.obtain(
-        request.model, request.framework, prepared.module, request.lane, prepared.settings
-    )
+    result["certificate"] = prove(request, prepared.module, prepared.settings)
     losses = []  # all that is left of a run that is stopped
     with written_if_stopped(prepared.path, request, result, losses):
         model, outputs = six_steps(request, prepared, result, losses)
@@ -67,6 +68,12 @@ def run(request):
     return result
 
 
+def prove(request, module, settings):
+    """The certificate of the module that runs."""
+    model, name, lane = request.model, request.framework, request.lane
+    return certificate.obtain(model, name, module, lane, settings, team=request.workers)
+
+
 def check_files(request):
     """InputError for a file that cannot be read or written, before any work is done."""
     paths = request.files
@@ -85,7 +92,7 @@ def prepare(request):
     model = request.model
 
     def build(weights):
-        module = request.load()
+        module = request.load_alone()
         settings, hp = request.configure(module), request.hp
         return module, module.loss(module.symbol(settings, hp), settings, hp, weights)
 
@@ -100,7 +107,7 @@ def prepare(request):
     # Too few for one batch are refused here.
     batches.order(length.train_images, request.hp.batch_size, request.seed, 0, noun)
     facts, path = machine.facts(), None
-    if length.epochs:
+    if length.epochs and not workers.rank(request.framework):
         path = request.files.result or results.path(request, length, dataset, facts)
         files.check_writable(path)
     return Prepared(module, settings, weights, length, dataset, facts, path)
@@ -194,6 +201,7 @@ def six_steps(request, prepared, result, losses):
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if passes and settings["device"] == "cpu":
         operations = times["images_per_second"] * 2 * request.model.step_multiply_adds
+        matmul *= request.workers  # each has measured its own
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
     result.update(losses=losses)
     result.update(figures)
@@ -222,6 +230,7 @@ def check_and_save(request, prepared, model, outputs):
     why = scores.problem(request.model, request.threads, precision, trained, observations, outputs)
     if why:
         raise clocks.Stop(why)
+    model = getattr(prepared.module, "alone", lambda model: model)(model)
     if request.files.trained:
         path = request.files.trained
         weight_files.write(request.model, request.framework, path, model, trained)
@@ -262,4 +271,12 @@ def main(arguments):
     interpreter.restart(request.python, ask, "common.run", arguments)
     environ = modules.environ(request.framework, request.lane)
     machine.restart_with(environ, "common.run", arguments)
+    if request.workers > 1 and not workers.launched():
+        check_files(request)
+        workers.check_shares(request.framework, request.workers, request.hp.batch_size)
+        module = request.load()
+        prove(request, module, request.configure(module))  # this starts workers of its own
+        return workers.launch(request.framework, request.workers, "common.run", arguments)
+    if request.workers > 1:
+        workers.join(request.framework)
     return command(arguments)

@@ -81,6 +81,19 @@ def add_threads(parser):
     )
 
 
+def add_workers(parser):
+    """The option ``--workers`` of commands that train; workers share the cores."""
+    add_threads(parser)
+    parser.set_defaults(threads=None)
+    workers_help = "share each batch among N processes, each with --threads threads"
+    parser.add_argument("--workers", type=whole_number, default=1, metavar="N", help=workers_help)
+
+
+def threads(options):
+    """The threads of a process, from the options of ``add_workers``."""
+    return options.threads or max(1, machine.default_threads() // options.workers)
+
+
 def guarded(command, arguments):
     """The exit code of ``command(arguments)``; for bad input, one line on stderr and exit code 2.
 

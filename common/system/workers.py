@@ -1,21 +1,35 @@
 """Run a framework's module as workers: processes that share each batch and average gradients.
 
-The framework's own launcher starts them. The first worker forwards its orders to the others through
-sockets, because some frameworks' processes wait for each other in busy loops.
+The process that the user started starts the workers and watches them. If one dies, it ends the
+others and says so in one line. Only the first worker prints and writes files.
 """
 
+import ctypes
 import os
-import shutil
+import signal
+import socket
+import subprocess
+import sys
 import tempfile
 import time
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Client, Listener
 
+import numpy as np
+
 import frameworks
-from common.system import modules
+from common import networks
+from common.networks.model import JOINTS
+from common.system import commands, modules
 from common.system.errors import InputError
 
-PLACE = "ROSETTA_WORKERS"  # the environment variable for the folder of the workers' socket
+PLACE = "ROSETTA_WORKERS"  # the environment variable for the folder that the workers share
 PATIENCE = 60  # seconds within which the first worker must listen
+GRACE = 10  # seconds for the first worker to say itself why all of them stop
+PAUSE = 2  # seconds before a crash is printed: a peer's death may be the cause
+DELIBERATE = (2, 3)  # exit codes for bad input and a failed rung, which all workers return
+IGNORED = -100  # the target of padding
+DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG in Linux's <sys/prctl.h>
 
 
 def environment(name, workers):
@@ -23,7 +37,7 @@ def environment(name, workers):
     if workers == 1:
         return name
     if name not in frameworks.WORKERS:
-        known = " and ".join(frameworks.WORKERS)
+        known = ", ".join(frameworks.WORKERS)
         raise InputError("%s has no workers that share a batch; these have: %s" % (name, known))
     return frameworks.WORKERS[name]
 
@@ -32,16 +46,16 @@ def _functions(name):
     return modules.load(name, "workers")
 
 
+def check_shares(name, workers, size):
+    """InputError if the framework's workers cannot share a batch of this size."""
+    if size % workers and getattr(_functions(name), "EQUAL_SHARES", False):
+        shares = "%d workers cannot share batches of %d equally" % (workers, size)
+        raise InputError("%s: %s, as this framework needs" % (name, shares))
+
+
 def launched():
     """Whether this process is one of several workers."""
     return PLACE in os.environ
-
-
-def launch(name, workers, module, arguments):
-    """Replace this process by the launcher of so many processes ``python -m module``."""
-    environ = dict(os.environ, **{PLACE: tempfile.mkdtemp()})
-    command = _functions(name).launcher(workers) + ["-m", module] + arguments
-    os.execvpe(command[0], command, environ)
 
 
 def rank(name):
@@ -49,16 +63,151 @@ def rank(name):
     return _functions(name).rank() if launched() else 0
 
 
-def parallel(name, module, workers):
-    """The module as this worker runs it; with one worker, the module itself."""
+def parallel(name, model, module, workers):
+    """The model's module as this worker runs it; with one worker, the module itself."""
     if workers == 1:
         return module
-    functions = _functions(name).parallel(module, workers, rank(name))
-    return modules.replaced(module, **functions)
+    functions = _functions(name)
+    counted = counter(networks.find(model))
+    made = functions.parallel(module, workers, rank(name), counted)
+    sources = getattr(module, "sources", (module.__file__,)) + (functions.__file__,)
+    return modules.replaced(module, sources=sources, **made)
+
+
+def counter(model):
+    """The function that counts the targets that a batch's mean loss is over."""
+    if model.task.name == JOINTS.name:
+        return lambda targets: int(targets[..., 2].sum())  # the visible ones
+    return lambda targets: int(np.count_nonzero(targets != IGNORED))
+
+
+# Start workers and watch them.
+
+
+def launch(name, workers, module, arguments):
+    """Run ``python -m module`` as so many workers, and return their exit code."""
+    return run(name, workers, [sys.executable, "-m", module] + arguments)
+
+
+def run(name, workers, command):
+    """Run a command as so many workers, and return their exit code: 1 if one of them died."""
+    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
+        children = _start(name, workers, command, dict(os.environ, **{PLACE: place}))
+        stack.callback(_end, children)
+        try:
+            return _watch(children, place)
+        except KeyboardInterrupt as stop:  # the first worker says so
+            commands.ignore_signals()
+            terminated = isinstance(stop, commands.Terminated)
+            if terminated:  # Ctrl-C reaches the workers by itself
+                for child in children:
+                    child.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                children[0].wait(GRACE)
+            return 143 if terminated else 130
+
+
+def _start(name, workers, command, environ):
+    """A process for each worker; or a single one, the launcher that starts them all."""
+    environ.pop(commands.SPEAKER, None)
+    functions = _functions(name)
+    if hasattr(functions, "launcher"):
+        command = functions.launcher(workers) + command
+        return [subprocess.Popen(command, env=environ, preexec_fn=_die_with_parent)]
+    addresses = free_addresses(workers)
+    return [
+        subprocess.Popen(
+            command,
+            env=dict(environ, **functions.environ(number, addresses)),
+            preexec_fn=_die_with_parent,
+        )
+        for number in range(workers)
+    ]
+
+
+def _die_with_parent():
+    """In a new process: die when the process that started it dies, where the system can do that."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+
+
+def free_addresses(count):
+    """So many addresses of this machine on which nothing listens."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return ["127.0.0.1:%d" % each.getsockname()[1] for each in sockets]
+
+
+def _watch(children, place):
+    """The exit code of all workers together, as soon as it is known."""
+    codes = [None] * len(children)
+    while None in codes and not any(codes):
+        time.sleep(0.02)
+        codes = [child.poll() for child in children]
+    if not any(codes):
+        return 0
+    if set(codes) & set(DELIBERATE):
+        with suppress(subprocess.TimeoutExpired):
+            codes[0] = children[0].wait(GRACE)
+    if codes[0] is not None and codes[0] > 0 and len(children) > 1:
+        return codes[0]  # it has said why
+    # A signal's code is negative, and SIGKILL's is less than SIGABRT's, which follows from it.
+    number = min((i for i, code in enumerate(codes) if code), key=lambda i: codes[i])
+    print("error: %s" % _obituary(number, codes[number], children, place), file=sys.stderr)
+    return 1
+
+
+def _obituary(number, code, children, place):
+    """Why a worker or the launcher ended, in one line."""
+    if len(children) == 1:
+        return "a worker died: the exit code of %s is %d" % (children[0].args[0], code)
+    who = "worker %d of %d" % (number, len(children))
+    if code < 0:
+        return "%s was killed by %s" % (who, signal.Signals(-code).name)
+    with suppress(OSError), open(_log(place, number), errors="replace") as file:
+        lines = [line.strip() for line in file if line.strip()]
+        if lines:
+            return "%s: %s" % (who, lines[-1])
+    return "%s ended with exit code %d" % (who, code)
+
+
+def _end(children):
+    for child in children:
+        if child.poll() is None:
+            child.kill()
+    for child in children:
+        child.wait()
+
+
+# In a worker.
+
+
+def join(name):
+    """Begin as a worker: the first one alone prints."""
+    sys.excepthook = _crash
+    number = rank(name)
+    if number:
+        log = os.open(_log(os.environ[PLACE], number), os.O_WRONLY | os.O_CREAT)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+
+
+def _log(place, number):
+    return os.path.join(place, "%d.log" % number)
+
+
+def _crash(*error):
+    time.sleep(PAUSE)  # if a peer has died, this process is ended now
+    sys.__excepthook__(*error)
 
 
 class Team:
-    """The sockets between the first worker and the others; a single worker needs none."""
+    """The sockets between the first worker and the others; a single worker needs none.
+
+    Orders go through these, because some frameworks' processes wait for each other in busy loops.
+    """
 
     def __init__(self, name, workers):
         self.rank, self.others, self.first = rank(name), [], None
@@ -68,7 +217,6 @@ class Team:
         if self.rank == 0:
             with Listener(address) as listener:
                 self.others = [listener.accept() for _ in range(workers - 1)]
-            shutil.rmtree(os.environ[PLACE])
         else:
             self.first = _connect(address)
 

@@ -9,7 +9,10 @@ FLAX = Environment(
     set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
     onnx=True,
     profiler="jax",
+    workers_of="flax",
 )
-FLAX_CUDA = FLAX._replace(name="flax-cuda", requirements="requirements-cuda.txt", gpu_of="flax")
+FLAX_CUDA = FLAX._replace(
+    name="flax-cuda", requirements="requirements-cuda.txt", gpu_of="flax", workers_of=""
+)
 
 FRAMEWORK = Framework([FLAX, FLAX_CUDA], endings=(".msgpack",))

@@ -7,7 +7,10 @@ JAX = Environment(
     "JAX",
     "jax",
     set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
+    workers_of="jax",
 )
-JAX_CUDA = JAX._replace(name="jax-cuda", requirements="requirements-cuda.txt", gpu_of="jax")
+JAX_CUDA = JAX._replace(
+    name="jax-cuda", requirements="requirements-cuda.txt", gpu_of="jax", workers_of=""
+)
 
 FRAMEWORK = Framework([JAX, JAX_CUDA], endings=(".jax.npz",))

@@ -1,23 +1,25 @@
 """Data parallelism in PyTorch: workers that each take a share of every batch and average gradients.
 
-Idiom: ``torchrun`` starts the workers; ``DistributedDataParallel`` around the network averages the
-    gradients while they are computed, here through gloo; on GPUs one takes NCCL.
-Surprise: the average is over workers, not over images, so shares must be of equal size. Batch
-    normalisation uses the mean and variance of a worker's share; ``SyncBatchNorm``, which would
+Idiom: ``DistributedDataParallel`` around the network averages the gradients while they are
+    computed, here through gloo; on GPUs one takes NCCL (not tested).
+Start: these variables, which ``torchrun --nproc-per-node 2`` sets as well.
+Average: over workers, not over targets. So each loss is weighted with its share of the targets.
+Weights: the wrapper sends those of the first worker to all others.
+Batch normalisation: by the mean and variance of a worker's share; ``SyncBatchNorm``, which would
     share them, does not run on a CPU.
 """
 
 import os
-import sys
 
 import torch.distributed as dist
 from torch import nn
 
 
-def launcher(workers):
-    """The command before ``-m MODULE ARGUMENTS`` that has each worker run the module: torchrun."""
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    return run + ["--nproc-per-node", str(workers)]
+def environ(rank, addresses):
+    """The environment variables of a worker; all meet at the first one's address."""
+    host, _, port = addresses[0].partition(":")
+    place = {"MASTER_ADDR": host, "MASTER_PORT": port}
+    return dict(place, RANK=str(rank), WORLD_SIZE=str(len(addresses)))
 
 
 def rank():
@@ -35,11 +37,13 @@ class Parallel(nn.parallel.DistributedDataParallel):
             return getattr(self.module, name)
 
 
-def parallel(module, workers, rank):
+def parallel(module, workers, rank, counted):
     """The functions of ``module`` that differ with several workers: {name: function}.
 
     Each worker gets all batches, takes its share of each, and predicts on its own.
+    counted: the number of targets that a mean loss is over.
     """
+    share, weight = slice(rank, None, workers), 1.0
 
     def configure(lane, threads, seed):
         """As the module does, with dropout masks of this worker's own."""
@@ -47,32 +51,51 @@ def parallel(module, workers, rank):
         return dict(settings, seed=seed, workers=workers)
 
     def loss(network, settings, hp, weights):
-        """The model with its network wrapped."""
+        """The model with its network wrapped and its loss weighted."""
         if not dist.is_initialized():
             dist.init_process_group("gloo")
-        network, criterion, optimizer = module.loss(network, settings, hp, weights)
-        return Parallel(network), criterion, optimizer
+        network, criterion, *others = module.loss(network, settings, hp, weights)
+
+        def weighted(*batch):
+            return weight * criterion(*batch)
+
+        return Parallel(network), weighted, *others
+
+    def shares(batches):
+        """This worker's share of each batch, and what its mean counts in the mean of means."""
+        nonlocal weight
+        for x, y in batches:
+            weight = workers * counted(y[share]) / counted(y)
+            yield x[share], y[share]
 
     def train(model, batches):
         """One pass over this worker's shares of the batches; yields the loss of the whole batch."""
-        share = slice(rank, None, workers)
-        shares = ((x[share], y[share]) for x, y in batches)
-        for step_loss in module.train(model, shares):
+        for step_loss in module.train(model, shares(batches)):
             dist.all_reduce(step_loss)
             yield step_loss / workers
 
+    def alone(model):
+        """The model without the wrapper."""
+        return model[0].module, *model[1:]
+
     def predict(model, x):
         """As the module does."""
-        return module.predict((model[0].module,) + model[1:], x)
+        return module.predict(alone(model), x)
 
     def weights(model):
         """As the module does."""
-        return module.weights((model[0].module,) + model[1:])
+        return module.weights(alone(model))
 
     def wait(model):
         """As the module does."""
-        module.wait((model[0].module,) + model[1:])
+        module.wait(alone(model))
 
     return dict(
-        configure=configure, loss=loss, train=train, predict=predict, weights=weights, wait=wait
+        configure=configure,
+        loss=loss,
+        train=train,
+        alone=alone,
+        predict=predict,
+        weights=weights,
+        wait=wait,
     )

@@ -5,9 +5,14 @@ from frameworks.facts import Environment, Framework
 # On a CPU without VNNI, BF16 or AMX TensorFlow leaves oneDNN off, and then lacks NCHW convolution.
 ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
-TENSORFLOW = Environment("tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN)
+TENSORFLOW = Environment(
+    "tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN, workers_of="tensorflow"
+)
 CUDA = TENSORFLOW._replace(
-    name="tensorflow-cuda", requirements="requirements-cuda.txt", gpu_of="tensorflow"
+    name="tensorflow-cuda",
+    requirements="requirements-cuda.txt",
+    gpu_of="tensorflow",
+    workers_of="",
 )
 
 FRAMEWORK = Framework([TENSORFLOW, CUDA], endings=(".ckpt", ".saved_model"))
