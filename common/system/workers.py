@@ -112,23 +112,10 @@ def _start(name, workers, command, environ):
     environ.pop(commands.SPEAKER, None)
     functions = _functions(name)
     if hasattr(functions, "launcher"):
-        command = functions.launcher(workers) + command
-        return [subprocess.Popen(command, env=environ, preexec_fn=_die_with_parent)]
+        return [subprocess.Popen(functions.launcher(workers, command), env=environ)]
     addresses = free_addresses(workers)
-    return [
-        subprocess.Popen(
-            command,
-            env=dict(environ, **functions.environ(number, addresses)),
-            preexec_fn=_die_with_parent,
-        )
-        for number in range(workers)
-    ]
-
-
-def _die_with_parent():
-    """In a new process: die when the process that started it dies, where the system can do that."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    variables = [functions.environ(i, addresses, environ[PLACE]) for i in range(workers)]
+    return [subprocess.Popen(command, env=dict(environ, **own)) for own in variables]
 
 
 def free_addresses(count):
@@ -185,7 +172,9 @@ def _end(children):
 
 
 def join(name):
-    """Begin as a worker: the first one alone prints."""
+    """Begin as a worker, which dies with the process that started it; the first alone prints."""
+    with suppress(AttributeError):  # not on macOS
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
     sys.excepthook = _crash
     number = rank(name)
     if number:

@@ -417,3 +417,12 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+TRAPS += [
+    trap(
+        "uneven_shares",
+        "gradient",
+        ("if len(array) % workers:", "if False:"),
+        model="workers",
+    ),
+]

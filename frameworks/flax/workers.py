@@ -21,7 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 EQUAL_SHARES = True  # the batch's size must be a multiple of the number of workers
 
 
-def environ(rank, addresses):
+def environ(rank, addresses, folder):
     """The environment variables of a worker; all meet at the first one's address.
 
     ``initialize`` reads the first of them by itself, but not these others.
@@ -57,8 +57,12 @@ def parallel(module, workers, rank, counted):
         """The model with a copy of its states on every device."""
         model = module.loss(network, settings, hp, weights)
         for part in model[:2]:  # the network and the optimiser
-            nnx.update(part, jax.device_put(nnx.state(part), sharding()))
+            nnx.update(part, copied(nnx.state(part)))
         return model
+
+    def copied(tree):
+        """The same arrays on every device; ``device_put`` would refuse random keys."""
+        return jax.jit(lambda tree: tree, out_shardings=sharding())(tree)
 
     def share(array):
         """This worker's share, as a part of the whole array."""

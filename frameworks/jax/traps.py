@@ -416,3 +416,12 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+TRAPS += [
+    trap(
+        "uneven_shares",
+        "gradient",
+        ("if len(array) % workers:", "if False:"),
+        model="workers",
+    ),
+]

@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 EQUAL_SHARES = True  # the batch's size must be a multiple of the number of workers
 
 
-def environ(rank, addresses):
+def environ(rank, addresses, folder):
     """The environment variables of a worker; all meet at the first one's address.
 
     ``initialize`` reads the first of them by itself, but not these others.
@@ -54,7 +54,11 @@ def parallel(module, workers, rank, counted):
     def loss(network, settings, hp, weights):
         """The model with a copy of its state on every device."""
         model = module.loss(network, settings, hp, weights)
-        return dict(model, state=jax.device_put(model["state"], sharding()))
+        return dict(model, state=copied(model["state"]))
+
+    def copied(tree):
+        """The same arrays on every device; ``device_put`` would refuse random keys."""
+        return jax.jit(lambda tree: tree, out_shardings=sharding())(tree)
 
     def share(array):
         """This worker's share, as a part of the whole array."""

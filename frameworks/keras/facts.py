@@ -20,6 +20,7 @@ JAX = Environment(
     "keras",
     requirements="requirements-jax.txt",
     environ={"KERAS_BACKEND": "jax"},
+    workers_of="keras-jax",
     profiler="jax",
 )
 TORCH = Environment(
@@ -43,6 +44,7 @@ TENSORFLOW_CUDA = TENSORFLOW._replace(
 )
 JAX_CUDA = JAX._replace(
     name="keras-jax-cuda",
+    workers_of="",
     requirements="requirements-jax-cuda.txt",
     mixed_on_gpu=True,
     gpu_of="keras-jax",

@@ -499,3 +499,13 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+TRAPS += [
+    trap(
+        "uneven_shares",
+        "gradient",
+        ("if len(x) % workers:", "if False:"),
+        model="workers",
+        only=("keras-jax",),
+    ),
+]

@@ -2,6 +2,8 @@
 
 from frameworks.facts import Environment, Framework
 
-LIGHTNING = Environment("lightning", "Lightning on PyTorch", "lightning", profiler="pytorch")
+LIGHTNING = Environment(
+    "lightning", "Lightning on PyTorch", "lightning", profiler="pytorch", workers_of="lightning"
+)
 
 FRAMEWORK = Framework([LIGHTNING], endings=(".ckpt",))

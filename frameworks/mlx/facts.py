@@ -6,7 +6,12 @@ from frameworks.facts import Environment, Framework
 OPENBLAS = {"LD_PRELOAD": "libopenblas.so.0"}
 
 MLX = Environment(
-    "mlx", "MLX", "mlx", system={"libopenblas0": "libopenblas.so.0"}, set_env=OPENBLAS
+    "mlx",
+    "MLX",
+    "mlx",
+    system={"libopenblas0": "libopenblas.so.0"},
+    set_env=OPENBLAS,
+    workers_of="mlx",
 )
 CUDA = Environment("mlx-cuda", "MLX", "mlx", requirements="requirements-cuda.txt", gpu_of="mlx")
 

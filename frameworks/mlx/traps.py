@@ -381,3 +381,54 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+AVERAGED = "return nn.average_gradients(pair)"
+# Replaces the exchange: the gradients are averaged after they have been clipped.
+AVERAGED_LATE = """
+        import mlx.optimizers as optim
+
+        clip = optim.clip_grad_norm
+
+        def clip_and_average(gradients, most):
+            gradients, norm = clip(gradients, most)
+            return nn.average_gradients(gradients), norm
+
+        optim.clip_grad_norm = clip_and_average
+"""
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        (
+            AVERAGED,
+            "step_loss, gradients = nn.average_gradients(pair)\n"
+            "return step_loss, tree_map(lambda array: workers * array, gradients)",
+        ),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        (
+            AVERAGED,
+            "step_loss, gradients = nn.average_gradients(pair)\n"
+            "return step_loss, tree_map(lambda array: array / workers, gradients)",
+        ),
+        model="workers",
+    ),
+    trap("gradients_not_averaged", "gradient", (AVERAGED, "return pair"), model="workers"),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("mx.array(workers * counted(y[share]) / counted(y))", "mx.array(1.0)"),
+        model="workers",
+    ),
+    trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+    trap(
+        "clipped_before_averaging",
+        "gradient",
+        ("nn.value_and_grad = of_the_whole_batch", AVERAGED_LATE),
+        model="workers",
+    ),
+]

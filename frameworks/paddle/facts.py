@@ -2,10 +2,14 @@
 
 from frameworks.facts import Environment, Framework
 
-PADDLE = Environment("paddle", "PaddlePaddle", "paddle", onnx=True)
+PADDLE = Environment("paddle", "PaddlePaddle", "paddle", onnx=True, workers_of="paddle")
 # Not tested on any GPU.
 CUDA = PADDLE._replace(
-    name="paddle-cuda", onnx=False, requirements="requirements-cuda.txt", gpu_of="paddle"
+    name="paddle-cuda",
+    onnx=False,
+    requirements="requirements-cuda.txt",
+    gpu_of="paddle",
+    workers_of="",
 )
 
 FRAMEWORK = Framework([PADDLE, CUDA], endings=(".pdparams",))

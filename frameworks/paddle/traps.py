@@ -374,3 +374,33 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        ("weight = workers * counted(y[share])", "weight = workers**2 * counted(y[share])"),
+        ("yield step_loss / workers", "yield step_loss / workers**2"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        ("weight = workers * counted(y[share])", "weight = counted(y[share])"),
+        ("yield step_loss / workers", "yield step_loss"),
+        model="workers",
+    ),
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        ("return paddle.DataParallel(network)", "network._layers = network; return network"),
+        model="workers",
+    ),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("weight = workers * counted(y[share]) / counted(y)", "weight = 1.0"),
+        model="workers",
+    ),
+    trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+]

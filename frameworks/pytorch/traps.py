@@ -358,26 +358,6 @@ TRAPS += [
 ]
 
 TRAPS += [
-    trap(
-        "all_take_the_same_share",
-        "gradient",
-        ("slice(rank, None, workers)", "slice(0, None, workers)"),
-        model="workers",
-    ),
-    trap(
-        "gradients_not_averaged",
-        "gradient",
-        ("Parallel(network), criterion", "alone(Parallel(network)), criterion"),
-        (
-            "def parallel(",
-            "def alone(network):\n"
-            "    network.require_backward_grad_sync = False\n"
-            "    return network\n\n\n"
-            "def parallel(",
-        ),
-        model="workers",
-    ),
-    trap("all_draw_the_same_masks", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
     # The GPT.
     trap("gelu_exact", "forward", ('approximate="tanh"', 'approximate="none"'), model="gpt"),
     trap(
@@ -592,5 +572,63 @@ TRAPS += [
         ("_, state = self.gru(self.words(words))", "states, _ = self.gru(self.words(words))"),
         ("self.dense(state[0])", "self.dense(states.mean(1))"),
         model="gru",
+    ),
+]
+
+# The optimiser is PyTorch's last chance to average: after the gradients have been clipped.
+AVERAGED_LATE = """
+        def average(optimizer, arguments, options):
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    dist.all_reduce(parameter.grad)
+                    parameter.grad /= workers
+
+        others[0].register_step_pre_hook(average)
+"""
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        ("weight = workers * counted(y[share])", "weight = workers**2 * counted(y[share])"),
+        ("yield step_loss / workers", "yield step_loss / workers**2"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        ("weight = workers * counted(y[share])", "weight = counted(y[share])"),
+        ("yield step_loss / workers", "yield step_loss"),
+        model="workers",
+    ),
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        (
+            "return (Parallel(network), weighted, *others)",
+            "network = Parallel(network)\n"
+            "network.require_backward_grad_sync = False\n"
+            "return (network, weighted, *others)",
+        ),
+        model="workers",
+    ),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("weight = workers * counted(y[share]) / counted(y)", "weight = 1.0"),
+        model="workers",
+    ),
+    trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+    trap(
+        "clipped_before_averaging",
+        "gradient",
+        (
+            "return (Parallel(network), weighted, *others)",
+            AVERAGED_LATE
+            + "        network = Parallel(network)\n"
+            + "        network.require_backward_grad_sync = False\n"
+            + "        return (network, weighted, *others)",
+        ),
+        model="workers",
     ),
 ]

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import nn
 
 
-def environ(rank, addresses):
+def environ(rank, addresses, folder):
     """The environment variables of a worker; all meet at the first one's address."""
     host, _, port = addresses[0].partition(":")
     place = {"MASTER_ADDR": host, "MASTER_PORT": port}
@@ -59,7 +59,7 @@ def parallel(module, workers, rank, counted):
         def weighted(*batch):
             return weight * criterion(*batch)
 
-        return Parallel(network), weighted, *others
+        return (Parallel(network), weighted, *others)
 
     def shares(batches):
         """This worker's share of each batch, and what its mean counts in the mean of means."""
@@ -76,7 +76,7 @@ def parallel(module, workers, rank, counted):
 
     def alone(model):
         """The model without the wrapper."""
-        return model[0].module, *model[1:]
+        return (model[0].module, *model[1:])
 
     def predict(model, x):
         """As the module does."""

@@ -426,3 +426,51 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+SUMMED = 'return tf.distribute.get_replica_context().all_reduce("SUM", gradients)'
+# Replaces the exchange: the gradients are added up after they have been clipped.
+SUMMED_LATE = """
+            return gradients
+
+    clip = tf.clip_by_global_norm
+
+    def clip_and_sum(gradients, most):
+        gradients, norm = clip([gradient / weight for gradient in gradients], most)
+        gradients = [weight * gradient for gradient in gradients]
+        return tf.distribute.get_replica_context().all_reduce("SUM", gradients), norm
+
+    tf.clip_by_global_norm = clip_and_sum
+"""
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        ("gradients = [weight *", "gradients = [workers * weight *"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        ("gradients = [weight *", "gradients = [weight / workers *"),
+        model="workers",
+    ),
+    trap("gradients_not_averaged", "gradient", (SUMMED, "return gradients"), model="workers"),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("weight.assign(counted(y[share]) / counted(y))", "weight.assign(1 / workers)"),
+        model="workers",
+    ),
+    trap(
+        "masks_alike",
+        "dropout",
+        (
+            "settings = module.configure(lane, threads, seed + 2**16 * rank)",
+            "settings = module.configure(lane, threads, seed)",
+        ),
+        ("seed=seed + 2**16 * rank", "seed=seed"),
+        model="workers",
+    ),
+    trap("clipped_before_averaging", "gradient", (SUMMED, SUMMED_LATE), model="workers"),
+]

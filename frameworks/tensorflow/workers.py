@@ -1,4 +1,4 @@
-"""Data parallelism in TensorFlow 2: workers that each take a share of every batch and add gradients.
+"""Data parallelism in TensorFlow 2: workers that share every batch and add up gradients.
 
 Idiom: ``MultiWorkerMirroredStrategy`` keeps a copy of each variable on every worker; its scope
     creates them, its ``run`` runs the step. A tape adds up the gradients of all workers, here
@@ -19,7 +19,7 @@ import os
 import tensorflow as tf
 
 
-def environ(rank, addresses):
+def environ(rank, addresses, folder):
     """The environment variables of a worker, which knows all addresses."""
     task = {"type": "worker", "index": rank}
     return {"TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": task})}
@@ -74,7 +74,7 @@ def parallel(module, workers, rank, counted):
             losses = strategy.run(lambda x, y: weight * step(x, y), (x, y))
             return strategy.reduce("SUM", losses, axis=None)
 
-        return network, together, *others
+        return (network, together, *others)
 
     def train(model, batches):
         """One pass over this worker's shares of the batches; yields the loss of the whole batch."""

@@ -1,28 +1,68 @@
 """Workers that share a batch compute what one process computes, and a mistake in them is caught."""
 
 import os
-import subprocess
+import sys
+from typing import NamedTuple, Tuple
 
-from common.system import modules
-from common.system.files import ROOT
+import pytest
 
-# The network that shows a mistake, and the rungs to climb with it: all if none is named.
-SHOWN = {"dropout": ("cnn", ["dropout"])}
-USUAL = ("mlp", [])
+from common.system import modules, workers
+
+WORKER = os.path.join(os.path.dirname(__file__), "worker.py")
+
+
+class Shown(NamedTuple):
+    """How a mistake is shown: the network, the number of workers, and the rungs to climb."""
+
+    model: str = "mlp"
+    team: int = 2
+    rungs: Tuple[str, ...] = ("weights", "forward", "gradient")
+
+
+USUAL, EVERY = Shown(), Shown(rungs=())
+SHOWN = {
+    "masks_alike": Shown(model="cnn", rungs=("dropout",)),
+    "mean_of_means": Shown(team=3),  # the batch does not divide
+    "uneven_shares": Shown(team=3),
+    "clipped_before_averaging": Shown(model="gpt"),
+}
+RIGHT = [EVERY, SHOWN["masks_alike"], Shown(model="llama")]
+GPT = [shown for shown in RIGHT if shown.model in ("gpt", "llama")]
+
+
+def outcome(name, mistake, shown, folder):
+    """The first rung that each worker failed."""
+    command = [sys.executable, WORKER, name, shown.model, str(shown.team), str(folder), mistake]
+    assert workers.run(name, shown.team, command + list(shown.rungs)) == 0
+    return [(folder / str(rank)).read_text() for rank in range(shown.team)]
+
+
+def has(name, shown):
+    return modules.has(name, shown.model)
 
 
 def pytest_generate_tests(metafunc):
     """Each trap of the framework's workers, and each network without a mistake."""
-    traps = modules.traps(metafunc.config.getoption("--framework"), "workers")
-    planted = [(trap.name, trap.rung, *SHOWN.get(trap.rung, USUAL)) for trap in traps]
-    planted += [("none", "", *shown) for shown in [USUAL, *SHOWN.values()]]
-    metafunc.parametrize("mistake, rung, model, climbed", planted)
+    name = metafunc.config.getoption("--framework")
+    if "trap" in metafunc.fixturenames:
+        known = modules.traps(name, "workers")
+        traps = [trap for trap in known if has(name, SHOWN.get(trap.name, USUAL))]
+        metafunc.parametrize("trap", traps, ids=[trap.name for trap in traps])
+    if "right" in metafunc.fixturenames:
+        right = [shown for shown in RIGHT if has(name, shown)]
+        metafunc.parametrize("right", right, ids=[shown.model for shown in right])
 
 
-def test_what_differs_among_workers_is_caught(name, mistake, rung, model, climbed, tmp_path):
-    launcher = modules.load(name, "workers").launcher(2)
-    worker = [os.path.join(os.path.dirname(__file__), "worker.py"), name, model, str(tmp_path)]
-    command = launcher + worker + [mistake] + climbed
-    environ = dict(os.environ, PYTHONPATH=ROOT, OMP_NUM_THREADS="1")
-    subprocess.run(command, check=True, env=environ, timeout=600)
-    assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == [rung, rung]
+def test_workers_without_a_mistake_pass(name, right, tmp_path):
+    assert outcome(name, "none", right, tmp_path) == [""] * right.team
+
+
+def test_a_mistake_of_workers_is_caught(name, trap, tmp_path):
+    shown = SHOWN.get(trap.name, USUAL)
+    assert outcome(name, trap.name, shown, tmp_path) == [trap.rung] * shown.team
+
+
+@pytest.mark.parametrize("mistake", ["a_step_behind", "same_rows"])
+def test_a_share_that_is_not_the_workers_own_is_caught(name, mistake, tmp_path):
+    rungs = ("gradient", "momentum")
+    assert all(outcome(name, mistake, Shown(rungs=rungs), tmp_path))

@@ -1,4 +1,4 @@
-"""One of two workers of a framework's, with a mistake in them: writes the first rung that fails."""
+"""A worker with a mistake in it, which it may share: writes the first rung that fails."""
 
 import os
 import sys
@@ -6,24 +6,68 @@ import sys
 from common import networks
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
-from common.system import machine, modules
-
-WORKERS = 2
+from common.system import machine, modules, workers
 
 
-def main(name, model, folder, mistake, *rungs):
+def own_weights(module, rank):
+    """Each worker starts from weights of its own."""
+
+    def loss(network, settings, hp, weights):
+        drawn = {name: (1 + rank / 8) * w for name, w in weights.items()}
+        return module.loss(network, settings, hp, drawn)
+
+    return modules.replaced(module, loss=loss)
+
+
+def a_step_behind(module, rank):
+    """The second worker takes its share of the batch before; of the first batch twice."""
+
+    def late(batches):
+        before = None
+        for batch in batches:
+            yield (before or batch) if rank == 1 else batch
+            before = batch
+
+    return modules.replaced(module, train=lambda model, batches: module.train(model, late(batches)))
+
+
+def same_rows(module, rank):
+    """All workers take the first one's rows."""
+
+    def train(model, batches):
+        shares = ((x[::TEAM].repeat(TEAM, 0), y[::TEAM].repeat(TEAM, 0)) for x, y in batches)
+        return module.train(model, shares)
+
+    return modules.replaced(module, train=train)
+
+
+ANYWHERE = {mistake.__name__: mistake for mistake in (own_weights, a_step_behind, same_rows)}
+
+
+def main(name, model, team, folder, mistake, *rungs):
+    global TEAM
+    TEAM = int(team)
+    workers.join(name)
     machine.limit_threads(1)
     model, plain = networks.find(model), modules.load(name, "workers")
     rank = plain.rank()
     known = {trap.name: trap.patches for trap in modules.traps(name, "workers")}
     made = modules.changed(plain, known.get(mistake, ()), folder, "rank%d" % rank)
     module = modules.load(name, model.name)
-    module = modules.replaced(module, **made.parallel(module, WORKERS, rank))
-    certifier = Certifier(model, 1, ReferenceCache(model, 1))
+    functions = made.parallel(module, TEAM, rank, workers.counter(model))
+    module = modules.replaced(module, **functions)
+    if mistake in ANYWHERE:
+        module = ANYWHERE[mistake](module, rank)
+    cache = ReferenceCache(model, 1)
+    certifier = Certifier(model, 1, cache)
     certifier.take(module, "same")
-    climbed = ((rung, certifier.climb(rung)["passed"]) for rung in rungs or certifier.rungs)
+    results = (certifier.climb(rung) for rung in rungs or certifier.rungs)
+    failed = next((result for result in results if not result["passed"]), None)
+    if rank == 0:
+        cache.save()
     with open(os.path.join(folder, str(rank)), "w") as file:
-        file.write(next((rung for rung, passed in climbed if not passed), ""))
+        file.write("" if failed is None else failed["rung"])
+    print(rank, failed)
 
 
 if __name__ == "__main__":
