@@ -15,6 +15,8 @@ import os
 import chainermn
 import numpy as np
 
+SENDS_WEIGHTS = True  # of the first worker to all others
+
 
 def launcher(workers, command):
     """The command that runs a command of Python's as so many workers.

@@ -15,6 +15,8 @@ import os
 import lightning
 import torch.distributed as dist
 
+SENDS_WEIGHTS = True  # of the first worker to all others
+
 
 def environ(rank, addresses, folder):
     """The environment variables of a worker; all meet at the first one's address."""

@@ -14,6 +14,8 @@ import os
 import torch.distributed as dist
 from torch import nn
 
+SENDS_WEIGHTS = True  # of the first worker to all others
+
 
 def environ(rank, addresses, folder):
     """The environment variables of a worker; all meet at the first one's address."""

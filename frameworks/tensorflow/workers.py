@@ -86,4 +86,9 @@ def parallel(module, workers, rank, counted):
             weight.assign(counted(y[share]) / counted(y))
             yield x[share], y[share]
 
-    return dict(configure=configure, symbol=symbol, loss=loss, train=train)
+    def wait(model):
+        """Return when the variables can be read: ``sync_devices`` wants the other workers' too."""
+        for variable in model[0].trainable_variables:
+            variable.numpy()
+
+    return dict(configure=configure, symbol=symbol, loss=loss, train=train, wait=wait)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from typing import NamedTuple, Tuple
 
 import pytest
@@ -19,21 +20,36 @@ class Shown(NamedTuple):
     rungs: Tuple[str, ...] = ("weights", "forward", "gradient")
 
 
-USUAL, EVERY = Shown(), Shown(rungs=())
+USUAL = Shown()
 SHOWN = {
     "masks_alike": Shown(model="cnn", rungs=("dropout",)),
     "mean_of_means": Shown(team=3),  # the batch does not divide
     "uneven_shares": Shown(team=3),
     "clipped_before_averaging": Shown(model="gpt"),
 }
-RIGHT = [EVERY, SHOWN["masks_alike"], Shown(model="llama")]
-GPT = [shown for shown in RIGHT if shown.model in ("gpt", "llama")]
+# Without a mistake: every rung, masks, a norm to clip to, and targets that do not count.
+RIGHT = [
+    USUAL._replace(rungs=()),
+    SHOWN["masks_alike"],
+    SHOWN["clipped_before_averaging"],
+    Shown(model="llama"),
+]
+
+
+def usual(name):
+    """The smallest network that the framework has."""
+    return USUAL if has(name, USUAL) else USUAL._replace(model="cnn")
+
+
+def run(name, mistake, shown, folder):
+    """Run workers with a mistake, and return their exit code."""
+    command = [sys.executable, WORKER, name, shown.model, str(shown.team), str(folder), mistake]
+    return workers.run(name, shown.team, command + list(shown.rungs))
 
 
 def outcome(name, mistake, shown, folder):
     """The first rung that each worker failed."""
-    command = [sys.executable, WORKER, name, shown.model, str(shown.team), str(folder), mistake]
-    assert workers.run(name, shown.team, command + list(shown.rungs)) == 0
+    assert run(name, mistake, shown, folder) == 0
     return [(folder / str(rank)).read_text() for rank in range(shown.team)]
 
 
@@ -46,7 +62,7 @@ def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
     if "trap" in metafunc.fixturenames:
         known = modules.traps(name, "workers")
-        traps = [trap for trap in known if has(name, SHOWN.get(trap.name, USUAL))]
+        traps = [trap for trap in known if has(name, SHOWN.get(trap.name, usual(name)))]
         metafunc.parametrize("trap", traps, ids=[trap.name for trap in traps])
     if "right" in metafunc.fixturenames:
         right = [shown for shown in RIGHT if has(name, shown)]
@@ -58,11 +74,26 @@ def test_workers_without_a_mistake_pass(name, right, tmp_path):
 
 
 def test_a_mistake_of_workers_is_caught(name, trap, tmp_path):
-    shown = SHOWN.get(trap.name, USUAL)
+    shown = SHOWN.get(trap.name, usual(name))
     assert outcome(name, trap.name, shown, tmp_path) == [trap.rung] * shown.team
 
 
 @pytest.mark.parametrize("mistake", ["a_step_behind", "same_rows"])
 def test_a_share_that_is_not_the_workers_own_is_caught(name, mistake, tmp_path):
-    rungs = ("gradient", "momentum")
-    assert all(outcome(name, mistake, Shown(rungs=rungs), tmp_path))
+    shown = usual(name)._replace(rungs=("gradient", "momentum"))
+    assert all(outcome(name, mistake, shown, tmp_path))
+
+
+def test_weights_of_ones_own_are_caught_or_replaced(name, tmp_path):
+    """Some wrappers send the first worker's weights to all others."""
+    rungs = outcome(name, "own_weights", usual(name), tmp_path)
+    sends = getattr(modules.load(name, "workers"), "SENDS_WEIGHTS", False)
+    assert rungs == ["", ""] if sends else all(rungs)
+
+
+def test_a_killed_worker_ends_the_run(name, tmp_path, capfd):
+    shown = usual(name)._replace(rungs=("gradient",))
+    assert run(name, "dies", shown, tmp_path) == 1
+    ended = time.time() - os.path.getmtime(str(tmp_path / "died"))
+    last = capfd.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: ") and ended < 30, last

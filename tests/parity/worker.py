@@ -1,6 +1,7 @@
 """A worker with a mistake in it, which it may share: writes the first rung that fails."""
 
 import os
+import signal
 import sys
 
 from common import networks
@@ -41,12 +42,25 @@ def same_rows(module, rank):
     return modules.replaced(module, train=train)
 
 
-ANYWHERE = {mistake.__name__: mistake for mistake in (own_weights, a_step_behind, same_rows)}
+def dies(module, rank):
+    """The second worker is killed after a step; a file says when."""
+
+    def train(model, batches):
+        for step_loss in module.train(model, batches):
+            yield step_loss
+            if rank == 1:
+                open(os.path.join(FOLDER, "died"), "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return modules.replaced(module, train=train)
+
+
+ANYWHERE = {mistake.__name__: mistake for mistake in (own_weights, a_step_behind, same_rows, dies)}
 
 
 def main(name, model, team, folder, mistake, *rungs):
-    global TEAM
-    TEAM = int(team)
+    global TEAM, FOLDER
+    TEAM, FOLDER = int(team), folder
     workers.join(name)
     machine.limit_threads(1)
     model, plain = networks.find(model), modules.load(name, "workers")

@@ -1,0 +1,102 @@
+"""The process that starts workers: it ends all when one dies, says why in one line, leaves none."""
+
+import os
+import socket
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from common import networks
+from common.system import workers
+from common.system.errors import InputError
+from common.system.files import ROOT
+
+BEGIN = """
+import os, sys, time
+from common.system import workers
+
+number = int(os.environ["RANK"])
+with open(%r + str(number), "w") as file:
+    file.write(str(os.getpid()))
+"""
+JOIN = """
+workers.rank = lambda name: number
+workers.PAUSE = 0
+workers.join("any")
+"""
+WAIT = "time.sleep(60)"
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """A function that runs Python code as two workers: (exit code, the workers' process ids)."""
+
+    def environ(rank, addresses, folder):
+        return {"RANK": str(rank)}
+
+    monkeypatch.setattr(workers, "_functions", lambda name: SimpleNamespace(environ=environ))
+    monkeypatch.setenv("PYTHONPATH", ROOT)
+    place = str(tmp_path / "pid")
+
+    def run(code):
+        made = workers.run("any", 2, [sys.executable, "-c", BEGIN % place + code])
+        return made, [int((tmp_path / ("pid%d" % i)).read_text()) for i in range(2)]
+
+    return run
+
+
+def gone(pid):
+    """Whether there is no such process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_worker_ends_the_run_with_one_line(run, victim, capsys):
+    begun = time.time()
+    code, pids = run("time.sleep(1)\nnumber == %d and os.kill(os.getpid(), 9)\n" % victim + WAIT)
+    assert code == 1 and time.time() - begun < 30
+    assert capsys.readouterr().err == "error: worker %d of 2 was killed by SIGKILL\n" % victim
+    assert all(map(gone, pids))
+
+
+def test_a_worker_that_fails_is_named_with_the_last_line_of_its_log(run, capsys):
+    code, pids = run(JOIN + "if number: raise ValueError('no gradient')\n" + WAIT)
+    assert code == 1
+    assert capsys.readouterr().err == "error: worker 1 of 2: ValueError: no gradient\n"
+    assert all(map(gone, pids))
+
+
+@pytest.mark.parametrize("code", [0, 2, 3])
+def test_the_exit_code_is_that_of_all_workers(run, code):
+    assert run("time.sleep(0.5 + number); sys.exit(%d)" % code)[0] == code
+
+
+def test_addresses_are_free_and_different():
+    addresses = workers.free_addresses(3)
+    assert len(set(addresses)) == 3
+    for address in addresses:
+        host, _, port = address.partition(":")
+        with socket.socket() as listener:
+            listener.bind((host, int(port)))
+
+
+def test_targets_that_do_not_count_are_not_counted():
+    texts, joints = np.array([[5, workers.IGNORED], [7, 8]]), np.zeros((2, 3, 3))
+    joints[0, 1, 2] = 1
+    assert workers.counter(networks.find("cnn"))(np.arange(4)) == 4
+    assert workers.counter(networks.find("llama"))(texts) == 3
+    assert workers.counter(networks.find("pose"))(joints) == 1
+
+
+def test_shares_must_be_equal_where_the_framework_needs_it(monkeypatch):
+    monkeypatch.setattr(workers, "_functions", lambda name: SimpleNamespace(EQUAL_SHARES=True))
+    workers.check_shares("any", 2, 16)
+    with pytest.raises(InputError, match="3 workers cannot share batches of 16 equally"):
+        workers.check_shares("any", 3, 16)
