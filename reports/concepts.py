@@ -167,4 +167,8 @@ PHRASES = [
     _phrase("ONNX", "head: Idiom", file="export"),
     _phrase("record a pass", "head: Idiom", file="record"),
     _phrase("profile", "head: Idiom", file="profile"),
+    _phrase("several workers", "head: Idiom", file="workers"),
+    _phrase("workers started", "head: Start", file="workers"),
+    _phrase("gradients of workers averaged", "head: Average", file="workers"),
+    _phrase("weights of workers", "head: Weights", file="workers"),
 ]

@@ -1,11 +1,12 @@
 """Data parallelism in Chainer: workers that each take a share of every batch and average gradients.
 
-Idiom: ``mpiexec`` starts the workers; ChainerMN's optimiser around the plain one averages the
-    gradients once all are computed, through MPI (``naive``), or on GPUs NCCL (``pure_nccl``).
-Batch normalisation: ``create_mnbn_model`` has workers share a batch's mean and variance, computed
-    from the mean of the squares. Each divides its running variance by its own share's n - 1.
+Idiom: ChainerMN's optimiser around the plain one averages the gradients once all are computed,
+    through MPI (``naive``), or on GPUs NCCL (``pure_nccl``, not tested).
+Start: ``mpiexec -n 2 python -m mpi4py``.
 Average: over workers, not over targets. So each loss is weighted with its share of the targets.
 Weights: the optimiser sends those of the first worker to all others.
+Batch normalisation: ``create_mnbn_model`` has workers share a batch's mean and variance, computed
+    from the mean of the squares. Each divides its running variance by its own share's n - 1.
 Surprise: the first ``update`` of ChainerMN's optimiser updates nothing. It sends the first worker's
     weights to the others. So the first step's update would be lost.
 """

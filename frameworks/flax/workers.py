@@ -2,10 +2,11 @@
 
 Idiom: a mesh of all processes' devices, and arrays with shardings: batches are split, the states of
     the network and of the optimiser are copies. ``nnx.jit`` compiles the step of one process; XLA
-    puts the exchange into it, here through gloo, on GPUs through NCCL (not tested). So a mean is
-    that of the whole batch everywhere: in the loss, in batch normalisation, among targets that
-    count, in a norm to clip to.
-Start: ``jax.distributed.initialize``, before the first device is made.
+    puts the exchange into it, here through gloo, on GPUs through NCCL (not tested).
+Start: ``jax.distributed.initialize`` in each process, before the first device is made.
+Average: every mean is that of the whole batch: of losses, of targets that count, in batch
+    normalisation; and a norm to clip to is that of the whole gradient.
+Weights: each process's own. Nothing compares them.
 Masks: a key is the same in all processes and gives the masks of the whole batch.
 Surprise: JAX takes shares of unequal size. It then believes each process that the whole array is as
     many times its own share, and computes garbage without an error.

@@ -2,9 +2,11 @@
 
 Idiom: ``DataParallel`` is a distribution for all models; after that, ``train_on_batch`` takes this
     process's share. XLA puts the exchange into the compiled step, here through gloo, on GPUs
-    through NCCL (not tested). So a mean is that of the whole batch everywhere: in the loss, in
-    batch normalisation, among targets that count, in a norm to clip to.
-Start: ``keras.distribution.initialize``, before JAX makes its first device.
+    through NCCL (not tested).
+Start: ``keras.distribution.initialize`` in each process, before JAX makes its first device.
+Average: every mean is that of the whole batch: of losses, of targets that count, in batch
+    normalisation; and a norm to clip to is that of the whole gradient.
+Weights: each process's own. Nothing compares them.
 Surprise: only JAX has it. On TensorFlow, ``fit`` and ``train_on_batch`` fail in the scope of its
     ``MultiWorkerMirroredStrategy``; a loop of your own works there.
 """

@@ -346,7 +346,9 @@ def test_a_training_that_fails_ends_the_study(tiny, capsys):
 
 
 def test_a_module_that_is_not_proven_is_not_trained(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(certificate, "obtain", lambda *_: {"passed": False, "identity": "0" * 64})
+    monkeypatch.setattr(
+        certificate, "obtain", lambda *_, **__: {"passed": False, "identity": "0" * 64}
+    )
     monkeypatch.setattr(training, "train", None)
     out = tmp_path / "training.json"
     assert commands.guarded(training.command, ALONE + ["--out", str(out)]) == 1
@@ -357,7 +359,7 @@ def test_a_module_that_is_not_proven_is_not_trained(monkeypatch, tmp_path, capsy
 def test_a_training_writes_what_a_study_keeps(monkeypatch, tmp_path, switch):
     """A training of two steps, in this process."""
     proof = {"passed": True, "identity": "0" * 64}
-    monkeypatch.setattr(certificate, "obtain", lambda *_: proof)
+    monkeypatch.setattr(certificate, "obtain", lambda *_, **__: proof)
     out = tmp_path / "training.json"
     command = ALONE + ["--switch", switch, "--seed", "3", "--out", str(out)]
     assert commands.guarded(training.command, command) == 0

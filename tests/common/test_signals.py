@@ -37,7 +37,7 @@ if sys.argv[1] == "proven":
     rung = dict(rung="data", passed=True, what="", error=0.0, tolerance=0.0, checks=1, detail="")
     proof = dict(framework="numpy", lane="same", passed=True, multiple=16, rungs=[rung] * 8)
     proof.update(losses={}, identity="0" * 64)
-    certificate.obtain = lambda *arguments: dict(proof, settings=arguments[-1])
+    certificate.obtain = lambda *arguments, **_: dict(proof, settings=arguments[-1])
 sys.exit(commands.guarded(runner.command, sys.argv[2:]))
 """
 
