@@ -16,6 +16,7 @@ import os
 import chainermn
 import numpy as np
 
+SHARES_STATISTICS = True  # batch normalisation is by those of the whole batch
 SENDS_WEIGHTS = True  # of the first worker to all others
 
 

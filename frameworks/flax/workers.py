@@ -19,6 +19,7 @@ import numpy as np
 from flax import nnx
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+SHARES_STATISTICS = True  # batch normalisation is by those of the whole batch
 EQUAL_SHARES = True  # the batch's size must be a multiple of the number of workers
 
 

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+SHARES_STATISTICS = True  # batch normalisation is by those of the whole batch
 EQUAL_SHARES = True  # the batch's size must be a multiple of the number of workers
 
 

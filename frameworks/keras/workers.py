@@ -16,6 +16,7 @@ import os
 import jax
 import keras
 
+SHARES_STATISTICS = True  # batch normalisation is by those of the whole batch
 EQUAL_SHARES = True  # the size of a batch must be a multiple of the number of workers
 
 

@@ -27,6 +27,7 @@ SHOWN = {
     "uneven_shares": Shown(team=3),
     "clipped_before_averaging": Shown(model="gpt"),
 }
+RESNET = Shown(model="resnet")
 # Without a mistake: every rung, masks, a norm to clip to, and targets that do not count.
 RIGHT = [
     USUAL._replace(rungs=()),
@@ -57,13 +58,21 @@ def has(name, shown):
     return modules.has(name, shown.model)
 
 
+def known(name, fact):
+    """Whether the framework's ``workers.py`` says so."""
+    return getattr(modules.load(name, "workers"), fact, False)
+
+
 def pytest_generate_tests(metafunc):
     """Each trap of the framework's workers, and each network without a mistake."""
     name = metafunc.config.getoption("--framework")
     if "trap" in metafunc.fixturenames:
-        known = modules.traps(name, "workers")
-        traps = [trap for trap in known if has(name, SHOWN.get(trap.name, usual(name)))]
+        every = modules.traps(name, "workers")
+        traps = [trap for trap in every if has(name, SHOWN.get(trap.name, usual(name)))]
         metafunc.parametrize("trap", traps, ids=[trap.name for trap in traps])
+    if "normalised" in metafunc.fixturenames:
+        shown = [RESNET] if has(name, RESNET) else []
+        metafunc.parametrize("normalised", shown, ids=[each.model for each in shown])
     if "right" in metafunc.fixturenames:
         right = [shown for shown in RIGHT if has(name, shown)]
         metafunc.parametrize("right", right, ids=[shown.model for shown in right])
@@ -87,8 +96,13 @@ def test_a_share_that_is_not_the_workers_own_is_caught(name, mistake, tmp_path):
 def test_weights_of_ones_own_are_caught_or_replaced(name, tmp_path):
     """Some wrappers send the first worker's weights to all others."""
     rungs = outcome(name, "own_weights", usual(name), tmp_path)
-    sends = getattr(modules.load(name, "workers"), "SENDS_WEIGHTS", False)
-    assert rungs == ["", ""] if sends else all(rungs)
+    assert rungs == ["", ""] if known(name, "SENDS_WEIGHTS") else all(rungs)
+
+
+def test_batch_normalisation_by_share_is_caught(name, normalised, tmp_path):
+    """Some frameworks normalise over the whole batch."""
+    rung = "" if known(name, "SHARES_STATISTICS") else "gradient"
+    assert outcome(name, "none", normalised, tmp_path) == [rung, rung]
 
 
 def test_a_killed_worker_ends_the_run(name, tmp_path, capfd):
