@@ -370,6 +370,8 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
             "lane bf16 exists only for the CNN, not for 'mlp'",
         ),
         (["numpy", "--threads", "1000000"], "--threads: 1000000 is more than the"),
+        (["numpy", "--workers", "2"], "numpy has no workers that share a batch; these have: "),
+        (["numpy", "--workers", "0"], "'0' is not a whole number of 1 or more"),
         (["numpy", "--data", "/no/such/folder"], "/no/such/folder"),
         (["numpy", "--data", "synthetic", "--train-images", "50001"], "50001"),
         (["numpy", "--data", "synthetic", "--test-images", "10001"], "10001"),
