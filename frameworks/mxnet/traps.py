@@ -171,3 +171,114 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap(
+        "gelu_by_the_error_function",
+        "forward",
+        (
+            "0.5 * x * (1 + nd.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))",
+            'nd.LeakyReLU(x, act_type="gelu")',
+        ),
+        model="gpt",
+    ),
+    trap(
+        "dense_over_all_places",
+        "forward",
+        (
+            "nn.Dense(WIDTH, in_units=4 * WIDTH, flatten=False)",
+            "nn.Dense(WIDTH, in_units=4 * WIDTH)",
+        ),
+        model="gpt",
+        raises=True,
+    ),
+    trap(
+        "softmax_over_the_queries",
+        "forward",
+        ("nd.softmax(scores, axis=2, temperature=1)", "nd.softmax(scores, axis=1, temperature=1)"),
+        model="gpt",
+    ),
+    trap(
+        "softmax_of_onednn",  # whose exponential is rounded ten times as coarsely
+        "forward",
+        ("nd.softmax(scores, axis=2, temperature=1)", "nd.softmax(scores * 0.125, axis=2)"),
+        model="gpt",
+    ),
+    trap("mask_one_place_late", "forward", ("[1:], before)", "[1:], before + 1)"), model="gpt"),
+    trap("mask_of_the_first_places", "generation", ("[1:], before)", "[1:])"), model="gpt"),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("mixed.reshape((-4, -1, HEADS, 0, 0)).transpose((0, 2, 1, 3))", "mixed"),
+        ("mixed.reshape((0, 0, -3))", "mixed.reshape(x.shape)"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("nd.arange(first, first + tokens.shape[1]", "nd.arange(0, tokens.shape[1]"),
+        model="gpt",
+    ),
+    trap(
+        "head_not_in_the_graph",
+        "gradient",
+        ("head = self.tokens.weight.data()", "head = self.tokens.weight.data().detach()"),
+        model="gpt",
+    ),
+    trap(
+        "decay_in_the_gradient",  # what Adam's wd does
+        "momentum",
+        ("grad,", "grad + self._get_wd(index) * weight,"),
+        ("wd=self._get_wd(index)", "wd=0.0"),
+        model="gpt",
+    ),
+    trap(
+        "decay_not_times_the_rate",
+        "momentum",
+        ("wd=self._get_wd(index)", "wd=self._get_wd(index) / self._get_lr(index)"),
+        model="gpt",
+    ),
+    trap(
+        "all_parameters_decayed",
+        "momentum",
+        ("parameter.wd_mult = float(len(parameter.shape) > 1)", ""),
+        model="gpt",
+    ),
+    trap(
+        "moments_not_corrected",
+        "gradient",
+        ("lr=math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)", "lr=1.0"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_value",
+        "momentum",
+        (
+            "gluon.utils.clip_global_norm(gradients, hp.clip, check_isfinite=False)",
+            "[g.clip(-hp.clip / 100, hp.clip / 100, out=g) for g in gradients]",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "divided_by_the_batch_again",  # the loss is a mean, and step() divides too
+        "gradient",
+        ("trainer.step(1)", "trainer.step(len(y))"),
+        model="gpt",
+    ),
+    trap(
+        "schedule_a_step_late",
+        "momentum",
+        (
+            "rate(trainer.optimizer.num_update, hp)",
+            "rate(max(0, trainer.optimizer.num_update - 1), hp)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "gradients_added",
+        "gradient",
+        ("parameter.set_data(", 'parameter.grad_req = "add"\nparameter.set_data('),
+        model="gpt",
+    ),
+]
