@@ -126,7 +126,6 @@ def symbol(settings, hp):
     return network
 
 
-@mx.optimizer.register
 class AdamW(mx.optimizer.Optimizer):
     """Adam with a decay that is apart from the gradient, as a ``Trainer`` takes it."""
 
@@ -182,8 +181,8 @@ def loss(network, settings, hp, weights):
         parameter.set_data(nd.array(weights[name]))
         parameter.wd_mult = float(len(parameter.shape) > 1)  # matrices and embeddings alone
     criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
-    adamw = {"beta1": hp.beta1, "beta2": hp.beta2, "epsilon": hp.epsilon, "wd": hp.weight_decay}
-    trainer = gluon.Trainer(network.collect_params(), "adamw", adamw)
+    adamw = AdamW(hp.beta1, hp.beta2, hp.epsilon, wd=hp.weight_decay)
+    trainer = gluon.Trainer(network.collect_params(), adamw)
     return network, criterion, trainer, hp
 
 
