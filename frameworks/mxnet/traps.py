@@ -229,7 +229,7 @@ TRAPS += [
     trap(
         "decay_in_the_gradient",  # what Adam's wd does
         "momentum",
-        ("grad,", "grad + self._get_wd(index) * weight,"),
+        ("grad, *state", "grad + self._get_wd(index) * weight, *state"),
         ("wd=self._get_wd(index)", "wd=0.0"),
         model="gpt",
     ),
@@ -277,7 +277,7 @@ TRAPS += [
     ),
     trap(
         "gradients_added",
-        "gradient",
+        "momentum",
         ("parameter.set_data(", 'parameter.grad_req = "add"\nparameter.set_data('),
         model="gpt",
     ),
