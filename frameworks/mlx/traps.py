@@ -384,16 +384,16 @@ TRAPS += [
 
 AVERAGED = "return nn.average_gradients(pair)"
 # Replaces the exchange: the gradients are averaged after they have been clipped.
-AVERAGED_LATE = """
-        import mlx.optimizers as optim
+AVERAGED_LATE = """\
+import mlx.optimizers as optim
 
-        clip = optim.clip_grad_norm
+clip = optim.clip_grad_norm
 
-        def clip_and_average(gradients, most):
-            gradients, norm = clip(gradients, most)
-            return nn.average_gradients(gradients), norm
+def clip_and_average(gradients, most):
+    gradients, norm = clip(gradients, most)
+    return nn.average_gradients(gradients), norm
 
-        optim.clip_grad_norm = clip_and_average
+optim.clip_grad_norm = clip_and_average
 """
 
 TRAPS += [

@@ -380,20 +380,23 @@ TRAPS += [
         "gradients_summed",
         "gradient",
         ("weight = workers * counted(y[share])", "weight = workers**2 * counted(y[share])"),
-        ("yield step_loss / workers", "yield step_loss / workers**2"),
+        ("step_loss / workers", "step_loss / workers**2"),
         model="workers",
     ),
     trap(
         "gradients_averaged_twice",
         "gradient",
         ("weight = workers * counted(y[share])", "weight = counted(y[share])"),
-        ("yield step_loss / workers", "yield step_loss"),
+        ("step_loss / workers", "step_loss"),
         model="workers",
     ),
     trap(
         "gradients_not_averaged",
         "gradient",
-        ("return paddle.DataParallel(network)", "network._layers = network; return network"),
+        (
+            "return (paddle.DataParallel(network), weighted, *others)",
+            "network._layers = network\nreturn (network, weighted, *others)",
+        ),
         model="workers",
     ),
     trap(

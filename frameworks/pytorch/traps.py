@@ -576,14 +576,14 @@ TRAPS += [
 ]
 
 # The optimiser is PyTorch's last chance to average: after the gradients have been clipped.
-AVERAGED_LATE = """
-        def average(optimizer, arguments, options):
-            for group in optimizer.param_groups:
-                for parameter in group["params"]:
-                    dist.all_reduce(parameter.grad)
-                    parameter.grad /= workers
+AVERAGED_LATE = """\
+def average(optimizer, arguments, options):
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= workers
 
-        others[0].register_step_pre_hook(average)
+others[0].register_step_pre_hook(average)
 """
 
 TRAPS += [
@@ -591,14 +591,14 @@ TRAPS += [
         "gradients_summed",
         "gradient",
         ("weight = workers * counted(y[share])", "weight = workers**2 * counted(y[share])"),
-        ("yield step_loss / workers", "yield step_loss / workers**2"),
+        ("step_loss / workers", "step_loss / workers**2"),
         model="workers",
     ),
     trap(
         "gradients_averaged_twice",
         "gradient",
         ("weight = workers * counted(y[share])", "weight = counted(y[share])"),
-        ("yield step_loss / workers", "yield step_loss"),
+        ("step_loss / workers", "step_loss"),
         model="workers",
     ),
     trap(
@@ -625,9 +625,9 @@ TRAPS += [
         (
             "return (Parallel(network), weighted, *others)",
             AVERAGED_LATE
-            + "        network = Parallel(network)\n"
-            + "        network.require_backward_grad_sync = False\n"
-            + "        return (network, weighted, *others)",
+            + "network = Parallel(network)\n"
+            + "network.require_backward_grad_sync = False\n"
+            + "return (network, weighted, *others)",
         ),
         model="workers",
     ),

@@ -428,18 +428,17 @@ TRAPS += [
 ]
 
 SUMMED = 'return tf.distribute.get_replica_context().all_reduce("SUM", gradients)'
-# Replaces the exchange: the gradients are added up after they have been clipped.
-SUMMED_LATE = """
-            return gradients
+# Instead, the gradients are added up after they have been clipped.
+SUMMED_LATE = """\
+strategy = weight = None
+clip = tf.clip_by_global_norm
 
-    clip = tf.clip_by_global_norm
+def clip_and_sum(gradients, most):
+    gradients, norm = clip([gradient / weight for gradient in gradients], most)
+    gradients = [weight * gradient for gradient in gradients]
+    return tf.distribute.get_replica_context().all_reduce("SUM", gradients), norm
 
-    def clip_and_sum(gradients, most):
-        gradients, norm = clip([gradient / weight for gradient in gradients], most)
-        gradients = [weight * gradient for gradient in gradients]
-        return tf.distribute.get_replica_context().all_reduce("SUM", gradients), norm
-
-    tf.clip_by_global_norm = clip_and_sum
+tf.clip_by_global_norm = clip_and_sum
 """
 
 TRAPS += [
@@ -472,5 +471,11 @@ TRAPS += [
         ("seed=seed + 2**16 * rank", "seed=seed"),
         model="workers",
     ),
-    trap("clipped_before_averaging", "gradient", (SUMMED, SUMMED_LATE), model="workers"),
+    trap(
+        "clipped_before_averaging",
+        "gradient",
+        (SUMMED, "return gradients"),
+        ("strategy = weight = None", SUMMED_LATE),
+        model="workers",
+    ),
 ]
