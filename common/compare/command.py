@@ -6,6 +6,7 @@ from common.compare import conventions, difference, page, trying, verdict
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
+from common.compare.optimizers import clipping
 from common.compare.pairing import Recordings, add_units, read
 from common.system import array_files
 from common.system.errors import InputError
@@ -93,6 +94,9 @@ def command(options):
     for line in layer_lines(layers, first):
         print(line)
     hints = [] if convention else list(hint_lines(recordings, layers))
+    clips = clipping.explained(a, b)
+    if clips and (first is None or clips != first["computes"]):
+        hints.append("a difference within the tolerance: " + clips)
     for line in hints:
         print(line)
     missing = recordings.missing()

@@ -11,8 +11,8 @@ from common.compare.layers import combination, search
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer
 from common.compare.masks import words as mask_words
+from common.compare.optimizers import clipping, steps
 from common.compare.optimizers import explain as optimizer
-from common.compare.optimizers import steps
 
 LARGEST = 2**24  # values of an array whose difference is explained
 MOST = 48  # pairs of layers that are looked at
@@ -26,19 +26,22 @@ def verdicts(recordings, first, every=False):
     every: whether those that agree are looked at, too.
     """
     pairs = counterparts(recordings)
+    theirs, in_order = as_in_a(recordings, pairs)
+    bank = weights(recordings)
+
+    def layers(i, j):
+        return Layer(recordings.a, i, bank), Layer(theirs, j, bank, in_order)
+
     likely = set(jumps(recordings))
     if first is not None:
         likely.update((i, j) for i, j in pairs if i >= first["a_place"])
+    likely &= set(pairs)
+    likely.update(
+        pair for pair in pairs if pair not in likely and search.other_epsilon(*layers(*pair))
+    )
     rest = [pair for pair in pairs if every and pair not in likely]
-    chosen = sorted((sorted(likely & set(pairs)) + rest)[:MOST])
-    theirs, in_order = as_in_a(recordings, pairs)
-    bank = weights(recordings)
-    return [
-        search.verdict(
-            Layer(recordings.a, i, bank), Layer(theirs, j, bank, in_order), (i, j) in likely
-        )
-        for i, j in chosen
-    ]
+    chosen = sorted((sorted(likely) + rest)[:MOST])
+    return [search.verdict(*layers(*pair), likely=pair in likely) for pair in chosen]
 
 
 def alone(recordings, difference):
@@ -56,6 +59,10 @@ def alone(recordings, difference):
 def explanation(recordings, difference):
     """What is different at the first difference, where the layers alone do not show it."""
     i, j = difference["a_place"], difference["b_place"]
+    if steps.kind(difference["a"])[0] == "gradient":
+        says = clipping.explained(recordings.a, recordings.b)
+        if says is not None:
+            return Explanation(says, pages.OPTIMISER)
     if steps.kind(difference["a"])[0] in ("weight", "update"):
         says = optimizer.explained(recordings.a, recordings.b)
         return says and Explanation(says, pages.OPTIMISER)
@@ -86,8 +93,14 @@ def counterparts(recordings):
     """[(place in A, place in B)] of all arrays that are the same, or should be."""
     pairs = [pair[:2] for pair in recordings.pairs]
     for before, ours, theirs in recordings.gaps():
-        new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
-        pairs += [(i, j) for i, j, _ in matched(recordings, new[0], new[1], before)]
+        new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
+        for i in ours:
+            j = recordings.named.get(i)
+            if j in theirs and not recordings.agreement(i, j):
+                new[0].add(i)
+                new[1].add(j)
+        ours, theirs = sorted(new[0]), sorted(new[1])
+        pairs += [(i, j) for i, j, _ in matched(recordings, ours, theirs, before)]
     return sorted(pairs)
 
 

@@ -62,6 +62,37 @@ def test_an_epsilon_is_named(compared, mean, kind, size, ours, theirs):
     assert compared(a, recording(x, layer_norm(x, ours, mean, shift), seed=7))[0] == 0
 
 
+@pytest.mark.parametrize("mean, kind", [(True, "LayerNorm"), (False, "RMSNorm")])
+def test_an_epsilon_within_the_tolerance_is_named_by_the_norm_s_own_input(compared, mean, kind):
+    """An earlier layer's error hides it: it is no jump, and agrees."""
+
+    def run(epsilon, seed, start=1e-6):
+        shift = 0.1 if mean else 0
+        first = layer_norm(X, start, mean, shift)
+        error = 4e-6 * (seed > 0) * normal(*X.shape, seed=seed)
+        middle = (first + error).astype("f")
+        second = layer_norm(middle, epsilon, mean, shift)
+        return recording(X, first, middle, second, second.dot(normal(32, 16, seed=7)), seed=seed)
+
+    a, right, wrong = run(1e-6, 0), run(1e-6, 1), run(1e-5, 2)
+    assert compared(a, right)[0] == 0
+    code, difference, _ = compared(a, wrong)
+    assert code == 3 and difference["a"] == "layer3"
+    assert difference["computes"] == "%s, epsilon 1e-06 in A, 1e-05 in B" % kind
+
+
+@pytest.mark.parametrize("ours, theirs", [(1e-5, 1e-3), (1e-3, 1e-5), (1e-5, 1e-4)])
+def test_the_epsilon_of_a_fresh_batch_norm_is_no_scale(compared, ours, theirs):
+    x = normal(8, 6, 10, 10)
+    a, b = (
+        recording(x, (x / np.sqrt(1 + e)).astype("f"), seed=n) for n, e in enumerate((ours, theirs))
+    )
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["docs"] == docs.EPSILON
+    says = "a BatchNorm whose running variance is 1, epsilon %g in A, %g in B" % (ours, theirs)
+    assert difference["computes"] == says
+
+
 def test_an_epsilon_that_does_not_show_is_no_difference(compared):
     x = 1000 * X
     a, b = (recording(x, layer_norm(x, epsilon), seed=n) for n, epsilon in enumerate((1e-6, 1e-5)))
@@ -619,3 +650,42 @@ def test_a_convolution_with_inputs_and_outputs_swapped_is_named(compared, last, 
     code, says = computes(compared, a, b)
     assert code == 3 and says.endswith("B's kernel is A's, with inputs and outputs swapped")
     assert compared(a, recording(*run(weight), seed=2))[0] == 0
+
+
+def clipped_step(size, limit, added, seed=0):
+    """A recording of gradients of this global norm, clipped, and the weights before and after."""
+    shapes = OrderedDict([("up", (32, 16)), ("down", (16, 32)), ("bias", (32,))])
+    drawn = {name: normal(*shape, seed=n) for n, (name, shape) in enumerate(shapes.items())}
+    norm = math.sqrt(sum((g.astype("d") ** 2).sum() for g in drawn.values()))
+    gradients = {name: (g * (size / norm)).astype("f") for name, g in drawn.items()}
+    factor = np.float32(min(1.0, limit / (size + added)))
+    arrays = OrderedDict(x=normal(8, 4))
+    for name, g in gradients.items():
+        arrays["step0 " + name] = normal(*g.shape, seed=9)
+    for name, g in gradients.items():
+        arrays["grad1 " + name] = rounded(g * factor, seed)
+        arrays["step1 " + name] = arrays["step0 " + name] - 0.1 * arrays["grad1 " + name]
+    return arrays
+
+
+SAYS = "gradients clipped to a global norm of %g, which are divided by the norm plus 1e-06 in %s"
+
+
+@pytest.mark.parametrize("sides", ["AB", "BA"])
+@pytest.mark.parametrize("size, limit", [(1e-5, 1e-6), (2e-3, 1e-3)])
+def test_a_number_that_is_added_to_the_norm_of_a_clipping_is_named(compared, size, limit, sides):
+    pair = clipped_step(size, limit, 1e-6), clipped_step(size, limit, 0, seed=3)
+    code, difference, _ = compared(*(pair if sides == "AB" else pair[::-1]))
+    assert code == 3 and difference["computes"].startswith(SAYS % (limit, sides[0]))
+    assert difference["docs"] == docs.OPTIMISER
+
+
+def test_a_number_that_is_added_to_a_norm_near_1_is_a_hint(compared):
+    a, b = clipped_step(1.5, 1, 1e-6), clipped_step(1.5, 1, 0, seed=3)
+    code, _, printed = compared(a, b)
+    assert code == 0 and SAYS % (1, "A") in printed
+    for pair in ((a, clipped_step(1.5, 1, 1e-6, seed=3)), (b, clipped_step(1.5, 1, 0, seed=4))):
+        code, _, printed = compared(*pair)
+        assert code == 0 and "clipped" not in printed
+    code, _, printed = compared(clipped_step(1.5, 2, 1e-6), clipped_step(1.5, 2, 0, seed=3))
+    assert code == 0 and "clipped" not in printed  # no step clips

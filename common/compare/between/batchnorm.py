@@ -5,7 +5,7 @@ import numpy as np
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, number, size
-from common.compare.layers.normalisation import EPSILONS
+from common.compare.layers.normalisation import epsilons_apart
 
 LEAST = 16  # values of each channel
 SPREAD = 1e-3  # of the channels' factors
@@ -58,7 +58,7 @@ def _reason(ratio, variance, ours, theirs):
     larger = (ratio < 1).all()
     if size(ours.mean(1) - theirs.mean(1)) < 1e-4 * size(ours.std(1)):
         if gain.std() < 0.05 * abs(gain.mean()):
-            return Explanation(_epsilons(gain.mean()), pages.EPSILON)
+            return Explanation("BatchNorm, " + epsilons_apart(gain.mean()), pages.EPSILON)
     ends = "from %s to %s" % tuple(number(float("%.4g" % n)) for n in (ratio.min(), ratio.max()))
     if larger or (ratio > 1).all():
         side = "B" if larger else "A"
@@ -68,13 +68,3 @@ def _reason(ratio, variance, ours, theirs):
         return Explanation(says % number(float("%.1g" % abs(np.median(gain)))), pages.EPSILON)
     says = "BatchNorm, other running statistics: each channel has its own factor, %s, and shift"
     return Explanation(says % ends, pages.RUNNING)
-
-
-def _epsilons(gain):
-    """The pair of usual epsilons with this difference, or the difference."""
-    pairs = [(abs((b - a) / gain - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b]
-    close = [pair for pair in pairs if pair[0] < 0.02]
-    if close:
-        _, a, b = min(close, key=lambda pair: EPSILONS.index(pair[1]) + EPSILONS.index(pair[2]))
-        return "BatchNorm, epsilon %s in A, %s in B" % (number(a), number(b))
-    return "BatchNorm, B's epsilon is A's plus %s" % number(float("%.3g" % gain))

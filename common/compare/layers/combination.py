@@ -7,9 +7,11 @@ import numpy as np
 
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, number, size
+from common.compare.layers.normalisation import EPSILONS
 
 LOOKED_AT = 2048
 FEW = 64
+ROUNDED = 1.3e-7  # the error of an epsilon whose factor is a float32
 
 
 def cases(layer):
@@ -49,9 +51,24 @@ def words(constants):
         return "the sum of %d arrays" % constants["count"]
     if constants["times"] == 1:
         return "its input"
+    epsilon = _epsilon(constants)
+    if epsilon:
+        return "a BatchNorm whose running variance is 1, epsilon %s" % number(epsilon)
     return "its input times %s" % number(constants["times"])
+
+
+def _epsilon(constants):
+    """The usual epsilon of a batch norm, fresh from its start, that gives this factor; or None.
+
+    It subtracts 0, multiplies by 1 and divides by the root of 1 and epsilon.
+    """
+    if not 0.9 < constants["times"] < 1:
+        return None
+    fitted = constants["times"] ** -2 - 1
+    near = (e for e in EPSILONS if abs(fitted - e) < 2e-3 * e + ROUNDED and e > 4 * ROUNDED)
+    return next(near, None)
 
 
 def docs(a, b):
     """The page's anchor."""
-    return pages.EMBEDDING_SCALE
+    return pages.EPSILON if _epsilon(a) and _epsilon(b) else pages.EMBEDDING_SCALE

@@ -10,7 +10,7 @@ import numpy as np
 
 from common.compare.functions import bfloat16
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import VALUES, Case, full, number, rows_of, size
+from common.compare.layers.layer import SURE, VALUES, Case, full, number, rows_of, size
 
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
@@ -27,20 +27,32 @@ CHANNELS = "each channel times a number, plus another, as in a BatchNorm with it
 
 def cases(layer):
     """Rows for the norm of a layer, channels for the norm of a batch, groups of channels."""
-    y = layer.output
-    if len(y.shape) < 2 or not y.spread or y.whole:
+    if not may_be(layer.output):
         return
-    near = [x for x in layer.alike() if x.spread]
-    if 4 <= y.shape[-1] <= WIDEST and y.size // y.shape[-1] >= LEAST:
-        tables = rows_of(y, *near, values=VALUES // 2)
-        for x, table in zip(near, tables[1:]):
-            yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
-        for (x, one), (z, other) in itertools.combinations(list(zip(near, tables[1:]))[:SUMMED], 2):
-            yield Case(layer, [x, z], x=one + other, y=tables[0], kinds=LAYER)
-    for x in near:
-        if len(y.shape) >= 3:
-            for axis in (1, len(y.shape) - 1):
+    yield from by_row(layer)
+    dimensions = len(layer.output.shape)
+    for x in layer.alike():
+        if x.spread and dimensions >= 3:
+            for axis in (1, dimensions - 1):
                 yield from _by_channel(layer, x, axis)
+
+
+def may_be(y):
+    """Whether an array may be the result of a norm."""
+    return bool(len(y.shape) >= 2 and y.spread and not y.whole)
+
+
+def by_row(layer, values=VALUES // 2):
+    """Norms over the last axis, of an earlier array or of the sum of two."""
+    y = layer.output
+    near = [x for x in layer.alike() if x.spread]
+    if not 4 <= y.shape[-1] <= WIDEST or y.size // y.shape[-1] < LEAST:
+        return
+    tables = rows_of(y, *near, values=values)
+    for x, table in zip(near, tables[1:]):
+        yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
+    for (x, one), (z, other) in itertools.combinations(list(zip(near, tables[1:]))[:SUMMED], 2):
+        yield Case(layer, [x, z], x=one + other, y=tables[0], kinds=LAYER)
 
 
 def _by_channel(layer, x, axis):
@@ -138,6 +150,41 @@ def normalised(x, kind, epsilon):
         if kind.endswith("outside the root"):
             return x / (np.sqrt(variance) + epsilon)
         return x / np.sqrt(variance + epsilon)
+
+
+def epsilons(a, b):
+    """Both epsilons in words and with the docs' anchor, if both have the same weights; or None.
+
+    Where all rows have nearly the same variance, another weight makes up for another epsilon. So
+    A's fitted weights are tried on B: what is left shows how much larger B's epsilon is.
+    """
+    kind, epsilon = a.constants["kind"], a.constants.get("epsilon")
+    if kind != b.constants["kind"] or kind not in LAYER[:2] or a.case.y.shape != b.case.y.shape:
+        return None
+    z, x = (normalised(fit.case.x, kind, epsilon) for fit in (a, b))
+    slope = _slopes(a)
+    shift = (a.case.y - slope * z).mean(0) if kind != "RMSNorm" else 0.0
+    left = b.case.y - slope * x - shift
+    center = b.case.x if kind == "RMSNorm" else b.case.x - b.case.x.mean(1, keepdims=True)
+    variance = (center**2).mean(1, keepdims=True) + epsilon
+    effect = -0.5 * slope * x / variance  # of an epsilon that is larger by one, for small ones
+    more = (left * effect).sum() / max((effect**2).sum(), 1e-300)
+    part = size(more * effect)
+    if part < b.case.limit / 4 or part < SURE * size(left - more * effect):
+        return None
+    if abs(more) > 0.1 * variance.min():
+        return None  # too large for the effect to be linear
+    return "%s, %s" % (kind, epsilons_apart(more)), pages.EPSILON
+
+
+def epsilons_apart(more):
+    """The pair of usual epsilons with this difference, or the difference, in words."""
+    pairs = [(abs((b - a) / more - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b]
+    close = [pair for pair in pairs if pair[0] < 0.02]
+    if close:
+        _, a, b = min(close, key=lambda pair: EPSILONS.index(pair[1]) + EPSILONS.index(pair[2]))
+        return "epsilon %s in A, %s in B" % (number(a), number(b))
+    return "B's epsilon is A's plus %s" % number(float("%.3g" % more))
 
 
 def weights(a, b):

@@ -31,6 +31,7 @@ FAMILIES = (
     convolution,
     statistics,
 )
+SOME = 2**13  # values that tell whether a layer is a norm
 
 
 def fit(layer):
@@ -76,13 +77,36 @@ def verdict(a, b, likely=True):
             says = sentence(*fits)
             docs = family.docs(fits[0].constants, fits[1].constants)
         elif family is normalisation:
-            says, docs = normalisation.weights(*fits) or (None, None)
+            change = normalisation.epsilons(*fits) or normalisation.weights(*fits)
+            says, docs = change or (None, None)
         elif family is convolution and fits[0].constants == fits[1].constants:
             change = convolution.kernels(*fits)
             if change is not None:
                 says = "%s: B's kernel is A's, %s" % (family.words(fits[0].constants), change)
                 docs = pages.FLIPPED
     return Verdict(a, b, fits[0], fits[1], says is not None, says, docs)
+
+
+def other_epsilon(a, b):
+    """Whether both layers are norms with another epsilon, though their results may agree.
+
+    Where the variance is near 1, an epsilon changes less than the tolerance, but more than the
+    norm's own rounding.
+    """
+    ours = _norm(a)
+    theirs = ours and _norm(b)
+    if theirs is None:
+        return False
+    return differ(ours, theirs) or normalisation.epsilons(ours, theirs) is not None
+
+
+def _norm(layer):
+    """The ``Fit`` of a norm over the last axis, by some of its rows; None if it is no such norm."""
+    if not normalisation.may_be(layer.output):
+        return None
+    with np.errstate(all="ignore"):
+        fits = (best(normalisation, case) for case in normalisation.by_row(layer, SOME))
+        return next((found for found in fits if found is not None), None)
 
 
 def _comparable(a, b):

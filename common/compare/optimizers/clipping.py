@@ -1,0 +1,55 @@
+"""Whether one side adds a small number to the norm by which it clips its gradients.
+
+Clipped gradients have the limit as their global norm, to a float's rounding. With a number added to
+the norm that divides them, it is less: by 1e-06 of the limit at most, if the limit is 1.
+"""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.layers.layer import number
+from common.compare.optimizers import fit, steps
+
+ADDED = 1e-6
+EXACT = 1.5e-7  # of the limit: rounding of the common factor
+SHOWN = 3e-7
+
+
+def explained(a, b):
+    """The side that adds a number to the norm, in words; None if no recorded step shows it."""
+    ours, theirs = _norms(a), _norms(b)
+    if list(ours) != list(theirs):
+        return None
+    pairs = list(zip(ours.values(), theirs.values()))
+    for names, turned in (("AB", pairs), ("BA", [pair[::-1] for pair in pairs])):
+        limits = [_limit(less, exact) for less, exact in turned]
+        shown = {limit for limit in limits if limit}
+        if len(shown) == 1:
+            says = "gradients clipped to a global norm of %s, which are divided by the norm "
+            says += "plus %s in %s, by the norm in %s"
+            return says % (number(shown.pop()), number(ADDED), names[0], names[1])
+    return None
+
+
+def _norms(arrays):
+    """{step: global norm} of the recorded gradients."""
+    squares = OrderedDict()
+    for array in arrays:
+        what, step, _ = steps.kind(array.name)
+        if what == "gradient" and array.finite:
+            square = np.square(array.values, dtype=np.float64).sum()
+            squares[step] = squares.get(step, 0.0) + float(square)
+    return OrderedDict((step, square**0.5) for step, square in squares.items())
+
+
+def _limit(less, exact):
+    """The limit of a step, if one side has it as its norm and the other one a little less."""
+    if not exact or not fit.is_round(exact):
+        return None
+    limit = fit.rounded(exact)
+    missing = 1 - less / limit
+    if abs(exact / limit - 1) > EXACT or missing < SHOWN:
+        return None
+    before = ADDED / missing - ADDED  # the norm before clipping
+    return limit if before >= 0.99 * limit else None
