@@ -1,4 +1,4 @@
-"""rosetta compare, challenge, dump or guide: commands for your own code, in any language."""
+"""rosetta compare, record, challenge, dump, guide: commands for your own code in any language."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ from common.system.errors import InputError
 GUIDE = os.path.join(os.path.dirname(__file__), "guide.md")  # a link to docs/for-agents.md
 HELP = """\
 rosetta compare A.npz B.npz       find the first difference between two recordings of any network
+rosetta record FILE.onnx X OUT    record all that an ONNX file computes of the inputs X, an .npz
 rosetta challenge write FOLDER    check a port of one of the project's networks, by way of files
 rosetta dump FILE [OUT.npz]       list and convert the arrays of any framework's file
 rosetta guide                     how a coding agent ports a network with compare as its gate
@@ -24,6 +25,13 @@ def compare(arguments):
     parser = commands.OneLineParser(prog="rosetta compare")
     command.add_options(parser)
     return command.command(parser.parse_args(arguments))
+
+
+def record(arguments):
+    """Record what an ONNX file computes."""
+    from common.compare import record_onnx
+
+    return record_onnx.command(arguments)
 
 
 def challenge(arguments):
@@ -47,7 +55,13 @@ def guide(arguments):
     return 0
 
 
-COMMANDS = {"compare": compare, "challenge": challenge, "dump": dump, "guide": guide}
+COMMANDS = {
+    "compare": compare,
+    "record": record,
+    "challenge": challenge,
+    "dump": dump,
+    "guide": guide,
+}
 
 
 def command(arguments):
@@ -57,7 +71,7 @@ def command(arguments):
         print(HELP)
         return 0
     if name not in COMMANDS:
-        raise InputError("choose compare, challenge, dump or guide; --help says what they do")
+        raise InputError("choose compare, record, challenge, dump or guide; --help says what they do")
     return COMMANDS[name](arguments[1:])
 
 

@@ -1,18 +1,18 @@
-"""Recording a pass, or a step of training, of a Flax network.
+"""Recording a pass, or a step of training, of any Flax NNX network as it is.
 
-Idiom: ``nnx.split`` makes the network a function of its state, which JAX traces into a jaxpr; one
-    is made whose results are those of all its equations.
+Idiom: ``nnx.split`` makes the network a function of its state, whose equations JAX's recorder
+    computes one by one.
 Surprise: ``nnx.capture`` with ``method_outputs`` sees modules alone. A ReLU or a pool is a function
-    here, not a module, and so is not recorded.
+    here, not a module.
 """
 
 from collections import OrderedDict
 from collections.abc import Mapping
 
-import jax
 import numpy as np
 from flax import nnx
-from jax.extend import core
+
+from frameworks.jax import record as functions
 
 
 def record(network, x):
@@ -21,18 +21,12 @@ def record(network, x):
     x: an array; a tuple of arrays, in the order of the model's arguments; or a dict of them, by
     their names.
     """
-    network.eval()  # dropout off
-    graph, state = nnx.split(network)
-    traced = jax.make_jaxpr(lambda state, x: _called(nnx.merge(graph, state), x))(state, x)
-    equations = traced.jaxpr.eqns
-    results = [equation.outvars[0] for equation in equations]
-    probe = core.ClosedJaxpr(traced.jaxpr.replace(outvars=results), traced.consts)
-    arrays = core.jaxpr_as_fun(probe)(*jax.tree.leaves((state, x)))
-    found = _inputs(x)
-    for n, (equation, array) in enumerate(zip(equations, arrays), 1):
-        name = equation.params.get("name", equation.primitive.name)
-        found["%s %d" % (name, n)] = np.array(array)
-    return found
+    return functions.record_function(*_split(network), x)
+
+
+def exact(network, x):
+    """The same in float64, for ``compare --exact``."""
+    return functions.exact_function(*_split(network), x)
 
 
 def record_step(network, x, loss, optimizer, steps=1):
@@ -52,20 +46,18 @@ def record_step(network, x, loss, optimizer, steps=1):
     return found
 
 
+def _split(network):
+    """(a function of the state and the inputs, the state)"""
+    network.eval()  # dropout off
+    graph, state = nnx.split(network)
+    return lambda state, *x, **named: nnx.merge(graph, state)(*x, **named), state
+
+
 def _called(network, x):
     """What the model returns."""
     if isinstance(x, Mapping):
         return network(**x)
     return network(*x) if isinstance(x, (tuple, list)) else network(x)
-
-
-def _inputs(x):
-    """The inputs under their names."""
-    if isinstance(x, Mapping):
-        return OrderedDict((name, np.asarray(array)) for name, array in x.items())
-    if isinstance(x, (tuple, list)):
-        return OrderedDict(("x%d" % n, np.asarray(array)) for n, array in enumerate(x))
-    return OrderedDict(x=x)
 
 
 def _named(what, state):

@@ -1,29 +1,142 @@
-"""Recording a pass through a JAX network.
+"""Recording a pass, or a step of training, of any function of weights and inputs in JAX.
 
-Idiom: the network is traced into a jaxpr, and one is made whose results are those of all its
-    equations.
-Surprise: an equation knows the primitive, or the name of a function that was compiled inside; the
-    names of Python's variables are lost.
+Idiom: the function is traced into a jaxpr, whose equations are computed one by one, those of
+    compiled functions inside as well.
+Surprise: an equation knows the primitive, the name of a function that was compiled inside and the
+    scope, such as a Linen module's name; the names of Python's variables are lost.
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
+
+INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")  # where equations hold a function's own
+CALLS = ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat")
 
 
 def record(model, x):
     """{name: array} of the images and of each equation's result, in the order of computation."""
     state = model["state"]
     trees = [state[kind] for kind in ("params", "running") if kind in state]
-    traced = jax.make_jaxpr(model["forward"].__wrapped__)(*trees, x)  # no key: no dropout
-    equations = traced.jaxpr.eqns
-    results = [equation.outvars[0] for equation in equations]
-    probe = core.ClosedJaxpr(traced.jaxpr.replace(outvars=results), traced.consts)
-    arrays = core.jaxpr_as_fun(probe)(*jax.tree.leaves((trees, x)))
-    found = OrderedDict(x=x)
-    for n, (equation, array) in enumerate(zip(equations, arrays), 1):
-        name = equation.params.get("name", equation.primitive.name)
+    forward = model["forward"].__wrapped__  # no key: no dropout
+    return record_function(lambda weights, x: forward(*weights, x), trees, x)
+
+
+def record_function(function, weights, x):
+    """The same of ``function(weights, x)``, such as the ``apply`` of a Linen module.
+
+    weights: any tree of arrays. x: an array; a tuple of arrays, in the order of the arguments after
+    the weights; or a dict of them, by name. Dropout must be off.
+    """
+    found = _inputs(x)
+    traced = jax.make_jaxpr(lambda weights, x: _called(function, weights, x))(weights, x)
+    kept = []
+    _run(traced.jaxpr, traced.consts, jax.tree.leaves((weights, x)), kept)
+    for n, (name, array) in enumerate(kept, 1):
         found["%s %d" % (name, n)] = np.array(array)
     return found
+
+
+def exact_function(function, weights, x):
+    """The same in float64, for ``compare --exact``."""
+    with jax.enable_x64(True):
+        return record_function(function, *jax.tree.map(_double, (weights, x)))
+
+
+def record_step(function, weights, x, loss, optimizer, steps=1):
+    """The same, and the loss, the gradients and the weights before and after each step.
+
+    loss: a function of what ``function`` returns. optimizer: one of Optax, or another with its
+    ``init`` and ``update``.
+    """
+    found = record_function(function, weights, x)
+    found.update(named("step0", weights))
+    state = optimizer.init(weights)
+    for step in range(1, steps + 1):
+        value, gradients = jax.value_and_grad(lambda w: loss(_called(function, w, x)))(weights)
+        found["loss%d" % step] = np.array(value)
+        found.update(named("grad%d" % step, gradients))
+        updates, state = optimizer.update(gradients, state, weights)
+        weights = jax.tree.map(lambda w, u: w + u, weights, updates)
+        found.update(named("step%d" % step, weights))
+    return found
+
+
+def named(what, tree):
+    """{name: array} of a tree's leaves, by their places in it."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    places = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
+    return OrderedDict(
+        ("%s %s" % (what, place), np.array(leaf)) for place, (_, leaf) in zip(places, leaves)
+    )
+
+
+def _called(function, weights, x):
+    """What the function returns."""
+    if isinstance(x, Mapping):
+        return function(weights, **x)
+    return function(weights, *x) if isinstance(x, (tuple, list)) else function(weights, x)
+
+
+def _inputs(x):
+    """The inputs under their names."""
+    if isinstance(x, Mapping):
+        return OrderedDict((name, np.asarray(array)) for name, array in x.items())
+    if isinstance(x, (tuple, list)):
+        return OrderedDict(("x%d" % n, np.asarray(array)) for n, array in enumerate(x))
+    return OrderedDict(x=np.asarray(x))
+
+
+def _double(leaf):
+    """An array in float64, if it has floats."""
+    leaf = jnp.asarray(leaf)
+    return leaf.astype(jnp.float64) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+
+def _run(jaxpr, constants, arguments, kept):
+    """The results of a jaxpr. kept: gets (name, array) of each equation's first result."""
+    values = dict(zip(jaxpr.constvars, constants))
+    values.update(zip(jaxpr.invars, arguments))
+    for equation in jaxpr.eqns:
+        given = [v.val if isinstance(v, core.Literal) else values[v] for v in equation.invars]
+        inner = _inner(equation)
+        if inner is None:
+            results = _computed(jaxpr, equation, given)
+        else:
+            results = _run(*inner, given, kept)
+        _keep(equation, results, kept)
+        values.update(zip(equation.outvars, results))
+    return [v.val if isinstance(v, core.Literal) else values[v] for v in jaxpr.outvars]
+
+
+def _computed(jaxpr, equation, given):
+    """The results of one equation: a jaxpr of this equation alone is a function."""
+    pairs = zip(equation.invars, given)
+    pairs = [pair for pair in pairs if not isinstance(pair[0], core.Literal)]
+    ends = {"invars": [v for v, _ in pairs], "outvars": equation.outvars}
+    alone = jaxpr.replace(constvars=[], eqns=[equation], debug_info=None, **ends)
+    return core.jaxpr_as_fun(core.ClosedJaxpr(alone, []))(*(value for _, value in pairs))
+
+
+def _inner(equation):
+    """(jaxpr, constants) of a function that an equation calls; None if it calls none."""
+    if equation.primitive.name.rstrip("0123456789") not in CALLS:
+        return None
+    inner = next(equation.params[key] for key in INNER if key in equation.params)
+    return (inner.jaxpr, inner.consts) if isinstance(inner, core.ClosedJaxpr) else (inner, ())
+
+
+def _keep(equation, results, kept):
+    """Add an equation's first result; that of a function is its last equation's, renamed."""
+    if not results or jnp.issubdtype(results[0].dtype, jax.dtypes.extended):
+        return  # a random key is no array
+    scope = str(equation.source_info.name_stack)
+    name = equation.params.get("name", equation.primitive.name)
+    entry = ("%s/%s" % (scope, name) if scope else name, results[0])
+    if kept and kept[-1][1] is results[0]:
+        kept.pop()
+    kept.append(entry)

@@ -1,7 +1,8 @@
-"""Recording a pass, or a step of training, of any functional Keras 3 model as it is.
+"""Recording a pass, or a step of training, of any Keras 3 model as it is.
 
-Idiom: a second model over the same layers, whose outputs are those of all of them. For a step, the
-    model trains itself with ``train_on_batch``, eagerly, and its optimiser is asked for gradients.
+Idiom: while a pass runs eagerly, ``Layer.__call__`` keeps what each layer returns: of functional
+    models, of subclassed ones, and of layers inside layers. For a step, the model trains itself
+    with ``train_on_batch``, eagerly, and its optimiser is asked for gradients.
 Surprise: a layer with ``activation=`` gives only the activation's result. The trainers of
     TensorFlow and PyTorch call the optimiser's ``apply``, that of JAX its ``stateless_apply``.
 """
@@ -13,31 +14,102 @@ from collections.abc import Mapping
 import keras
 import numpy as np
 
+# On a CPU, TensorFlow's convolutions in float64 are of channels-last images alone.
+EXACT_LACKS = "channels first" if keras.backend.backend() == "tensorflow" else None
+
 
 def record(network, x):
     """{name: array} of the inputs and of each layer's result, in the order of computation.
 
     x: an array, a list of arrays, or a dict of them, as the model takes them.
     """
-    results = _results(network)
-    probe = keras.Model(network.inputs, list(results.values()))
     found = _inputs(x)
-    for name, array in zip(results, probe.predict(x, verbose=0)):  # dropout off
-        found.setdefault(name, np.asarray(array))
+    with _kept_results(found):
+        network(x, training=False)  # dropout off
     return found
 
 
-def _results(network):
-    """{name: tensor} of each node of the model's own graph; a layer may have been called before."""
-    graph = getattr(network, "_functional", None) or network  # of a Sequential, or itself
-    found = OrderedDict()
-    for depth in sorted(graph._nodes_by_depth, reverse=True):
-        for node in graph._nodes_by_depth[depth]:
-            name, calls = node.operation.name, 2
-            while name in found:
-                name, calls = "%s, call %d" % (node.operation.name, calls), calls + 1
-            found[name] = node.outputs[0]
-    return found
+def exact(network, x):
+    """The same in float64, for ``compare --exact``."""
+    layers = [network, *network._flatten_layers(include_self=False)]
+    before = [layer.dtype_policy for layer in layers]
+    try:
+        for layer in layers:
+            layer.dtype_policy = Double("float64")
+        with _double():
+            return record(network, keras.tree.map_structure(_as_double, x))
+    finally:
+        for layer, policy in zip(layers, before):
+            layer.dtype_policy = policy
+
+
+class Double(keras.DTypePolicy):
+    """Computes in float64; a layer casts variables only to a type that is not theirs."""
+
+    variable_dtype = "float32"
+
+
+@contextlib.contextmanager
+def _double():
+    """JAX alone must be asked for float64."""
+    if keras.backend.backend() != "jax":
+        yield
+        return
+    import jax
+
+    with jax.enable_x64(True):
+        yield
+
+
+def _as_double(array):
+    array = np.asarray(array)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+@contextlib.contextmanager
+def _kept_results(found):
+    """Put what each layer, and each operation of a functional model, returns into ``found``, under
+    the names of the layers that it is in.
+    """
+    inside = []
+
+    def kept(call):
+        def recorded(self, *args, **kwargs):
+            graph = getattr(inside[-1], "operations", ()) if inside else ()
+            if not isinstance(self, keras.Layer) and not any(self is node for node in graph):
+                return call(self, *args, **kwargs)  # made by a layer, with a name by chance
+            inside.append(self)
+            try:
+                result = call(self, *args, **kwargs)
+                _keep(found, ".".join(layer.name for layer in inside[1:]), result)
+            finally:
+                inside.pop()
+            return result
+
+        return recorded
+
+    layer, operation = keras.Layer.__call__, keras.Operation.__call__
+    keep_layer, keep_operation = kept(layer), kept(operation)
+    keras.Layer.__call__ = keep_layer
+    # A layer's own call ends with this one.
+    keras.Operation.__call__ = lambda self, *args, **kwargs: (
+        operation if isinstance(self, keras.Layer) else keep_operation
+    )(self, *args, **kwargs)
+    try:
+        yield
+    finally:
+        keras.Layer.__call__, keras.Operation.__call__ = layer, operation
+
+
+def _keep(found, name, result):
+    """Add a layer's first result, unless it is the model itself or only a layer's shape."""
+    tensors = [t for t in keras.tree.flatten(result) if keras.ops.is_tensor(t)]
+    if not name or not tensors or isinstance(tensors[0], keras.KerasTensor):
+        return
+    full, call = name, 2
+    while full in found:
+        full, call = "%s, call %d" % (name, call), call + 1
+    found[full] = _array(tensors[0])
 
 
 def record_step(network, x, y, steps=1):

@@ -123,7 +123,7 @@ def images(
 
 
 IMAGES = (
-    Mistake("padding", 0, "conv", "conv", "place 1 in A, 0 in B"),
+    Mistake("padding", 0, "conv", "conv", "padding 1 in A, 0 in B"),
     Mistake("kernel", -1, "conv", "conv", "flipped along height and width"),
     Mistake("epsilon", 1e-3, "norm", "norm", "epsilon 1e-05 in A, 0.001 in B"),
     Mistake("slope", 0.01, "active", "pool", "leaky"),

@@ -1,0 +1,98 @@
+"""Recorders take models as their users have them: nested layers, functions, in float64 too."""
+
+import numpy as np
+import pytest
+
+from common.system import modules
+from tests import beside
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.standard_normal((4, 6, 16)).astype("f")
+
+
+def keras(record):
+    """A functional model with a layer of layers, which is called twice."""
+    import keras
+
+    @keras.saving.register_keras_serializable()
+    class Block(keras.Layer):
+        def __init__(self, **named):
+            super().__init__(**named)
+            self.norm = keras.layers.LayerNormalization(name="norm")
+            self.dense = keras.layers.Dense(16, name="dense")
+            self.dropout = keras.layers.Dropout(0.5, name="dropout")
+
+        def build(self, shape):
+            self.norm.build(shape)
+            self.dense.build(shape)
+
+        def call(self, x, training=None):
+            return x + self.dropout(keras.ops.silu(self.dense(self.norm(x))), training=training)
+
+    given = keras.Input((6, 16), name="x")
+    block = Block(name="block")
+    network = keras.Model(given, keras.layers.Dense(3, name="scores")(block(block(given))))
+    names = ["x", "block.norm", "block.dense", "block.dropout", "block"]
+    names += [name + ", call 2" for name in names[1:]] + ["scores"]
+    recorded = record.record(network, X)
+    assert list(recorded) == names
+    return recorded, record.exact(network, X), np.asarray(network.predict(X, verbose=0))
+
+
+def flax(record):
+    """Attention in a module, inside a function that is compiled."""
+    import jax
+    from flax import nnx
+
+    class Network(nnx.Module):
+        def __init__(self, rngs):
+            self.norm = nnx.LayerNorm(16, rngs=rngs)
+            self.attention = nnx.MultiHeadAttention(
+                2, 16, decode=False, dropout_rate=0.5, rngs=rngs
+            )
+            self.last = nnx.Linear(16, 3, rngs=rngs)
+
+        def __call__(self, x):
+            return self.last(jax.jit(jax.nn.gelu)(x + self.attention(self.norm(x))))
+
+    network = Network(nnx.Rngs(0))
+    recorded = record.record(network, X)
+    assert sum("dot_general" in name for name in recorded) == 7
+    return recorded, record.exact(network, X), np.asarray(network(X))
+
+
+def jax(record):
+    """A function of weights and an input by name, compiled as a whole."""
+    import jax
+
+    @jax.jit
+    def function(weights, x):
+        hidden = jax.nn.relu(jax.numpy.dot(x, weights["up"]))
+        return jax.numpy.dot(hidden, weights["down"])
+
+    drawn = RANDOM.standard_normal((2, 16, 16)).astype("f")
+    weights = {"up": drawn[0], "down": drawn[1]}
+    recorded = record.record_function(function, weights, {"x": X})
+    assert list(recorded)[0] == "x" and sum("dot_general" in name for name in recorded) >= 1
+    exact = record.exact_function(function, weights, {"x": X})
+    return recorded, exact, np.asarray(function(weights, X))
+
+
+def test_a_user_s_own_model_is_recorded_as_it_is(name):
+    beside.need(name, "record")
+    record = modules.load(name, "record")
+    folder = record.__name__.split(".")[-2]
+    run = {"keras": keras, "flax": flax, "jax": jax}.get(folder)
+    if run is None:
+        pytest.skip("no such model in this framework here")
+    recorded, exact, result = run(record)
+    assert all(type(array) is np.ndarray for array in recorded.values())
+    assert list(recorded) == list(exact)
+    last = list(recorded.values())[-1]
+    assert np.abs(last - result).max() < 1e-5 * np.abs(result).max()
+    layers = [key for key in list(exact)[1:] if recorded[key].dtype == np.float32]
+    assert len(layers) >= 3
+    for key in layers:
+        assert exact[key].dtype == np.float64
+        assert np.abs(recorded[key] - exact[key]).max() < 1e-5 * np.abs(exact[key]).max() + 1e-6
+    assert any((recorded[key] != exact[key]).any() for key in layers)
