@@ -22,8 +22,7 @@ def record(network, x):
     their names.
     """
     found = _inputs(x)
-    call = getattr(network, "__call__", network)
-    off = {"training": False} if "training" in inspect.signature(call).parameters else {}
+    off = {"training": False} if "training" in inspect.signature(network).parameters else {}
 
     def forward(*tensors):
         if isinstance(x, Mapping):
@@ -31,7 +30,12 @@ def record(network, x):
         return network(*tensors, **off)
 
     specs = [tf.TensorSpec(array.shape, array.dtype) for array in found.values()]
-    traced = tf.compat.v1.wrap_function(forward, specs)
+    eager = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)  # else an inner tf.function is one operation
+    try:
+        traced = tf.compat.v1.wrap_function(forward, specs)
+    finally:
+        tf.config.run_functions_eagerly(eager)
     results = [
         op.outputs[0]
         for op in traced.graph.get_operations()

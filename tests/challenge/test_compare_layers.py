@@ -689,3 +689,28 @@ def test_a_number_that_is_added_to_a_norm_near_1_is_a_hint(compared):
         assert code == 0 and "clipped" not in printed
     code, _, printed = compared(clipped_step(1.5, 2, 1e-6), clipped_step(1.5, 2, 0, seed=3))
     assert code == 0 and "clipped" not in printed  # no step clips
+
+
+@pytest.mark.parametrize("steps_recorded", [1, 2])
+def test_a_tensor_that_decays_on_one_side_is_named_though_the_list_is_long(
+    compared, steps_recorded
+):
+    names = ["bias%d" % n for n in range(6)] + ["table", "up", "down"]
+
+    def run(decaying, seed):
+        arrays = {"x": normal(8, 4)}
+        weights = {name: normal(16, 8, seed=n) for n, name in enumerate(names)}
+        arrays.update(("step0 " + name, w) for name, w in weights.items())
+        for step in range(1, steps_recorded + 1):
+            for n, name in enumerate(names):
+                g = normal(16, 8, seed=20 * step + n)
+                decay = 0.1 if name in decaying else 0.0
+                weights[name] = (weights[name] * (1 - 0.01 * decay) - 0.01 * g).astype("f")
+                arrays["grad%d %s" % (step, name)] = rounded(g, seed)
+                arrays["step%d %s" % (step, name)] = weights[name]
+        return arrays
+
+    a, b = run(["up", "down"], 0), run(["table", "up", "down"], 1)
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["computes"] == "the optimiser: decay of table in B alone"
+    assert compared(b, a)[1]["computes"] == "the optimiser: decay of table in A alone"

@@ -46,7 +46,7 @@ EXCEPTIONS = {
         "a training step is recorded of the framework's own classes",
     ),
     "tests/recordings/test_record_models.py": (
-        "flax jax keras",
+        "flax jax keras tensorflow",
         "a pass is recorded of the framework's own classes",
     ),
     "tests/transformers/": ("pytorch torch", "transformers' networks are PyTorch's"),

@@ -105,8 +105,12 @@ def words(moved):
 def without(decays):
     """The tensors that do not decay, in words."""
     left = [name for name, decay in decays.items() if not decay]
-    more = ", ..." if len(left) > LISTED else ""
-    return ", not of %s%s" % (", ".join(left[:LISTED]), more) if left else ""
+    return ", not of " + listed(left) if left else ""
+
+
+def listed(names):
+    """The first few names of tensors."""
+    return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
 
 
 def decay_words(decay, rate):
