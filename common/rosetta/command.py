@@ -71,7 +71,9 @@ def command(arguments):
         print(HELP)
         return 0
     if name not in COMMANDS:
-        raise InputError("choose compare, record, challenge, dump or guide; --help says what they do")
+        raise InputError(
+            "choose compare, record, challenge, dump or guide; --help says what they do"
+        )
     return COMMANDS[name](arguments[1:])
 
 
