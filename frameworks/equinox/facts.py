@@ -2,6 +2,6 @@
 
 from frameworks.facts import Environment, Framework
 
-EQUINOX = Environment("equinox", "Equinox on JAX", "equinox")
+EQUINOX = Environment("equinox", "Equinox on JAX", "equinox", workers_of="equinox")
 
 FRAMEWORK = Framework([EQUINOX])

@@ -32,3 +32,7 @@ TRAPS = [
         ),
     ),
 ]
+
+TRAPS += [
+    trap("uneven_shares", "gradient", ("if len(array) % workers:", "if False:"), model="workers"),
+]
