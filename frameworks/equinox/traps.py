@@ -32,7 +32,3 @@ TRAPS = [
         ),
     ),
 ]
-
-TRAPS += [
-    trap("uneven_shares", "gradient", ("if len(array) % workers:", "if False:"), model="workers"),
-]

@@ -417,12 +417,3 @@ TRAPS += [
         model="gru",
     ),
 ]
-
-TRAPS += [
-    trap(
-        "uneven_shares",
-        "gradient",
-        ("if len(array) % workers:", "if False:"),
-        model="workers",
-    ),
-]

@@ -416,12 +416,3 @@ TRAPS += [
         model="gru",
     ),
 ]
-
-TRAPS += [
-    trap(
-        "uneven_shares",
-        "gradient",
-        ("if len(array) % workers:", "if False:"),
-        model="workers",
-    ),
-]

@@ -499,13 +499,3 @@ TRAPS += [
         model="gru",
     ),
 ]
-
-TRAPS += [
-    trap(
-        "uneven_shares",
-        "gradient",
-        ("if len(x) % workers:", "if False:"),
-        model="workers",
-        only=("keras-jax",),
-    ),
-]

@@ -24,7 +24,6 @@ USUAL = Shown()
 SHOWN = {
     "masks_alike": Shown(model="cnn", rungs=("dropout",)),
     "mean_of_means": Shown(team=3),  # the batch does not divide
-    "uneven_shares": Shown(team=3),
     "clipped_before_averaging": Shown(model="gpt"),
 }
 RESNET = Shown(model="resnet")
