@@ -427,7 +427,7 @@ TRAPS += [
     trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
     trap(
         "clipped_before_averaging",
-        "gradient",
+        "momentum",
         ("nn.value_and_grad = of_the_whole_batch", AVERAGED_LATE),
         model="workers",
     ),

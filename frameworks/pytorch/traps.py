@@ -621,7 +621,7 @@ TRAPS += [
     trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
     trap(
         "clipped_before_averaging",
-        "gradient",
+        "momentum",
         (
             "return (Parallel(network), weighted, *others)",
             AVERAGED_LATE

@@ -473,7 +473,7 @@ TRAPS += [
     ),
     trap(
         "clipped_before_averaging",
-        "gradient",
+        "momentum",
         (SUMMED, "return gradients"),
         ("strategy = weight = None", SUMMED_LATE),
         model="workers",

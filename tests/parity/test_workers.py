@@ -24,7 +24,7 @@ USUAL = Shown()
 SHOWN = {
     "masks_alike": Shown(model="cnn", rungs=("dropout",)),
     "mean_of_means": Shown(team=3),  # the batch does not divide
-    "clipped_before_averaging": Shown(model="gpt"),
+    "clipped_before_averaging": Shown(model="gpt", rungs=("gradient", "momentum")),
 }
 RESNET = Shown(model="resnet")
 # Without a mistake: every rung, masks, a norm to clip to, and targets that do not count.
