@@ -395,7 +395,7 @@ TRAPS += [
         "gradient",
         (
             "return (paddle.DataParallel(network), weighted, *others)",
-            "network._layers = network\nreturn (network, weighted, *others)",
+            'network.__dict__["_layers"] = network\nreturn (network, weighted, *others)',
         ),
         model="workers",
     ),
