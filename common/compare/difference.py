@@ -1,16 +1,17 @@
 """The first difference between two recordings."""
 
-import itertools
 from collections import OrderedDict
 
 import numpy as np
 
+from common.compare import strides
 from common.compare.arrays import apart
 from common.compare.counterparts import TRIED, matched
 from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
 CHAIN = 3  # arrays in a row that must be off to count, where the next ones agree
+BRANCH = 4  # pairs of a shortcut that may agree between a wrong layer and what follows from it
 
 
 def first(recordings):
@@ -100,36 +101,21 @@ def _chain(recordings, before, ours, theirs):
 def _other_stride(recordings, before, difference):
     """Images of as many channels, but of another size, before the difference; or None.
 
-    Such arrays have no counterpart, so the first one that differs comes later.
+    Such arrays have no counterpart, so the first one that differs comes later. A shortcut whose
+    arrays agree may come between.
     """
-    start = recordings.pairs[before - 1][:2] if before else (-1, -1)
-    new = (
-        recordings.only_in_a(range(start[0] + 1, difference["a_place"])),
-        recordings.only_in_b(range(start[1] + 1, difference["b_place"])),
-    )
-    for i in new[0][:1]:
-        for j in new[1][:1]:
-            if _strided(recordings.a[i].shape, recordings.b[j].shape):
-                says = "as by another stride or resize: %s in A, %s in B"
-                shapes = (recordings.a[i].shape, recordings.b[j].shape)
-                relation = Relation(says % shapes)
-                return _described(recordings, before, i, j, "place", relation)
+    for earlier, ours, theirs in recordings.gaps():
+        if not before - BRANCH <= earlier <= before:
+            continue
+        new = (
+            recordings.only_in_a([i for i in ours if i < difference["a_place"]]),
+            recordings.only_in_b([j for j in theirs if j < difference["b_place"]]),
+        )
+        for i, j in zip(new[0][:1], new[1][:1]):
+            relation = strides.relation(recordings.a[i], recordings.b[j], recordings.tolerance)
+            if relation is not None:
+                return _described(recordings, earlier, i, j, "place", relation)
     return None
-
-
-def _strided(ours, theirs):
-    """Whether images differ in height and width by the same whole factor, and in nothing else."""
-    if len(ours) != 4 or len(theirs) != 4 or ours[0] != theirs[0]:
-        return False
-    forms = [((x[1], x[2:]), (x[3], x[1:3])) for x in (ours, theirs)]
-    for (channels, small), (count, large) in itertools.product(*forms):
-        small, large = sorted((small, large))
-        if channels == count and small != large and min(small) > 1:
-            if {big % little for big, little in zip(large, small)} == {0} and (
-                large[0] // small[0] == large[1] // small[1]
-            ):
-                return True
-    return False
 
 
 def _at_the_end(recordings, before, ours, theirs):
@@ -211,6 +197,7 @@ def _described(recordings, before, i, j, by, relation=None):
         relation=relation.says,
         apart=_number(relation.before),
         apart_with_relation=_number(relation.after),
+        relation_holds=relation.after is not None and not relation.partial,
         correlation=_number(relation.alike),
         computes=None,
         docs=None,

@@ -75,7 +75,7 @@ def explanation(recordings, difference):
     theirs[j] = b
     both = Both(Layer(recordings.a, i), Layer(theirs, j), inputs)
     with np.errstate(all="ignore"):
-        return between.explain(both)
+        return between.explain(both, difference["relation_holds"])
 
 
 def weights(recordings):

@@ -100,9 +100,8 @@ def _npz(path, shapes, what, dtypes):
             elif dtype.itemsize * np.prod(shape, dtype=float) > entry.file_size:
                 raise InputError("%s: %s is shorter than its shape" % (path, name))
             with archive.open(entry) as file:
-                arrays[name] = np.array(
-                    np.lib.format.read_array(file, allow_pickle=False), order="C"
-                )
+                values = np.lib.format.read_array(file, allow_pickle=False)
+            arrays[name] = np.asarray(values, order="C")
     return arrays
 
 

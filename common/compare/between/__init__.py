@@ -16,9 +16,15 @@ from common.compare.between import (
 WAYS = (probabilities, transposed, positions, batchnorm, rows, losses, hidden)
 
 
-def explain(both):
-    """The first ``Explanation`` that holds; None if none does."""
-    for way in WAYS:
+BESIDE = (batchnorm, losses)  # these say why a relation between the results holds
+
+
+def explain(both, related=False):
+    """The first ``Explanation`` that holds; None if none does.
+
+    related: whether a relation is known that makes B's results of A's.
+    """
+    for way in BESIDE if related else WAYS:
         found = way.explain(both)
         if found is not None:
             return found

@@ -8,6 +8,7 @@ from common.compare.layers.layer import full, number, size
 from common.compare.layers.normalisation import epsilons_apart
 
 LEAST = 16  # values of each channel
+LARGEST = 0.05  # epsilon
 SPREAD = 1e-3  # of the channels' factors
 
 
@@ -28,8 +29,16 @@ def _of(both, x, axis):
     x, ours, theirs = (
         np.moveaxis(y, axis, 0).reshape(count, -1) for y in (x, both.ours, both.theirs)
     )
+    if any(_scaled(x, y, both.noise) for y in (ours, theirs)):
+        return None  # one side leaves it out
     ratio = factors(x, ours, theirs, both.noise)
     return None if ratio is None else _reason(ratio, x.var(1), ours, theirs)
+
+
+def _scaled(x, y, noise):
+    """Whether y is x, times one number."""
+    slope = (x * y).sum() / max((x**2).sum(), 1e-300)
+    return size(y - slope * x) <= noise
 
 
 def factors(x, ours, theirs, noise):
@@ -60,7 +69,7 @@ def _reason(ratio, variance, ours, theirs):
         if gain.std() < 0.05 * abs(gain.mean()):
             return Explanation("BatchNorm, " + epsilons_apart(gain.mean()), pages.EPSILON)
     ends = "from %s to %s" % tuple(number(float("%.4g" % n)) for n in (ratio.min(), ratio.max()))
-    if larger or (ratio > 1).all():
+    if (larger or (ratio > 1).all()) and abs(np.median(gain)) < LARGEST:
         side = "B" if larger else "A"
         says = "BatchNorm, %s's epsilon or running variance is larger: " % side
         says += "each channel's factor in B is A's times a number %s; " % ends

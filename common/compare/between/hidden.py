@@ -13,7 +13,7 @@ from common.compare.between.both import Explanation
 from common.compare.functions import SHAPES
 from common.compare.layers import attention, rotary, scores
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import full
+from common.compare.layers.layer import VALUES, full
 
 SAYS = "not recorded, but the results change as with %s in A, %s in B"
 ROWS = 256
@@ -22,10 +22,13 @@ NEAR = 4  # earlier arrays that are tried
 LARGE = 2**22  # values of an input
 CHANGES = 0.4  # the least correlation of the changes; that of others is below 0.2
 STATES = 0.6  # and of the products themselves
+EXPECTED = 0.88  # of the correlation that random weights would leave
+BEST = 0.98  # of the best correlation of the products with any candidate's
 DENSE = 0.85  # the least correlation of a dense layer's products with its input's
 UNLIKE = 0.2  # the largest correlation of results with unrelated weights
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
+SMOOTH = 0.2  # of the spread, between neighbours; unrelated ones differ by 1.4 of it
 CLOSE = 0.98  # of the best correlation: others above are named, too
 MANY = 3  # more on one side say nothing
 
@@ -36,17 +39,27 @@ def explain(both):
     if y.ndim < 2 or y.shape[-1] < LEAST[1] or y.size // y.shape[-1] < LEAST[0]:
         return None
     inputs = [x for x in both.inputs if x.shape[:-1] == y.shape[:-1] and x.size <= LARGE][:NEAR]
+    if any(x.shape == y.shape and _by_value(full(x), y) for x in inputs):
+        return None  # no dense layer comes between
     results = [z.reshape(-1, y.shape[-1]) for z in (both.ours, both.theirs)]
-    fits = [
-        fit
+    other = _other_weight(inputs, results)
+    if other is not None:
+        return other
+    kinds = [
+        _Candidates(names, hidden, *(z[some] for z in results), candidates is _activations)
         for candidates in (_activations, _attentions)
         for names, hidden, some in candidates(inputs, y.shape)
-        for fit in _changes(names, hidden, *(z[some] for z in results))
     ]
-    says = _best(fits)
-    if says is not None:
-        return Explanation(SAYS % says, _page(says))
-    return None if fits else _other_weight(inputs, results)
+    best = [max([max(kind.suits[side]) for kind in kinds] or [0]) for side in (0, 1)]
+    says = _best([fit for kind in kinds for fit in _changes(kind, best)])
+    return says and Explanation(SAYS % says, _page(says))
+
+
+def _by_value(x, y):
+    """Whether each value of y follows from that of x: then values near in x are near in y."""
+    order = np.argsort(x, axis=None, kind="stable")
+    some = y.reshape(-1)[order]
+    return _size(np.diff(some)) < SMOOTH * _size(some - some.mean())
 
 
 def _best(fits):
@@ -85,7 +98,8 @@ def _page(says):
 def _activations(inputs, shape):
     """Yield (names, hidden layers, rows): of one input, or of one that another one gates."""
     count = int(np.prod(shape[:-1]))
-    some = np.sort(np.random.RandomState(0).permutation(count)[:ROWS])
+    most = min(ROWS, max(LEAST[0], VALUES // max([x.shape[-1] for x in inputs[:3]] or [1])))
+    some = np.sort(np.random.RandomState(0).permutation(count)[:most])
     rows = [full(x).reshape(count, -1)[some].astype(np.float64) for x in inputs[:3]]
     for x in rows:
         yield _different(x, 1.0) + (some,)
@@ -162,23 +176,38 @@ def _turned(x, heads, by, base):
     return made.reshape(batch, tokens, width)
 
 
-def _changes(names, hidden, ours, theirs):
+class _Candidates:
+    """Hidden layers of one kind, and how well the products of each suit those of both results."""
+
+    def __init__(self, names, hidden, ours, theirs, whole):
+        """names: of each hidden layer, a name for each of its choices.
+
+        whole: whether the right one is among them; else only what changes is.
+        """
+        self.names = names
+        self.products = [_products(x) for x in hidden]
+        self.results = _products(ours), _products(theirs)
+        self.suits = [[_alike(x, y) for x in self.products] for y in self.results]
+        width = ours.shape[-1]
+        self.least = [max(STATES, EXPECTED * whole * _expected(x, width)) for x in self.products]
+
+
+def _changes(kind, best):
     """[(correlation, names in A and B)] of hidden layers whose change goes with the results'.
 
-    names: of each hidden layer, a name for each of its choices. Both differ in one choice: what
-    they have in common need not be right.
+    best: how well any candidate suits A's results, and B's. Both differ in one choice: what they
+    have in common need not be right.
     """
-    a, b = _products(ours), _products(theirs)
-    products = [_products(x) for x in hidden]
     fits = []
-    for n, m in itertools.permutations(range(len(hidden)), 2):
-        apart = [pair for pair in zip(names[n], names[m]) if pair[0] != pair[1]]
-        if not _one_choice(apart):
+    a, b = kind.results
+    for n, m in itertools.permutations(range(len(kind.names)), 2):
+        apart = [pair for pair in zip(kind.names[n], kind.names[m]) if pair[0] != pair[1]]
+        if not _one_choice(apart) or not _suitable(kind, best, n, m):
             continue
-        change = products[m] - products[n]
+        change = kind.products[m] - kind.products[n]
         alike = _alike(change, b - a)
-        if alike >= CHANGES and _goes_with(products[n], products[m], a, b):
-            gain = _size(b - a) / _size(change) * _size(products[n]) / _size(a)
+        if alike >= CHANGES:
+            gain = _size(b - a) / _size(change) * _size(kind.products[n]) / _size(a)
             if 1 / GAIN < gain < GAIN:
                 fits.append((alike, apart[0]))
     return fits
@@ -191,10 +220,18 @@ def _one_choice(apart):
     )
 
 
-def _goes_with(x, y, a, b):
-    """Whether x suits A's results as well as y suits B's, and neither suits the other's better."""
-    own, other = (_alike(x, a), _alike(y, b)), (_alike(y, a), _alike(x, b))
-    return min(own) >= max(STATES, 0.9 * max(own)) and sum(own) >= sum(other)
+def _suitable(kind, best, n, m):
+    """Whether n suits A's results and m B's, as well as any other, and better than exchanged."""
+    suits, least = kind.suits, (kind.least[n], kind.least[m])
+    own, other = (suits[0][n], suits[1][m]), (suits[0][m], suits[1][n])
+    enough = all(x >= max(y, BEST * z) for x, y, z in zip(own, least, best))
+    return enough and sum(own) >= sum(other)
+
+
+def _expected(products, width):
+    """The correlation of a hidden layer's products with its results', if the weight is random."""
+    rank = np.trace(products) ** 2 / ((products**2).sum() + 1e-300)
+    return 1 / np.sqrt(1 + rank / width)
 
 
 def _products(rows):

@@ -45,6 +45,8 @@ def _scaled(both, y, off):
 
 def _added(both, ours, theirs):
     """B = t A + u b + v c: the norm's shift is b, and c was added to all rows before it."""
+    if both.explained(_without_line(theirs, ours)):
+        return None  # each row's own factor and shift do it without a vector
     known = np.linalg.svd(ours, full_matrices=False)[1]
     if len(known) < 3 * SPAN or known[SPAN + 1 :].max() < 0.01 * known[0]:
         return None  # rows so much alike that anything fits
@@ -61,6 +63,13 @@ def _added(both, ours, theirs):
     return Explanation(
         says + "a bias, or another row of a small table, as of token types", pages.WEIGHTS
     )
+
+
+def _without_line(theirs, ours):
+    """What a factor and a shift for each row of ours leave of theirs."""
+    x, y = (rows - rows.mean(1, keepdims=True) for rows in (ours, theirs))
+    t = (x * y).sum(1, keepdims=True) / np.maximum((x**2).sum(1, keepdims=True), 1e-300)
+    return y - t * x
 
 
 def _fit(y, off, shifted):

@@ -23,8 +23,9 @@ def explain(both):
     some = np.sort(np.random.RandomState(0).permutation(rows)[:ROWS])
     ours, theirs = (_centred(y.reshape(rows, width)[some]) for y in (both.ours, both.theirs))
     for name, values in _inputs(both, width, rows):
+        values = values.reshape(rows, width)[some].astype(np.float64)
         for before, x in (("", values), ("the ReLU of ", np.maximum(values, 0))):
-            x = _centred(x.reshape(rows, width)[some].astype(np.float64))
+            x = _centred(x)
             forward, back = np.dot(ours, x.T), np.dot(x, theirs.T)
             if (
                 size(forward - back)

@@ -11,6 +11,7 @@ GREEDY = True  # the first option that fits is taken: the smallest kernel
 KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 SPARE = 3  # equations for each of them
+FEWEST = 8  # rows of an image
 CHANNELS = 4  # of the output that are looked at
 SQUARE = 64  # channels, at most, of a square kernel that may be transposed
 
@@ -139,17 +140,32 @@ def _fit(case, constants):
     places = case.y[:, 0].size
     if unknowns > UNKNOWNS or places < SPARE * unknowns or constants["padding"] >= kernel:
         return np.inf, None, None
+    images, target = _part(case, constants, SPARE * unknowns + 64)
     try:
-        seen = patches(case.x, constants, case.y.shape[2:]).reshape(places, -1)
+        seen = patches(images, constants, target.shape[2:])
     except ValueError:  # an image too small for this stride
         return np.inf, None, None
-    target = case.y.transpose(0, 2, 3, 1).reshape(places, -1)
+    places = target[:, 0].size
+    seen, target = seen.reshape(places, -1), target.transpose(0, 2, 3, 1).reshape(places, -1)
     some = np.random.RandomState(0).permutation(places)[: SPARE * unknowns + 64]
     seen = np.concatenate([seen[some], np.ones((len(some), 1))], 1)
     weights = _solved(seen, target[some])
     left = size(target[some] - np.dot(seen, weights)) * np.sqrt(SPARE / (SPARE - 1.0))
     shape = (case.x.shape[1], kernel, kernel, -1)
     return left, weights[:-1].reshape(shape), weights[-1]
+
+
+def _part(case, constants, count):
+    """(input, output) of so many images, or rows of the first one, that they have ``count`` places.
+
+    The input has all rows that these see.
+    """
+    height, width = case.y.shape[2:]
+    batch = -(-count // (height * width))
+    rows = min(height, max(FEWEST, -(-count // width)))
+    stride, kernel = constants["stride"], constants["kernel"]
+    reach = rows * stride if constants["kind"] == "convolution" else rows // stride + 1
+    return case.x[:batch, :, : reach + kernel], case.y[:batch, :, :rows]
 
 
 def _solved(seen, target):

@@ -15,12 +15,15 @@ from common.compare.layers.layer import SURE, VALUES, Case, full, number, rows_o
 SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
 WIDEST = 2**14  # rows of more values are not normalised
+SOME = slice(0, 32)  # channels that show whether a norm may fit
 LEAST = 8  # rows for each channel's two constants
 EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
 DECADES = 10.0 ** np.arange(-9, 0)
 FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
+NEARLY = 0.01  # of a channel's spread
 FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
+UNUSUAL = LAYER[2:]
 BATCH = ("BatchNorm", "BatchNorm, unbiased")
 CHANNELS = "each channel times a number, plus another, as in a BatchNorm with its own statistics"
 
@@ -61,7 +64,7 @@ def _by_channel(layer, x, axis):
     batch, channels = tables[0].shape[:2]
     tables = [table.reshape(batch, channels, -1) for table in tables]
     count = batch * tables[0].shape[2]
-    if count < LEAST or channels > 4096:
+    if count < LEAST or channels > 4096 or not _lines(*tables):
         return
     some = slice(0, max(1, VALUES * 4 // count))  # channels: each needs all its values
     columns = [
@@ -83,16 +86,33 @@ def _by_channel(layer, x, axis):
             )
 
 
+def _lines(x, y):
+    """Whether y is a line of x over the places of the first observations' first channels.
+
+    So it is in every norm of channels or groups, whatever its constants.
+    """
+    one, other = (table[:2, :4].astype(np.float64) for table in (x, y))
+    if one.shape[2] < LEAST:
+        return True  # too few to tell
+    one, other = (table - table.mean(2, keepdims=True) for table in (one, other))
+    slope = (one * other).sum(2, keepdims=True) / np.maximum((one**2).sum(2, keepdims=True), 1e-300)
+    return size(other - slope * one) <= NEARLY * size(other)
+
+
 def options(case):
     """Each kind with each usual epsilon, then with the epsilon that fits best."""
+    usual = False
     for kind in case.kinds:
         if kind == CHANNELS:
             yield OrderedDict(kind=kind)
             continue
-        first = [off(case, _constants(case, kind, epsilon)) for epsilon in (1e-6, 1e-3)]
+        if kind in UNUSUAL and not usual:
+            continue
+        first = [off(case, _constants(case, kind, epsilon), SOME) for epsilon in (1e-6, 1e-3)]
         if not min(first) < 0.2 * case.layer.output.rms:
             continue  # no epsilon makes it that kind
-        offs = [off(case, _constants(case, kind, epsilon)) for epsilon in DECADES]
+        usual = usual or kind == "LayerNorm"
+        offs = [off(case, _constants(case, kind, epsilon), SOME) for epsilon in DECADES]
         if _may_fit(offs, case.limit):
             for epsilon in EPSILONS:
                 yield _constants(case, kind, epsilon)
@@ -112,7 +132,7 @@ def _fitted(case, kind, best):
     """The epsilon near ``best`` that fits best, to three digits."""
     for tried in (FINER, *(1 + step * np.arange(-5, 6) for step in (0.1, 0.02, 0.002))):
         tried = best * tried
-        offs = [off(case, _constants(case, kind, epsilon)) for epsilon in tried]
+        offs = [off(case, _constants(case, kind, epsilon), SOME) for epsilon in tried]
         best = tried[int(np.argmin(offs))]
     return float("%.3g" % best)
 
@@ -124,8 +144,8 @@ def _constants(case, kind, epsilon):
     return constants
 
 
-def off(case, constants):
-    """The distance after each channel's factor and shift are fitted."""
+def off(case, constants, some=slice(None)):
+    """The distance after each channel's factor and shift are fitted, over some channels."""
     kind, epsilon = constants["kind"], constants.get("epsilon")
     if kind not in case.kinds or constants.get("groups") != getattr(case, "groups", None):
         return np.inf
@@ -135,7 +155,8 @@ def off(case, constants):
         return _group_off(case, epsilon)
     if kind in BATCH:
         return _batch_off(case, kind, epsilon)
-    return affine_off(normalised(case.x, kind, epsilon), case.y, kind != "RMSNorm")
+    made = normalised(case.x, kind, epsilon)
+    return affine_off(made[:, some], case.y[:, some], kind != "RMSNorm")
 
 
 def normalised(x, kind, epsilon):

@@ -9,7 +9,7 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, VALUES, Case, full, number, size
 
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 1000.0, 100.0, 50000.0)
-TOKENS = 1024
+NEARLY = 0.05  # of the lengths: rounded angles keep them, too
 
 
 def cases(layer):
@@ -75,6 +75,7 @@ def _tables(layer):
 
 def options(case):
     """Halves or pairs; every base; angles in full or rounded precision; forward or back."""
+    ways = ("halves", "pairs", "one half") if case.table else _that_keep_lengths(case)
     for base in BASES:
         for rounding in (
             "none",
@@ -82,9 +83,23 @@ def options(case):
             "angles in bfloat16",
             "angles in float16",
         ):
-            for by in ("halves", "pairs") + (("one half",) if case.table else ()):
+            for by in ways:
                 for back in (False,) if case.table else (False, True):
                     yield OrderedDict(by=by, base=base, rounding=rounding, back=back)
+
+
+def _that_keep_lengths(case):
+    """The ways in which two values are turned together: their length stays the same."""
+    if case.y.shape[-1] % 2:
+        return []
+    lengths = [
+        [np.hypot(*parts(values, by)) for values in (case.x, case.y)] for by in ("halves", "pairs")
+    ]
+    return [
+        by
+        for by, (before, after) in zip(("halves", "pairs"), lengths)
+        if size(after - before) <= NEARLY * size(before)
+    ]
 
 
 def angles(tokens, half, base, rounding):

@@ -26,10 +26,11 @@ def cases(layer):
     if len(y.shape) != 4 or not y.spread or y.whole:
         return
     near = [x for x in layer.earlier() if len(x.shape) == 4 and x.shape[:2] == y.shape[:2]][:4]
-    some = max(1, VALUES // max(1, y.size // y.shape[0]))
+    each = y.shape[2] * y.shape[3]
+    some = slice(0, max(1, VALUES // (each * y.shape[1]))), slice(0, max(1, VALUES // each))
     for k, q in itertools.permutations(near, 2):
         if (q.shape[2], k.shape[2]) == y.shape[2:] and q.shape[3] == k.shape[3]:
-            q2, k2, target = (full(x)[:some].astype(np.float64) for x in (q, k, y))
+            q2, k2, target = (full(x)[some].astype(np.float64) for x in (q, k, y))
             products = np.matmul(q2, k2.transpose(0, 1, 3, 2))
             yield Case(layer, [q, k], x=products, y=target, width=q.shape[3])
 

@@ -85,9 +85,13 @@ def _parts(arrays):
         if array.finite and array.dtype.kind == "f":
             what, step, name = kind(array.name)
             parts = found.setdefault(name, {})
-            parts[what, step] = full(array).astype(np.float64)
+            parts[what, step] = array
             parts.setdefault("name", label(array.name))
-    return found
+    for parts in found.values():
+        if len(parts) > 2:  # more than an array of the pass
+            for key in [key for key in parts if key != "name"]:
+                parts[key] = full(parts[key]).astype(np.float64)
+    return OrderedDict((name, parts) for name, parts in found.items() if len(parts) > 2)
 
 
 def _start(parts):
