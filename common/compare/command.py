@@ -73,7 +73,7 @@ def command(options):
     layers = trying.verdicts(recordings, first, bool(options.json or options.html))
     first = difference.with_verdicts(recordings, first, layers)
     if first is not None and not first["computes"]:
-        why = trying.explanation(recordings, first)
+        why = trying.explanation(recordings, first, layers)
         if why is not None:
             first["computes"], first["docs"] = why.says, why.docs
     print("A  %s, %d arrays\nB  %s, %d arrays" % (options.a, len(a), options.b, len(b)))

@@ -32,6 +32,9 @@ def first(recordings):
             sooner = _other_stride(recordings, before, difference)
             if sooner is not None:
                 return sooner
+            swapped = _swapped(recordings, difference)
+            if swapped is not None:
+                return swapped
             unrelated = difference["correlation"] is not None
             return unrelated and _moved(recordings, before) or difference
     return _moved(recordings, len(recordings.pairs))
@@ -118,6 +121,22 @@ def _other_stride(recordings, before, difference):
     return None
 
 
+def _swapped(recordings, difference):
+    """Two arrays before the difference that have each other's names in B; or None."""
+    for i, j in sorted(recordings.named.items()):
+        if i > difference["a_place"] or recordings.agreement(i, j):
+            continue
+        for k, m in recordings.named.items():
+            same = recordings.agreement(i, m), recordings.agreement(k, j)
+            if k > i and all(x is not None and x.proof for x in same):
+                names = (recordings.b[m].name, recordings.b[j].name)
+                off = same[0].off / (recordings.b[m].spread or 1)
+                relation = Relation("%s and %s are swapped in B" % names, None, off)
+                before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
+                return _described(recordings, before, i, j, "name", relation)
+    return None
+
+
 def _at_the_end(recordings, before, ours, theirs):
     """The first difference after the last pair, or None."""
     a, b = recordings.a, recordings.b
@@ -166,7 +185,11 @@ def _moved(recordings, before):
     If the shapes are equal, moved values of a batch are wrong, unless they moved in the same way
     earlier, or later arrays agree nevertheless.
     """
-    rows = [pair for pair in recordings.pairs[:before] if recordings.has_rows(pair.a, pair.b)]
+    earlier = recordings.pairs[:before]
+    rows = [pair for pair in earlier if recordings.has_rows(pair.a, pair.b)]
+    table = earlier[-1:]  # as of positions, which have no rows of observations
+    if table and not rows[-1:] == table and not recordings.is_parameter(table[0]):
+        rows += table
     if not rows:
         return None
     *earlier, pair = rows

@@ -57,8 +57,13 @@ def _exact(name):
     return [name]
 
 
+def written(name):
+    """A name without its separators and case."""
+    return key(words(name))
+
+
 def _written(name):
-    return [key(words(name))]
+    return [written(name)]
 
 
 def _ending(name):

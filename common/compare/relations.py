@@ -30,6 +30,8 @@ from common.compare.layouts import agreement, places, transposes
 
 FEW = 2  # bits in a value: with fewer, too many values agree by chance
 LESS = 10  # a relation must make the difference this many times smaller
+HALVINGS = 60
+FARTHEST = 4  # places that all values may have moved by
 LARGE = 2**20  # values; of larger arrays only some are tried first
 Relation = namedtuple("Relation", "says before after alike partial")
 Relation.__doc__ = """How B's array differs from A's.
@@ -82,14 +84,18 @@ class Comparison:
         ways = ((self.b.values, moved, "B is A"), (moved, self.b.values, "A is B"))
         looks = [
             (look, way)
-            for look in (self.digits, self.clipped, self.bent, self.masked)
+            for look in (self.digits, self.clipped, self.capped, self.bent, self.masked)
             for way in ways
         ]
-        looks += [(look, (moved, self.b.values, "")) for look in (self.along_an_axis, self.in_part)]
+        looks += [
+            (look, (moved, self.b.values, ""))
+            for look in (self.along_an_axis, self.moved_by, self.in_part)
+        ]
         for look, (values, other, words) in looks:
             # A relation that fails for some values fails for all.
             some = slice(None, None, 1 + values.size // LARGE)
-            large = look != self.in_part and values.size > LARGE
+            whole = (self.in_part, self.moved_by)
+            large = look not in whole and values.size > LARGE
             if large and look(values[some], other[some]) is None:
                 continue
             relation = look(values, other)
@@ -210,6 +216,19 @@ class Comparison:
         says = " held between %s and %s" % (shown(low), shown(high))
         return self.near(says, np.clip(other, low, high), values, other, 2, part)
 
+    def capped(self, values, other):
+        """Whether ``values`` are ``other``, softly held below a number by a tanh."""
+        most = np.abs(other).argmax()
+        x, y = (abs(float(z.reshape(-1)[most])) for z in (other, values))
+        if not 0 < y < x:
+            return None
+        low, high = y, 1e4 * x
+        for _ in range(HALVINGS):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if middle * math.tanh(x / middle) < y else (low, middle)
+        says = " capped by a tanh, %s tanh(x / %s)" % ((shown(low),) * 2)
+        return self.near(says, low * np.tanh(other / low), values, other, 1)
+
     def bent(self, values, other):
         """Whether ``values`` are ``other``, its negative part times a number."""
         low = other < 0
@@ -258,6 +277,24 @@ class Comparison:
                 relation = self.near(says, fitted, values, other, constants * size, lost=lost)
                 if relation is not None:
                     return relation
+        return None
+
+    def moved_by(self, ours, theirs):
+        """Whether b is a, but for its ends moved by some places along an axis."""
+        for axis, size in enumerate(theirs.shape):
+            one, other = (np.moveaxis(x, axis, 0) for x in (ours, theirs))
+            for count in range(1, min(FARTHEST, size // 2) + 1):
+                for values, moved, sign in (
+                    (one[:-count], other[count:], 1),
+                    (one[count:], other[:-count], -1),
+                ):
+                    says = "B is A, moved by %d along axis %d" % (sign * count, self.b.axes[axis])
+                    part = 1 - count / float(size)
+                    # The distance without the move is that of both as they are.
+                    found = self.near(says, values, moved, moved, 1, part)
+                    if found is not None:
+                        before = apart(ours, theirs) / self.b.spread
+                        return found._replace(before=before, partial=True)
         return None
 
     def in_part(self, ours, theirs):

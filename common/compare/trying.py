@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from common.compare import between
+from common.compare import between, causes
 from common.compare.between.both import Both, Explanation
 from common.compare.counterparts import matched
 from common.compare.layers import combination, search
@@ -56,13 +56,18 @@ def alone(recordings, difference):
                 yield side, found
 
 
-def explanation(recordings, difference):
-    """What is different at the first difference, where the layers alone do not show it."""
+def explanation(recordings, difference, layers):
+    """What is different at the first difference, where its layers' constants do not show it."""
     i, j = difference["a_place"], difference["b_place"]
     if steps.kind(difference["a"])[0] == "gradient":
         says = clipping.explained(recordings.a, recordings.b)
         if says is not None:
             return Explanation(says, pages.OPTIMISER)
+    for layer in layers:
+        if (layer.a.place, layer.b.place) == (i, j):
+            says = causes.explained(recordings, layer)
+            if says is not None:
+                return Explanation(says, None)
     if steps.kind(difference["a"])[0] in ("weight", "update"):
         says = optimizer.explained(recordings.a, recordings.b)
         return says and Explanation(says, pages.OPTIMISER)
@@ -73,7 +78,9 @@ def explanation(recordings, difference):
     inputs = [x for x in reversed(agreeing) if x.dtype.kind == "f" and x.finite]
     theirs = list(recordings.b)
     theirs[j] = b
-    both = Both(Layer(recordings.a, i), Layer(theirs, j), inputs)
+    start = max([pair[:2] for pair in recordings.pairs if pair.a < i and pair.b < j] or [(-1, -1)])
+    alone = recordings.a[start[0] + 1 : i] + recordings.b[start[1] + 1 : j]
+    both = Both(Layer(recordings.a, i), Layer(theirs, j), inputs, alone)
     with np.errstate(all="ignore"):
         return between.explain(both, difference["relation_holds"])
 

@@ -5,18 +5,20 @@ A module has ``explain(both)``, which returns an ``Explanation`` or None.
 
 from common.compare.between import (
     batchnorm,
+    dense,
     hidden,
     losses,
+    normed,
     positions,
     probabilities,
     rows,
     transposed,
 )
 
-WAYS = (probabilities, transposed, positions, batchnorm, rows, losses, hidden)
+WAYS = (probabilities, dense, transposed, positions, batchnorm, normed, rows, losses, hidden)
 
 
-BESIDE = (batchnorm, losses)  # these say why a relation between the results holds
+BESIDE = (batchnorm, losses, normed)  # these say why a relation between the results holds
 
 
 def explain(both, related=False):

@@ -13,9 +13,12 @@ Explanation.__doc__ = """What differs, in words, and the anchor of the docs' pag
 class Both:
     """A layer of A and its counterpart in B, with B's axes in A's order."""
 
-    def __init__(self, a, b, inputs):
-        """inputs: arrays of A before this one that B has, too, the nearest first."""
-        self.a, self.b, self.inputs = a, b, inputs
+    def __init__(self, a, b, inputs, alone=()):
+        """inputs: arrays of A before this one that B has, too, the nearest first.
+
+        alone: arrays of either side, before these, that the other does not have.
+        """
+        self.a, self.b, self.inputs, self.alone = a, b, inputs, alone
         self.ours, self.theirs = (full(x.output).astype(np.float64) for x in (a, b))
         self.off = self.theirs - self.ours
         epsilon = max(a.output.epsilon, b.output.epsilon)

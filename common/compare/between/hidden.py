@@ -22,13 +22,14 @@ NEAR = 4  # earlier arrays that are tried
 LARGE = 2**22  # values of an input
 CHANGES = 0.4  # the least correlation of the changes; that of others is below 0.2
 STATES = 0.6  # and of the products themselves
-EXPECTED = 0.88  # of the correlation that random weights would leave
+EXPECTED = 0.93  # of the correlation that random weights would leave
 BEST = 0.98  # of the best correlation of the products with any candidate's
 DENSE = 0.85  # the least correlation of a dense layer's products with its input's
 UNLIKE = 0.2  # the largest correlation of results with unrelated weights
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 SMOOTH = 0.2  # of the spread, between neighbours; unrelated ones differ by 1.4 of it
+SCALES = {-0.5: "1 / root of a head's width", 0: "1", -1: "1 / a head's width"}
 CLOSE = 0.98  # of the best correlation: others above are named, too
 MANY = 3  # more on one side say nothing
 
@@ -46,9 +47,10 @@ def explain(both):
     if other is not None:
         return other
     kinds = [
-        _Candidates(names, hidden, *(z[some] for z in results), candidates is _activations)
-        for candidates in (_activations, _attentions)
-        for names, hidden, some in candidates(inputs, y.shape)
+        _Candidates(names, hidden, *(z[some] for z in results))
+        for names, hidden, some in itertools.chain(
+            _activations(inputs, y.shape), _attentions(both, inputs, y.shape)
+        )
     ]
     best = [max([max(kind.suits[side]) for kind in kinds] or [0]) for side in (0, 1)]
     says = _best([fit for kind in kinds for fit in _changes(kind, best)])
@@ -119,18 +121,29 @@ def _different(x, gate):
     return names, made
 
 
-def _attentions(inputs, shape):
-    """Yield (names, contexts, rows) of queries, keys and values in three arrays or in one."""
-    parts = _queries_keys_values(inputs, shape)
-    if parts is None:
+def _attentions(both, inputs, shape):
+    """Yield (names, contexts, rows) of queries, keys and values in three arrays or in one.
+
+    None if one side alone has arrays in heads: it does more to queries or keys.
+    """
+    if any(len(x.shape) == 4 for x in both.alone):
         return
-    width = shape[-1]
+    for parts in (_queries_keys_values(inputs, shape), _in_heads(both.inputs, inputs, shape)):
+        if parts is not None:
+            yield _contexts(parts, shape)
+
+
+def _contexts(parts, shape):
+    width, narrow = (parts[n].shape[-1] for n in (0, 1))
     batch = max(1, ROWS // shape[1])
     q, k, v = (part[:batch].astype(np.float64) for part in parts)
     names, contexts = [], []
     for heads in attention.heads_of(width):
-        for turn, seen, scaled in itertools.product(TURNS, scores.MASKS, (True, False)):
-            each = width // heads
+        each = width // heads
+        if narrow % each:
+            continue
+        ways = (False, True) if each < narrow < width else (False,)
+        for turn, seen, power, tiled in itertools.product(TURNS, scores.MASKS, SCALES, ways):
             by, base = turn
             if by and each % 2:
                 continue
@@ -139,14 +152,15 @@ def _attentions(inputs, shape):
                 "attention, rotary by %s" % by if by else "attention, not rotary",
                 "attention, rotary base %g" % base if by else "attention, not rotary",
                 "attention, where a token sees %s" % scores.MASKS[seen],
-                "attention, scaled" if scaled else "attention, not scaled",
+                "attention, scores times %s" % SCALES[power],
+                "attention, keys and values %s" % ("tiled" if tiled else "repeated"),
             )
             names.append(words)
-            turned = [_turned(x, heads, by, base) for x in (q, k)]
-            scale = each**-0.5 if scaled else 1.0
-            context = attention.context(turned[0], turned[1], v, heads, seen, scale)
+            turned = [_turned(x, x.shape[-1] // each, by, base) for x in (q, k)]
+            scale = float(each) ** power
+            context = attention.context(turned[0], turned[1], v, heads, seen, scale, tiled)
             contexts.append(context.reshape(-1, width))
-    yield names, contexts, slice(0, batch * shape[1])
+    return names, contexts, slice(0, batch * shape[1])
 
 
 def _queries_keys_values(inputs, shape):
@@ -157,8 +171,21 @@ def _queries_keys_values(inputs, shape):
     for x in inputs:
         if x.shape[-1] == 3 * width:
             return [full(x)[..., n * width : (n + 1) * width] for n in range(3)]
-    apart = [full(x) for x in inputs if x.shape == shape][:3]
-    return apart[::-1] if len(apart) == 3 else None
+    if len(inputs) < 3:
+        return None
+    v, k, q = (full(x) for x in inputs[:3])
+    sizes = q.shape[-1], k.shape[-1], v.shape[-1]
+    return [q, k, v] if sizes[1] == sizes[2] and sizes[0] % sizes[1] == 0 else None
+
+
+def _in_heads(near, inputs, shape):
+    """Queries and keys as (batch, heads, tokens, width), as after a norm of each head."""
+    heads = [x for x in near[:6] if len(x.shape) == 4 and x.shape[:1] + x.shape[2:3] == shape[:2]]
+    if len(shape) != 3 or len(heads) < 2:
+        return None
+    k, q = (full(x).transpose(0, 2, 1, 3).reshape(shape[:2] + (-1,)) for x in heads[:2])
+    v = next((full(x) for x in inputs if x.shape == k.shape), None)
+    return None if v is None or q.shape[-1] % k.shape[-1] else [q, k, v]
 
 
 def _turned(x, heads, by, base):
@@ -179,36 +206,35 @@ def _turned(x, heads, by, base):
 class _Candidates:
     """Hidden layers of one kind, and how well the products of each suit those of both results."""
 
-    def __init__(self, names, hidden, ours, theirs, whole):
-        """names: of each hidden layer, a name for each of its choices.
-
-        whole: whether the right one is among them; else only what changes is.
-        """
-        self.names = names
+    def __init__(self, names, hidden, ours, theirs):
+        """names: of each hidden layer, a name for each of its choices."""
+        self.names, self.hidden, self.off = names, hidden, _products(theirs - ours)
+        self.width = ours.shape[-1]
         self.products = [_products(x) for x in hidden]
         self.results = _products(ours), _products(theirs)
         self.suits = [[_alike(x, y) for x in self.products] for y in self.results]
-        width = ours.shape[-1]
-        self.least = [max(STATES, EXPECTED * whole * _expected(x, width)) for x in self.products]
+        self.least = [max(STATES, EXPECTED * _expected(x, self.width)) for x in self.products]
 
 
 def _changes(kind, best):
     """[(correlation, names in A and B)] of hidden layers whose change goes with the results'.
 
-    best: how well any candidate suits A's results, and B's. Both differ in one choice: what they
-    have in common need not be right.
+    best: how well any candidate suits A's results, and B's.
     """
     fits = []
     a, b = kind.results
-    for n, m in itertools.permutations(range(len(kind.names)), 2):
+    for n, m in itertools.product(*(_suitable(kind, best, side) for side in (0, 1))):
         apart = [pair for pair in zip(kind.names[n], kind.names[m]) if pair[0] != pair[1]]
-        if not _one_choice(apart) or not _suitable(kind, best, n, m):
+        exchanged = kind.suits[0][m] + kind.suits[1][n]
+        if not _one_choice(apart) or kind.suits[0][n] + kind.suits[1][m] < exchanged:
             continue
         change = kind.products[m] - kind.products[n]
         alike = _alike(change, b - a)
         if alike >= CHANGES:
             gain = _size(b - a) / _size(change) * _size(kind.products[n]) / _size(a)
-            if 1 / GAIN < gain < GAIN:
+            off = _products(kind.hidden[m] - kind.hidden[n])
+            whole = _alike(off, kind.off) >= EXPECTED * _expected(off, kind.width)
+            if whole and 1 / GAIN < gain < GAIN:
                 fits.append((alike, apart[0]))
     return fits
 
@@ -220,12 +246,10 @@ def _one_choice(apart):
     )
 
 
-def _suitable(kind, best, n, m):
-    """Whether n suits A's results and m B's, as well as any other, and better than exchanged."""
-    suits, least = kind.suits, (kind.least[n], kind.least[m])
-    own, other = (suits[0][n], suits[1][m]), (suits[0][m], suits[1][n])
-    enough = all(x >= max(y, BEST * z) for x, y, z in zip(own, least, best))
-    return enough and sum(own) >= sum(other)
+def _suitable(kind, best, side):
+    """The candidates that suit a side's results as well as any, and as a random weight would."""
+    suits = kind.suits[side]
+    return [n for n, x in enumerate(suits) if x >= max(kind.least[n], BEST * best[side])]
 
 
 def _expected(products, width):

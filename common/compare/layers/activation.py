@@ -12,8 +12,20 @@ from common.compare.layers.layer import NEAR, Case, full, number, size
 LOOKED_AT = 2048
 FIRST = 64  # values that must be close before the others are looked at
 NEARLY = 0.02
-FEW = 64  # values that tell nothing
-FITTED = ("leaky ReLU", "clip")
+FEW = 16  # values that tell nothing
+SMOOTH = 0.2  # of the spread, between values whose inputs are neighbours
+FROM, TO = 1e-3, 1e4  # constants of a curve
+HALVINGS = 50
+# Functions with a constant; with 1, all but the last are in the usual list.
+CURVES = OrderedDict(
+    [
+        ("ELU, alpha", lambda x, c: np.where(x > 0, x, c * np.expm1(np.minimum(x, 0)))),
+        ("CELU, alpha", lambda x, c: np.where(x > 0, x, c * np.expm1(np.minimum(x, 0) / c))),
+        ("x sigmoid(c x), c", lambda x, c: x / (1 + np.exp(-c * x))),
+        ("softplus, beta", lambda x, c: np.logaddexp(0, c * x) / c),
+        ("c tanh(x / c), c", lambda x, c: c * np.tanh(x / c)),
+    ]
+)
 
 
 def cases(layer):
@@ -29,7 +41,7 @@ def cases(layer):
     values, target = [take(x.values) for x in near], take(y.values)
     tables = [_table(x[:FIRST]) for x in values]
     for n, x in enumerate(near):
-        if _close(tables[n], 1, target[:FIRST]):
+        if _close(tables[n], 1, target[:FIRST]) or _smooth(values[n], target):
             yield Case(layer, [x], x=values[n], y=target, gate=None)
     for n, m in itertools.permutations(range(len(near)), 2):
         if _close(tables[n], values[m][:FIRST], target[:FIRST]):
@@ -47,6 +59,12 @@ def _close(table, gate, y):
     off = np.abs(table * gate - y)
     positive = (table[0] > 0) & (off[list(SHAPES).index("identity")] < NEARLY * size(y))
     return off.max(1).min() < NEARLY * size(y) or positive.mean() > 0.3
+
+
+def _smooth(x, y):
+    """Whether y seems to follow from x alone: near values of x have near values of y."""
+    some = y[np.argsort(x, kind="stable")]
+    return size(np.diff(some)) < SMOOTH * size(some - some.mean())
 
 
 def _halves(layer, y, take):
@@ -87,10 +105,30 @@ def options(case):
             slope = (case.x[low] * case.y[low]).sum() / (case.x[low] ** 2).sum()
             if 1e-3 < abs(slope) < 0.99:
                 yield _constants(case, function="leaky ReLU", slope=slope)
+        for name in CURVES:
+            constant = _fitted(case, CURVES[name])
+            if constant is not None:
+                yield _constants(case, function=name, constant=constant)
         low, high = case.y.min(), case.y.max()
         inner = (case.x > low) & (case.x < high)
         if 0.2 < inner.mean() < 0.98:
             yield _constants(case, function="clip", low=low, high=high)
+
+
+def _fitted(case, curve):
+    """The constant of a curve that fits where it tells most, to four digits; None if none does."""
+    ends = FROM, TO
+    most = np.argmax(np.abs(curve(case.x, 0.5) - curve(case.x, 2.0)))
+    x, y = case.x[most], case.y[most]
+    down = curve(x, ends[0]) > curve(x, ends[1])
+    low, high = ends[::-1] if down else ends
+    if not curve(x, low) < y < curve(x, high):
+        return None
+    for _ in range(HALVINGS):
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if curve(x, middle) < y else (low, middle)
+    near = float("%.4g" % low)
+    return near if abs(near / low - 1) < 1e-4 and abs(near - 1) > 1e-3 else None
 
 
 def _constants(case, **constants):
@@ -106,6 +144,8 @@ def off(case, constants):
     name = constants["function"]
     if name == "leaky ReLU":
         values = np.where(case.x < 0, constants["slope"] * case.x, case.x)
+    elif name in CURVES:
+        values = CURVES[name](case.x, constants["constant"])
     elif name == "clip":
         values = np.clip(case.x, constants["low"], constants["high"])
     else:
@@ -122,6 +162,8 @@ def words(constants):
     says = constants["function"]
     if "slope" in constants:
         says += ", slope %s" % number(constants["slope"])
+    if "constant" in constants:
+        says += " %s" % number(constants["constant"])
     if "low" in constants:
         says += " between %s and %s" % (number(constants["low"]), number(constants["high"]))
     if "of" in constants:

@@ -33,9 +33,16 @@ def split(x, heads):
     return x.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
 
 
-def context(q, k, v, heads, seen, scale=None):
-    """Attention, where a token sees those up to ``seen`` after it; None: all."""
-    q, k, v = (split(x, heads) for x in (q, k, v))
+def context(q, k, v, heads, seen, scale=None, tiled=False):
+    """Attention, where a token sees those up to ``seen`` after it; None: all.
+
+    tiled: whether queries that share a key are apart (0 1 0 1), not neighbours (0 0 1 1).
+    """
+    few = heads * k.shape[-1] // q.shape[-1]
+    q, k, v = split(q, heads), split(k, few), split(v, few)
+    if few < heads:
+        times = heads // few
+        k, v = (np.tile(x, (1, times, 1, 1)) if tiled else np.repeat(x, times, 1) for x in (k, v))
     scores = np.matmul(q, k.transpose(0, 1, 3, 2)) * (scale or q.shape[-1] ** -0.5)
     if seen is not None:
         mask = np.tril(np.ones(scores.shape[-2:], bool), seen)

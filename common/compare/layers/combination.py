@@ -30,8 +30,16 @@ def cases(layer):
 
 
 def options(case):
-    """The sum, and one array times the number that fits."""
+    """The sum, perhaps before a ReLU or with factors, and one array times the number that fits."""
     yield OrderedDict(count=len(case.parts), times=1.0)
+    if len(case.parts) > 1 and case.y.min() == 0:
+        yield OrderedDict(count=len(case.parts), times=1.0, after="ReLU")
+    if len(case.parts) == 2:
+        table = np.stack(case.parts, 1)
+        factors = np.linalg.lstsq(table, case.y, rcond=None)[0]
+        factors = tuple(float("%.4g" % factor) for factor in factors)
+        if 1.0 in factors and 0.0 not in factors and factors != (1.0, 1.0):
+            yield OrderedDict(count=2, times=1.0, factors=factors)
     if len(case.parts) == 1:
         x = case.parts[0]
         times = float((x * case.y).sum() / (x**2).sum()) if x.any() else 1.0
@@ -42,14 +50,24 @@ def off(case, constants):
     """The distance on a sample."""
     if constants["count"] != len(case.parts):
         return np.inf
-    return size(sum(case.parts) * constants["times"] - case.y)
+    factors = constants.get("factors", [1.0] * len(case.parts))
+    made = sum(part * factor for part, factor in zip(case.parts, factors)) * constants["times"]
+    return size((np.maximum(made, 0) if "after" in constants else made) - case.y)
+
+
+def copies(constants):
+    """Whether it leaves its input as it is."""
+    return constants["count"] == 1 and constants["times"] == 1
 
 
 def words(constants):
     """The combination in words."""
+    if "factors" in constants:
+        return "the sum of 2 arrays, times %s and %s" % tuple(map(number, constants["factors"]))
     if constants["count"] > 1:
-        return "the sum of %d arrays" % constants["count"]
-    if constants["times"] == 1:
+        before = "the ReLU of " if "after" in constants else ""
+        return "%sthe sum of %d arrays" % (before, constants["count"])
+    if copies(constants):
         return "its input"
     epsilon = _epsilon(constants)
     if epsilon:

@@ -8,9 +8,11 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, size
 
 GREEDY = True  # the first option that fits is taken: the smallest kernel
+NESTED = True  # larger kernels, and fewer groups, can do what smaller ones do
 KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
-SPARE = 3  # equations for each of them
+DILATED, DILATIONS = (2, 3), (1, 2, 3, 4)
+SPARE = 1.5  # equations for each of them
 FEWEST = 8  # rows of an image
 CHANNELS = 4  # of the output that are looked at
 SQUARE = 64  # channels, at most, of a square kernel that may be transposed
@@ -42,9 +44,10 @@ def _case(layer, x, last):
     down = images.shape[2] / float(target.shape[2]), images.shape[3] / float(target.shape[3])
     if not np.isclose(down[0], down[1], rtol=0.3) or not 0.12 < down[0] < 10:
         return None
-    if images.shape[1] > UNKNOWNS or max(images.shape[2:]) > 256:
+    if max(images.shape[2:]) > 256:
         return None
-    square = images.shape[1] == target.shape[1] <= SQUARE  # a kernel that may be transposed
+    outputs = target.shape[1]
+    square = images.shape[1] == outputs <= SQUARE  # a kernel that may be transposed
     target = target if square else target[:, :CHANNELS]
     some = max(1, 2**18 // images[0].size)
     return Case(
@@ -53,6 +56,7 @@ def _case(layer, x, last):
         x=images[:some].astype(np.float64),
         y=target[:some].astype(np.float64),
         last=last,
+        outputs=outputs,
         fits={},
     )
 
@@ -68,12 +72,28 @@ def options(case):
             if kind == "transposed" and stride == 1:
                 continue
             reach = _reach(case, kind, stride)
-            for kernel in KERNELS:
-                for low in _paddings(kind, kernel, stride, sizes):
-                    seen = max(low, kernel - 1 - low)
-                    hopeless = kind == "convolution" and seen <= reach
-                    if case.x.shape[1] * kernel**2 <= UNKNOWNS and not hopeless:
-                        yield OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=low)
+            for kernel, dilation, groups in _forms(case, kind, stride):
+                wide = (kernel - 1) * dilation + 1
+                for low in _paddings(kind, wide, stride, sizes):
+                    hopeless = kind == "convolution" and max(low, wide - 1 - low) <= reach
+                    if case.x.shape[1] // groups * kernel**2 <= UNKNOWNS and not hopeless:
+                        constants = OrderedDict(kind=kind, kernel=kernel, stride=stride)
+                        constants.update(padding=low)
+                        constants.update({"dilation": dilation} if dilation > 1 else {})
+                        constants.update({"groups": groups} if groups > 1 else {})
+                        yield constants
+
+
+def _forms(case, kind, stride):
+    """Yield (kernel, dilation, groups), the smallest kernels and the most groups first."""
+    both = case.x.shape[1], case.outputs
+    divisors = [n for n in (both[0], 32, 16, 8, 4, 2) if not (both[0] % n or both[1] % n)]
+    groups = sorted(set(divisors + [1]), reverse=True) if kind == "convolution" else [1]
+    for kernel in KERNELS:
+        plain = kind == "transposed" or stride > 1 or kernel not in DILATED
+        for dilation in (1,) if plain else DILATIONS:
+            for count in groups:
+                yield kernel, dilation, count
 
 
 def _reach(case, kind, stride):
@@ -103,20 +123,21 @@ def _paddings(kind, kernel, stride, sizes):
 def patches(x, constants, shape):
     """What each place of the output sees: (batch, height, width, channels * kernel * kernel)."""
     kernel, stride, low = (constants[name] for name in ("kernel", "stride", "padding"))
+    step = constants.get("dilation", 1)
     if constants["kind"] == "transposed":
         batch, channels, height, width = x.shape
         wide = np.zeros((batch, channels, (height - 1) * stride + 1, (width - 1) * stride + 1))
         wide[:, :, ::stride, ::stride] = x
         x, stride, low = wide, 1, kernel - 1 - low
-    need = [(shape[n] - 1) * stride + kernel for n in (0, 1)]
+    need = [(shape[n] - 1) * stride + (kernel - 1) * step + 1 for n in (0, 1)]
     high = [max(0, need[n] - low - x.shape[2 + n]) for n in (0, 1)]
     x = np.pad(x, ((0, 0), (0, 0), (low, high[0]), (low, high[1])), "constant")
     parts = [
         x[:, :, i : i + shape[0] * stride : stride, j : j + shape[1] * stride : stride][
             :, :, : shape[0], : shape[1]
         ]
-        for i in range(kernel)
-        for j in range(kernel)
+        for i in range(0, kernel * step, step)
+        for j in range(0, kernel * step, step)
     ]
     return np.stack(parts, 2).transpose(0, 3, 4, 1, 2).reshape(x.shape[0], shape[0], shape[1], -1)
 
@@ -128,44 +149,66 @@ def off(case, constants):
 
 def fitted(case, constants):
     """(distance, kernel (channels, kernel, kernel, outputs), bias) that fit best."""
-    key = tuple(constants.values())
+    key = tuple(constants.items())
     if key not in case.fits:
         case.fits[key] = _fit(case, constants)
     return case.fits[key]
 
 
 def _fit(case, constants):
-    kernel = constants["kernel"]
-    unknowns = case.x.shape[1] * kernel**2 + 1
-    places = case.y[:, 0].size
-    if unknowns > UNKNOWNS or places < SPARE * unknowns or constants["padding"] >= kernel:
+    """Each group of channels by itself, those whose outputs are looked at."""
+    groups = constants.get("groups", 1)
+    if groups == 1:
+        return _fit_group(case, constants, case.x, case.y)
+    if case.x.shape[1] % groups or case.outputs % groups:
         return np.inf, None, None
-    images, target = _part(case, constants, SPARE * unknowns + 64)
+    each, made = case.x.shape[1] // groups, case.outputs // groups
+    fits = []
+    for n in range(min(groups, -(-CHANNELS // made))):
+        x, y = case.x[:, n * each : (n + 1) * each], case.y[:, n * made : (n + 1) * made]
+        fits.append(_fit_group(case, constants, x, y[:, :CHANNELS]))
+        if not fits[-1][0] <= case.limit:
+            break
+    whole = all(fit[1] is not None for fit in fits)
+    kernel = np.concatenate([fit[1] for fit in fits], 3) if whole else None
+    return max(fit[0] for fit in fits), kernel, None
+
+
+def _fit_group(case, constants, images, target):
+    kernel = constants["kernel"]
+    reach = (kernel - 1) * constants.get("dilation", 1) + 1
+    unknowns = images.shape[1] * kernel**2 + 1
+    places = target[:, 0].size
+    count = int(SPARE * unknowns) + 64
+    if unknowns > UNKNOWNS or places < SPARE * unknowns + 4 or constants["padding"] >= reach:
+        return np.inf, None, None
+    channels = images.shape[1]
+    images, target = _part(images, target, constants, count)
     try:
         seen = patches(images, constants, target.shape[2:])
     except ValueError:  # an image too small for this stride
         return np.inf, None, None
     places = target[:, 0].size
     seen, target = seen.reshape(places, -1), target.transpose(0, 2, 3, 1).reshape(places, -1)
-    some = np.random.RandomState(0).permutation(places)[: SPARE * unknowns + 64]
+    some = np.random.RandomState(0).permutation(places)[:count]
     seen = np.concatenate([seen[some], np.ones((len(some), 1))], 1)
     weights = _solved(seen, target[some])
     left = size(target[some] - np.dot(seen, weights)) * np.sqrt(SPARE / (SPARE - 1.0))
-    shape = (case.x.shape[1], kernel, kernel, -1)
+    shape = (channels, kernel, kernel, -1)
     return left, weights[:-1].reshape(shape), weights[-1]
 
 
-def _part(case, constants, count):
+def _part(x, y, constants, count):
     """(input, output) of so many images, or rows of the first one, that they have ``count`` places.
 
     The input has all rows that these see.
     """
-    height, width = case.y.shape[2:]
+    height, width = y.shape[2:]
     batch = -(-count // (height * width))
     rows = min(height, max(FEWEST, -(-count // width)))
-    stride, kernel = constants["stride"], constants["kernel"]
+    stride, kernel = constants["stride"], constants["kernel"] * constants.get("dilation", 1)
     reach = rows * stride if constants["kind"] == "convolution" else rows // stride + 1
-    return case.x[:batch, :, : reach + kernel], case.y[:batch, :, :rows]
+    return x[:batch, :, : reach + kernel], y[:batch, :, :rows]
 
 
 def _solved(seen, target):
@@ -181,6 +224,10 @@ def words(constants):
     says = "%s, %d x %d, stride %d, " % (
         (kind,) + (constants["kernel"],) * 2 + (constants["stride"],)
     )
+    if "dilation" in constants:
+        says += "dilation %d, " % constants["dilation"]
+    if "groups" in constants:
+        says += "%d groups, " % constants["groups"]
     return says + "top and left padding %d" % constants["padding"]
 
 
@@ -195,6 +242,7 @@ def kernels(a, b):
     if ours[0].shape != theirs[0].shape:
         return None
     noise = 1e-3 * size(ours[0])
+    order = _order(ours[0], theirs[0], noise)
     ways = {
         "flipped along height and width": ours[0][:, ::-1, ::-1],
         "with height and width swapped": ours[0].transpose(0, 2, 1, 3),
@@ -204,7 +252,18 @@ def kernels(a, b):
         ways["with inputs and outputs swapped"] = ours[0].transpose(3, 1, 2, 0)
     if size(theirs[0] - ours[0]) <= noise:
         return None
+    if order is not None:
+        ways["with its input channels in the order " + ", ".join(map(str, order))] = ours[0][order]
     for name in sorted(ways):
         if size(theirs[0] - ways[name]) <= noise:
             return name
     return None
+
+
+def _order(ours, theirs, noise):
+    """The input channels of ours that are those of theirs; None if they are others."""
+    rows = [kernel.reshape(len(kernel), -1) for kernel in (ours, theirs)]
+    order = [int(np.argmin(((rows[0] - row) ** 2).sum(1))) for row in rows[1]]
+    if sorted(order) != list(range(len(order))) or size(theirs - ours[order]) > noise:
+        return None
+    return order

@@ -9,13 +9,13 @@ A family is a module with
 """
 
 import itertools
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 
 import numpy as np
 
 from common.compare.names import words as name_words
 
-NEAR = 6  # earlier arrays that are tried as the input
+NEAR = 8  # earlier arrays that are tried as the input
 ROUNDINGS = 8  # of the output's type, allowed to what a layer is said to compute
 VALUES = 2**16  # looked at where rows are independent
 SURE = 4  # a constant is another if it makes the distance this many times larger
@@ -71,8 +71,14 @@ class Layer:
         return self.rows in array.shape[:2]
 
     def alike(self):
-        """The nearest earlier arrays of the output's shape."""
-        return [array for array in self.earlier() if array.shape == self.output.shape][:NEAR]
+        """The nearest earlier arrays of the output's shape, each once if it was recorded twice."""
+        found = OrderedDict()
+        for array in self.earlier():
+            if array.shape == self.output.shape:
+                found[array.mean, array.rms, array.ends] = array
+                if len(found) == NEAR:
+                    break
+        return list(found.values())
 
     def weights(self, dimensions):
         """Recorded weights, those with the most words of the layer's name first."""
@@ -100,6 +106,11 @@ def images(layer, nearest=4):
                 pair = [np.moveaxis(array, 3, 1) for array in pair]
             if pair[0].shape[:2] == pair[1].shape[:2]:
                 yield (x, *pair, last)
+
+
+def branches(near):
+    """Pairs of near arrays, the first one of the two nearest: a branch, and what it is added to."""
+    return [pair for pair in itertools.permutations(near, 2) if any(pair[0] is x for x in near[:2])]
 
 
 def full(array):

@@ -3,16 +3,24 @@
 Weights and biases need not be recorded: they are fitted, one of each per channel.
 """
 
-import itertools
 from collections import OrderedDict
 
 import numpy as np
 
 from common.compare.functions import bfloat16
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import SURE, VALUES, Case, full, number, rows_of, size
+from common.compare.layers.layer import (
+    SURE,
+    VALUES,
+    Case,
+    branches,
+    full,
+    number,
+    rows_of,
+    size,
+)
 
-SUMMED = 5  # earlier arrays whose sums may be the input, as of a residual block
+ROWS = 512  # places of an image
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
 WIDEST = 2**14  # rows of more values are not normalised
 SOME = slice(0, 32)  # channels that show whether a norm may fit
@@ -33,6 +41,7 @@ def cases(layer):
     if not may_be(layer.output):
         return
     yield from by_row(layer)
+    yield from by_place(layer)
     dimensions = len(layer.output.shape)
     for x in layer.alike():
         if x.spread and dimensions >= 3:
@@ -54,8 +63,22 @@ def by_row(layer, values=VALUES // 2):
     tables = rows_of(y, *near, values=values)
     for x, table in zip(near, tables[1:]):
         yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
-    for (x, one), (z, other) in itertools.combinations(list(zip(near, tables[1:]))[:SUMMED], 2):
+    known = list(zip(near, tables[1:]))
+    for (x, one), (z, other) in branches(known):
         yield Case(layer, [x, z], x=one + other, y=tables[0], kinds=LAYER)
+    for (z, other), (x, one) in branches(known):
+        yield Case(layer, [z, x], x=other, y=tables[0] - one, kinds=LAYER[:2], added=True)
+
+
+def by_place(layer):
+    """Norms over axis 1, the channels of an image's place."""
+    y = layer.output
+    if len(y.shape) == 4 and y.shape[1] >= 4:
+        for x in layer.alike():
+            rows = [np.moveaxis(full(z)[:1], 1, 3).reshape(-1, z.shape[1]) for z in (x, y)]
+            if x.spread and len(rows[0]) >= LEAST:
+                rows = [table[:ROWS].astype(np.float64) for table in rows]
+                yield Case(layer, [x], x=rows[0], y=rows[1], kinds=LAYER)
 
 
 def _by_channel(layer, x, axis):
@@ -75,7 +98,7 @@ def _by_channel(layer, x, axis):
     if channels >= 4 and kinds:
         some = slice(0, max(2, 2 * VALUES // tables[0][0].size))  # observations
         places = tables[0].shape[2]
-        for groups in {g for g in (1, 2, 4, 8, 16, 32, channels) if channels % g == 0}:
+        for groups in [g for g in range(1, channels + 1) if channels % g == 0]:
             kept = max(1, min(groups, 2 * VALUES * groups // tables[0][0].size))
             if kept * places * channels > 4 * VALUES * groups:
                 continue
@@ -141,13 +164,16 @@ def _constants(case, kind, epsilon):
     constants = OrderedDict(kind=kind, epsilon=float(epsilon))
     if hasattr(case, "groups"):
         constants["groups"] = case.groups
+    if hasattr(case, "added"):
+        constants["added"] = True
     return constants
 
 
 def off(case, constants, some=slice(None)):
     """The distance after each channel's factor and shift are fitted, over some channels."""
     kind, epsilon = constants["kind"], constants.get("epsilon")
-    if kind not in case.kinds or constants.get("groups") != getattr(case, "groups", None):
+    own = [getattr(case, name, None) for name in ("groups", "added")]
+    if kind not in case.kinds or [constants.get("groups"), constants.get("added")] != own:
         return np.inf
     if kind == CHANNELS:
         return affine_off(case.x, case.y)
@@ -281,7 +307,8 @@ def words(constants):
     says = constants["kind"]
     if "groups" in constants:
         says += " of %d groups" % constants["groups"]
-    return says + (", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else "")
+    says += ", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else ""
+    return says + (", and another array added" if "added" in constants else "")
 
 
 def docs(a, b):

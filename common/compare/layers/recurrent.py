@@ -10,6 +10,11 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full
 
 GRU, LSTM = "rzn", "ifgo"
+BIASES = ("the input's bias alone", "the state's bias alone")
+BEFORE, NEW = "reset before the product", "the update gate's share is the new state's"
+ONE, PLAIN = "1 added before the forget gate's sigmoid", "no tanh of the cell"
+BACK = "from the last step to the first"
+CHANGES = {"GRU": (BEFORE, NEW, BACK), "LSTM": (ONE, PLAIN, BACK)}
 STATES = 128
 BATCH = 8
 
@@ -70,14 +75,13 @@ def _biases(chosen, width):
 
 
 def options(case):
-    """Every order of the gates; for a GRU with the reset before or after the product."""
-    if case.gates == 3:
-        for order in itertools.permutations(GRU):
-            for after in (True, False):
-                yield OrderedDict(cell="GRU", gates=" ".join(order), after=after)
-    else:
-        for order in itertools.permutations(LSTM):
-            yield OrderedDict(cell="LSTM", gates=" ".join(order), after=True)
+    """Every order of the gates, each as it is usual and with one change."""
+    cell, kinds = ("GRU", GRU) if case.gates == 3 else ("LSTM", LSTM)
+    biases = [name for name, row in zip(BIASES, case.bias) if row.any()]
+    changes = CHANGES[cell] + (BIASES + ("no bias",) if len(biases) == 2 else ())
+    for change in ("",) + changes:
+        for order in itertools.permutations(kinds):
+            yield OrderedDict(cell=cell, gates=" ".join(order), change=change)
 
 
 def off(case, constants):
@@ -93,38 +97,44 @@ def off(case, constants):
     run = _gru if constants["cell"] == "GRU" else _lstm
     h, total = np.zeros((len(case.x), states)), 0.0
     cell = np.zeros_like(h)
-    for step in range(case.x.shape[1]):
-        h, cell = run(case, case.x[:, step], h, cell, at, constants["after"])
+    steps, change = range(case.x.shape[1]), constants["change"]
+    bias = [row * (change not in BIASES[:n] + BIASES[n + 1 :]) for n, row in enumerate(case.bias)]
+    bias = [row * (change != "no bias") for row in bias]
+    for step in steps[::-1] if change == BACK else steps:
+        h, cell = run(case, bias, case.x[:, step], h, cell, at, change)
         total += ((h - case.y[:, step]) ** 2).mean()
-        if step == 0 and total > 1e-3 * case.layer.output.rms**2:
+        if step == steps[-1 if change == BACK else 0] and total > 1e-3 * case.layer.output.rms**2:
             return np.inf
     return float(np.sqrt(total / case.x.shape[1]))
 
 
-def _gru(case, x, h, cell, at, after):
-    sums = {k: (np.dot(x, case.wx[s].T) + case.bias[0][s]) for k, s in at.items()}
-    own = {k: (np.dot(h, case.wh[s].T) + case.bias[1][s]) for k, s in at.items()}
+def _gru(case, bias, x, h, cell, at, change):
+    sums = {k: (np.dot(x, case.wx[s].T) + bias[0][s]) for k, s in at.items()}
+    own = {k: (np.dot(h, case.wh[s].T) + bias[1][s]) for k, s in at.items()}
     r, z = sigmoid(sums["r"] + own["r"]), sigmoid(sums["z"] + own["z"])
-    inner = r * own["n"] if after else np.dot(r * h, case.wh[at["n"]].T) + case.bias[1][at["n"]]
+    inner = r * own["n"]
+    if change == BEFORE:
+        inner = np.dot(r * h, case.wh[at["n"]].T) + bias[1][at["n"]]
     n = np.tanh(sums["n"] + inner)
+    if change == NEW:
+        z = 1 - z
     return (1 - z) * n + z * h, cell
 
 
-def _lstm(case, x, h, cell, at, after):
+def _lstm(case, bias, x, h, cell, at, change):
     both = {
-        k: np.dot(x, case.wx[s].T) + np.dot(h, case.wh[s].T) + case.bias[0][s] + case.bias[1][s]
+        k: np.dot(x, case.wx[s].T) + np.dot(h, case.wh[s].T) + bias[0][s] + bias[1][s]
         for k, s in at.items()
     }
-    cell = sigmoid(both["f"]) * cell + sigmoid(both["i"]) * np.tanh(both["g"])
-    return sigmoid(both["o"]) * np.tanh(cell), cell
+    forget = sigmoid(both["f"] + (change == ONE))
+    cell = forget * cell + sigmoid(both["i"]) * np.tanh(both["g"])
+    return sigmoid(both["o"]) * (cell if change == PLAIN else np.tanh(cell)), cell
 
 
 def words(constants):
     """The cell in words."""
     says = "%s, gates in the order %s" % (constants["cell"], constants["gates"])
-    if not constants["after"]:
-        says += ", reset before the product"
-    return says
+    return says + (", " + constants["change"] if constants["change"] else "")
 
 
 def docs(a, b):

@@ -1,0 +1,106 @@
+"""Dense layers whose weights can be computed: there are more rows than inputs.
+
+The weights of A and B are compared, and what happens to the input before the layer.
+"""
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.functions import SHAPES, bfloat16
+from common.compare.layers import docs as pages
+from common.compare.layers.layer import full, size
+from common.compare.layers.normalisation import normalised
+
+NEAR = 4  # inputs that are tried
+WIDEST = 1024  # input
+SPARE = 1.25  # rows for each unknown of an output
+ENOUGH = 3  # more are not looked at
+EXACT = 1e-5  # of the results' spread, as what a fit leaves
+SAME = 1e-3  # of a weight's size: rows of nearly dependent inputs show it no better
+RANK = 0.25  # of a weight's smaller side, at most, in an adapter
+OTHER = "with another weight"
+NORMS = ("LayerNorm", "RMSNorm")
+
+
+def explain(both):
+    """Both are dense layers of the same input, or of a function of it in one of both."""
+    y, other = both.ours, None
+    if y.ndim < 2:
+        return None
+    results = [z.reshape(-1, y.shape[-1]) for z in (both.ours, both.theirs)]
+    inputs = [x for x in both.inputs if x.shape[:-1] == y.shape[:-1] and x.spread][:NEAR]
+    for x in inputs:
+        rows = full(x).reshape(-1, x.shape[-1])
+        some = np.sort(
+            np.random.RandomState(0).permutation(len(rows))[: ENOUGH * rows.shape[1] + 8]
+        )
+        if rows.shape[1] > WIDEST or len(some) < SPARE * rows.shape[1] + 4:
+            return None  # it may be the input, but its weight cannot be computed
+        says = _of(x.name, rows[some].astype(np.float64), *(z[some] for z in results))
+        if says is not None and not says.endswith(OTHER):
+            return Explanation(says, pages.WEIGHTS)
+        other = says or other  # of queries, keys are a dense layer, too: the first array counts
+    return other and Explanation(other, pages.WEIGHTS)
+
+
+def _of(name, rows, ours, theirs):
+    """What differs between the dense layers of some rows, in words; None if nothing is known."""
+    weights = [weight(rows, y) for y in (ours, theirs)]
+    if all(w is not None for w in weights):
+        return _weights(name, *weights)
+    if not any(w is not None for w in weights):
+        return None
+    for what, made in _functions(rows):
+        y = ours if weights[0] is None else theirs
+        if weight(made, y) is not None:
+            words = "a dense layer of %s" % name, "a dense layer of the %s of %s" % (what, name)
+            words = words if weights[1] is None else words[::-1]
+            return "%s in A, %s in B" % words
+    return None
+
+
+def weight(rows, y):
+    """(inputs, outputs) of the dense layer, with some bias, that makes y of rows; None if none."""
+    x, y = rows - rows.mean(0), y - y.mean(0)
+    found = np.linalg.lstsq(x, y, rcond=1e-9)[0]
+    return found if size(y - np.dot(x, found)) <= EXACT * size(y) else None
+
+
+def _functions(rows):
+    """Yield (name, values) of what may come before a dense layer."""
+    for kind in NORMS:
+        yield kind, normalised(rows, kind, 1e-6)
+    for name in SHAPES:
+        if name != "identity":
+            yield name, SHAPES[name](rows)
+
+
+def _weights(name, ours, theirs):
+    """How B's weight follows from A's, in words; None if it is the same."""
+    off, near = size(theirs - ours), SAME * size(ours)
+    if off <= EXACT * size(ours):
+        return None
+    start = "a dense layer of %s in both, " % name
+    for a, b, side in ((ours, theirs, "B"), (theirs, ours, "A")):
+        if size(bfloat16(a) - b) <= off / 10:
+            return start + "with its weight rounded to bfloat16 in %s" % side
+    if ours.shape[0] == ours.shape[1] and size(theirs - ours.T) <= near:
+        return start + "with its weight transposed in one of both"
+    order = _order(ours, theirs, near)
+    if order is not None:
+        return start + "with B's inputs in the order %s" % ", ".join(map(str, order))
+    sizes = np.linalg.svd(theirs - ours, compute_uv=False)
+    rank = int((sizes > SAME * sizes[0]).sum())
+    if rank <= RANK * min(ours.shape):
+        return start + "with weights that differ by a matrix of rank %d, as of an adapter" % rank
+    return start + OTHER
+
+
+def _order(ours, theirs, near):
+    """The rows of ours, as those of theirs; the first ones of many. None if they are others."""
+    products = np.dot(theirs, ours.T)
+    distances = (theirs**2).sum(1)[:, None] - 2 * products + (ours**2).sum(1)
+    order = distances.argmin(1)
+    if len(set(order)) < len(order) or size(theirs - ours[order]) > near:
+        return None
+    return [str(n) for n in order[:8]] + ["..."] * (len(order) > 8)

@@ -1,0 +1,44 @@
+"""Layers whose results differ although their inputs agree: then their functions, or their choice
+of inputs, are why.
+"""
+
+from common.compare.layers import combination, search
+from common.compare.layers.layer import Layer
+
+
+def explained(recordings, layer):
+    """What a pair of layers computes in A and in B, from which inputs; None if it is the same.
+
+    layer: the ``Verdict`` on the pair. None as well if an input of either is not in both.
+    """
+    paired = {recordings.a[pair.a].name: pair.a for pair in recordings.pairs}
+    ours = _origin(layer.a_fit, paired)
+    places = {recordings.b[pair.b].name: pair.a for pair in recordings.pairs}
+    theirs = _origin(layer.b_fit, places)
+    if ours is None or theirs is None:
+        return None
+    inputs = [
+        sorted(known[x.name] for x in fit.case.inputs)
+        for fit, known in ((ours, paired), (theirs, places))
+    ]
+    if search.same_family(ours, theirs) and inputs[0] == inputs[1]:
+        return None  # constants or weights that do not show what differs
+    return "%s, in A; %s, in B" % (search.function(ours), search.function(theirs))
+
+
+def _origin(fit, known):
+    """The ``Fit``, or that of its input if it copies one that the other side does not have.
+
+    None if it is not known, or if an input of it is not in both recordings.
+    """
+    while fit is not None and _copies(fit) and fit.case.inputs[0].name not in known:
+        layer, name = fit.case.layer, fit.case.inputs[0].name
+        place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
+        fit = search.fit(Layer(layer.arrays, place, layer.bank))
+    if fit is None or any(array.name not in known for array in fit.case.inputs):
+        return None
+    return fit
+
+
+def _copies(fit):
+    return fit.family is combination and combination.copies(fit.constants)
