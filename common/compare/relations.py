@@ -31,6 +31,7 @@ from common.compare.layouts import agreement, places, transposes
 FEW = 2  # bits in a value: with fewer, too many values agree by chance
 LESS = 10  # a relation must make the difference this many times smaller
 HALVINGS = 60
+LEAST = 1e-3  # of the largest value, of a cap and of its inverse
 FARTHEST = 4  # places that all values may have moved by
 LARGE = 2**20  # values; of larger arrays only some are tried first
 Relation = namedtuple("Relation", "says before after alike partial")
@@ -220,11 +221,11 @@ class Comparison:
         """Whether ``values`` are ``other``, softly held below a number by a tanh."""
         most = np.abs(other).argmax()
         x, y = (abs(float(z.reshape(-1)[most])) for z in (other, values))
-        if not 0 < y < x:
+        if not LEAST * x < y < x:
             return None
-        low, high = y, 1e4 * x
+        low, high = y, x / LEAST
         for _ in range(HALVINGS):
-            middle = math.sqrt(low * high)
+            middle = math.sqrt(low) * math.sqrt(high)
             low, high = (middle, high) if middle * math.tanh(x / middle) < y else (low, middle)
         says = " capped by a tanh, %s tanh(x / %s)" % ((shown(low),) * 2)
         return self.near(says, low * np.tanh(other / low), values, other, 1)

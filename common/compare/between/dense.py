@@ -85,7 +85,8 @@ def _weights(name, ours, theirs):
         if size(bfloat16(a) - b) <= off / 10:
             return start + "with its weight rounded to bfloat16 in %s" % side
     if ours.shape[0] == ours.shape[1] and size(theirs - ours.T) <= near:
-        return start + "with its weight transposed in one of both"
+        says = "the square weight of a dense layer of %s is transposed in one of both"
+        return says % name
     order = _order(ours, theirs, near)
     if order is not None:
         return start + "with B's inputs in the order %s" % ", ".join(map(str, order))
