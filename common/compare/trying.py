@@ -64,7 +64,7 @@ def explanation(recordings, difference, layers):
         if says is not None:
             return Explanation(says, pages.OPTIMISER)
     for layer in layers:
-        if (layer.a.place, layer.b.place) == (i, j):
+        if (layer.a.place, layer.b.place) == (i, j) and not difference["relation_holds"]:
             says = causes.explained(recordings, layer)
             if says is not None:
                 return Explanation(says, None)
