@@ -13,7 +13,6 @@ from common.compare.layers.layer import Layer, full
 from common.compare.layouts import Agreement, plain
 
 GROWTH = 3  # times the distance of the layer before, which a layer may make of it
-STEEP = -0.5  # a convention's effect does not fall with the variance; an epsilon's does
 SPREAD = 0.05  # of the logarithms of variances that tell both apart
 
 
@@ -92,10 +91,19 @@ def _of_a_divisor(x, ours, theirs, axis, epsilon):
     alike = (ratio > 1).all() or (ratio < 1).all()
     if not alike or excess.max() > 1.05 * gain or excess.min() < 1e-3 * gain:
         return None
-    if len(ratio) > 2 and variance.std() > SPREAD:
-        if np.polyfit(variance, np.log(excess), 1)[0] < STEEP:
-            return None
-    return gain
+    if len(ratio) < 3 or variance.std() < SPREAD:  # an epsilon would look the same
+        return None
+    # With a running variance r, the divisor's effect goes with variance / r, an epsilon's with
+    # 1 / r. The slopes of the results go with the root of 1 / r, apart from the weights.
+    effect = np.polyfit(variance, np.log(excess), 1)[0]
+    running = -2 * np.polyfit(variance, np.log(_slopes(*rows[:2])), 1)[0]
+    return gain if effect > 0.5 - min(1, max(0, running)) else None
+
+
+def _slopes(x, y):
+    """The size of each row's factor from x to y."""
+    centred = x - x.mean(1, keepdims=True)
+    return np.abs((centred * y).sum(1) / (centred**2).sum(1))
 
 
 def _accept_chain(recordings, i, j, gain):

@@ -514,6 +514,35 @@ def test_a_running_variance_by_n_less_1_is_a_convention_after_training(compared)
     assert code == 3 and "epsilon or running variance is larger" in says
 
 
+@pytest.mark.parametrize("kept", [0.9, 0.1], ids=["after_a_step", "after_training"])
+def test_the_divisor_of_a_running_variance_is_told_from_an_epsilon(compared, kept):
+    """Its effect goes with the variance of the channel; an epsilon's does not."""
+    x = normal(8, 12, 6, 6) * np.exp(normal(1, 12, 1, 1, seed=2) / 2)
+    w = 1 + normal(1, 12, 1, 1, seed=3) / 10
+
+    def run(divided, epsilon=1e-5):
+        of_batch = x.astype(np.float64).var((0, 2, 3), ddof=divided)
+        variance = kept + (1 - kept) * of_batch
+        return recording(x, w * x / np.sqrt(variance + epsilon)[:, None, None], seed=divided)
+
+    code, _, printed = compared(run(0), run(1))
+    assert code == 0 and "divided by n or by n - 1" in printed
+    code, says = computes(compared, run(0), run(0, 3e-4))
+    assert code == 3 and "convention" not in says
+
+
+@pytest.mark.parametrize("alike", [True, False], ids=["channels_alike", "perturbed_statistics"])
+def test_an_epsilon_is_no_convention_where_the_variances_do_not_tell(compared, alike):
+    x = normal(8, 12, 6, 6) * (1 if alike else np.exp(normal(1, 12, 1, 1, seed=2) / 2))
+    variance = 1 + np.abs(normal(12, seed=3)) / (100 if alike else 2)
+
+    def run(epsilon):
+        return recording(x, x / np.sqrt(variance + epsilon)[:, None, None])
+
+    code, _, printed = compared(run(1e-5), run(3e-4))
+    assert code == 3 and "no mistake" not in printed
+
+
 def walked(rule, count=3, factor=1.0):
     """A recording of several steps. rule(gradients so far, weights so far): the update."""
     arrays = {"x": normal(8, 16)}
