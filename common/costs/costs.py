@@ -18,6 +18,16 @@ from common.system.files import ROOT
 SCHEMA_VERSION = 1
 LAYERS, MEGABYTES = 175, 800  # of the recordings to compare
 
+# A new process begins with its parent's peak of memory; so the parent must be a small one.
+LAUNCHER = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    file.write("%f %d" % (used.ru_utime + used.ru_stime, used.ru_maxrss))
+sys.exit(code)
+"""
+
 
 class Cost(NamedTuple):
     """A command to measure.
@@ -87,26 +97,22 @@ def quietly(arguments):
 
 def measured(arguments, environ):
     """A command's figures. Exit code 1 is a verdict, such as that of a wrong recording."""
-    with tempfile.TemporaryFile() as log:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        out = os.path.join(folder, "used")
         started = time.perf_counter()
-        child = subprocess.Popen(
-            [sys.executable] + arguments, cwd=ROOT, env=environ, stdout=log, stderr=log
-        )
-        try:
-            _, status, used = os.wait4(child.pid, 0)
-        except BaseException:
-            child.kill()
-            raise
+        launcher = [sys.executable, "-c", LAUNCHER, out] + [sys.executable] + arguments
+        code = commands.call(launcher, log, cwd=ROOT, env=environ)
         seconds = time.perf_counter() - started
-        child.returncode = code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
         if code not in (0, 1):
             log.seek(0)
             last = log.read().decode(errors="replace").strip().split("\n")[-1]
             return OrderedDict(error=last or "exit code %d" % code)
+        with open(out) as file:
+            cpu_seconds, kilobytes = map(float, file.read().split())
     return OrderedDict(
         seconds=round(seconds, 2),
-        cpu_seconds=round(used.ru_utime + used.ru_stime, 2),
-        megabytes=round(used.ru_maxrss * 1024 / 1e6),
+        cpu_seconds=round(cpu_seconds, 2),
+        megabytes=round(kilobytes * 1024 / 1e6),
         exit_code=code,
     )
 

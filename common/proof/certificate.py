@@ -96,7 +96,7 @@ def proven(name, model, lane, threads, lever="", team=1):
     """A module that passed, and its settings in force; NotProven if it failed."""
     machine.limit_threads(threads)
     module = modules.in_lane(name, lane, model, lever)
-    module = workers.parallel(name, model, module, team)
+    module = workers.parallel(name, networks.find(model).task, module, team)
     settings = module.configure(lane, threads, 0)
     certificate = obtain(networks.find(model), name, module, lane, settings, lever, team)
     if not certificate["passed"]:
@@ -138,7 +138,7 @@ def command(arguments):
     if options.workers > 1:
         workers.join(options.name)
     module = modules.in_lane(options.name, options.lane, model.name, options.lever)
-    module = workers.parallel(options.name, model.name, module, options.workers)
+    module = workers.parallel(options.name, model.task, module, options.workers)
     certificate = make(model, options.name, module, options.lane, threads, options.lever)
     if options.out and workers.rank(options.name) == 0:
         versions = machine.versions(modules.find(options.name).package)

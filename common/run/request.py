@@ -55,7 +55,7 @@ class Request(NamedTuple):
     def load(self):
         """The module as this worker runs it."""
         module = self.load_alone()
-        return workers.parallel(self.framework, self.model.name, module, self.workers)
+        return workers.parallel(self.framework, self.model.task, module, self.workers)
 
     def configure(self, module):
         """The module's settings."""

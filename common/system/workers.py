@@ -18,8 +18,6 @@ from multiprocessing.connection import Client, Listener
 import numpy as np
 
 import frameworks
-from common import networks
-from common.networks.model import JOINTS
 from common.system import commands, modules
 from common.system.errors import InputError
 
@@ -63,20 +61,22 @@ def rank(name):
     return _functions(name).rank() if launched() else 0
 
 
-def parallel(name, model, module, workers):
-    """The model's module as this worker runs it; with one worker, the module itself."""
+def parallel(name, task, module, workers):
+    """A network's module as this worker runs it; with one worker, the module itself.
+
+    task: the network's.
+    """
     if workers == 1:
         return module
     functions = _functions(name)
-    counted = counter(networks.find(model))
-    made = functions.parallel(module, workers, rank(name), counted)
+    made = functions.parallel(module, workers, rank(name), counter(task))
     sources = getattr(module, "sources", (module.__file__,)) + (functions.__file__,)
     return modules.replaced(module, sources=sources, **made)
 
 
-def counter(model):
+def counter(task):
     """The function that counts the targets that a batch's mean loss is over."""
-    if model.task.name == JOINTS.name:
+    if task.name == "joints":
         return lambda targets: int(targets[..., 2].sum())  # the visible ones
     return lambda targets: int(np.count_nonzero(targets != IGNORED))
 

@@ -118,5 +118,5 @@ PHRASES = {
     "save weights": "save",
     "restore weights": "load_weights",
     "ONNX": "model.export",
-    "record a pass": "probe =",
+    "record a pass": "network(x, training=False)",
 }

@@ -107,8 +107,8 @@ def test_the_number_of_threads_is_the_shells_in_the_users_interpreter_alone(clea
     "path, line",
     [
         ("/nowhere/python", "there is no such file"),
-        (os.path.join(ROOT, "README.md"), "it is no Python interpreter"),
-        ("/bin/ls", "it is no Python interpreter"),
+        (os.path.join(ROOT, "README.md"), "it is not a Python interpreter"),
+        ("/bin/ls", "it is not a Python interpreter"),
     ],
 )
 def test_a_path_that_is_no_interpreter_is_one_line(path, line, clean, capsys):

@@ -68,7 +68,7 @@ def main(name, model, team, folder, mistake, *rungs):
     known = {trap.name: trap.patches for trap in modules.traps(name, "workers")}
     made = modules.changed(plain, known.get(mistake, ()), folder, "rank%d" % rank)
     module = modules.load(name, model.name)
-    functions = made.parallel(module, TEAM, rank, workers.counter(model))
+    functions = made.parallel(module, TEAM, rank, workers.counter(model.task))
     module = modules.replaced(module, **functions)
     if mistake in ANYWHERE:
         module = ANYWHERE[mistake](module, rank)
