@@ -462,16 +462,6 @@ TRAPS += [
         model="workers",
     ),
     trap(
-        "masks_alike",
-        "dropout",
-        (
-            "settings = module.configure(lane, threads, seed + 2**16 * rank)",
-            "settings = module.configure(lane, threads, seed)",
-        ),
-        ("seed=seed + 2**16 * rank", "seed=seed"),
-        model="workers",
-    ),
-    trap(
         "clipped_before_averaging",
         "momentum",
         (SUMMED, "return gradients"),

@@ -8,6 +8,7 @@ Start: the addresses of all workers in ``TF_CONFIG``, before the strategy is mad
 Average: ``all_reduce`` adds. So each gradient is weighted with the share of the targets that its
     worker has, and the sum is that of the whole batch's mean loss.
 Weights: a new variable takes the first worker's value on all workers; ``assign`` sends nothing.
+Masks: a generator that is made in the strategy's scope gives each worker numbers of its own.
 Batch normalisation: by the mean and variance of a worker's share.
 Surprise: a variable with ``aggregation=MEAN`` averages what is assigned to it. With Adam this is
     the mean of squared gradients where the square of the mean is needed.
@@ -49,9 +50,8 @@ def parallel(module, workers, rank, counted):
             return tf.distribute.get_replica_context().all_reduce("SUM", gradients)
 
     def configure(lane, threads, seed):
-        """As the module does, with dropout masks of this worker's own."""
-        settings = module.configure(lane, threads, seed + 2**16 * rank)
-        return dict(settings, seed=seed + 2**16 * rank, workers=workers)
+        """As the module does."""
+        return dict(module.configure(lane, threads, seed), workers=workers)
 
     def symbol(settings, hp):
         """The network, with a copy of its variables on every worker."""
