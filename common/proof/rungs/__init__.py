@@ -1,4 +1,4 @@
-"""The eight rungs that show that a framework's module is the same network as the reference.
+"""The nine rungs that show that a framework's module is the same network as the reference.
 
 Each rung compares the module with the NumPy reference in float64, in the same interpreter; the
 reference's float32 error sets the tolerances. A rung is a module in this package whose
