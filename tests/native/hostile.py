@@ -30,7 +30,7 @@ def zip_bomb(path, marker):
     """A small file that is huge when it is unpacked."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("data.pkl", bytes(HUGE))
-    return "it holds 268435456 bytes"
+    return "it contains 268435456 bytes"
 
 
 def bare_pickle(path, marker):
@@ -69,7 +69,7 @@ def claimed(path, marker):
         path,
         lambda h5py, file: file.create_dataset("_x", (HUGE,), "u1", chunks=True),
     )
-    return "it holds [0-9]+ bytes"
+    return "it contains [0-9]+ bytes"
 
 
 def _hdf5(path, spoil):
