@@ -17,7 +17,10 @@ def bias_inside_a_block_lost(steps, before, update, hp):
 
 @mistake("gradient", "batchnorm")
 def convolution_backward_in_bfloat16(module):
-    """Kernels' gradients have bfloat16's rounding; TF32's is near float32's error in a deep net."""
+    """Kernels' gradients have bfloat16's rounding.
+
+    In a deep net, TF32's rounding cannot be told from float32's.
+    """
     return with_rounded_kernels(module, 2.0**-8)
 
 

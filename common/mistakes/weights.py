@@ -34,7 +34,7 @@ def biases_ignored(module):
 
 @mistake("weights")
 def claims_bfloat16(module):
-    """The settings say bfloat16, but it is float32."""
+    """The settings say bfloat16, but the run used float32."""
 
     def configure(lane, threads, seed):
         return dict(module.configure(lane, threads, seed), precision="bfloat16")

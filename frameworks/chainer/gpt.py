@@ -7,8 +7,8 @@ Layout: tokens (N, T), activations (N * T, D), since ``L.LayerNormalization`` ta
 AdamW: ``w = w - eta * decay * w - eta * alpha_t * m / (sqrt(v) + epsilon)``, where ``alpha_t =
     alpha * sqrt(c2) / c1``, c1, c2 = 1 - beta1**t, 1 - beta2**t: epsilon is added before v is
     corrected.
-Surprise: the decay is times ``eta``, the schedule's factor, but not times ``alpha``, the rate; here
-    it is given as their product. ``L.LayerNormalization`` has an epsilon of 1e-6 by default.
+Surprise: decay is multiplied by ``eta``, the schedule's factor, but not by ``alpha``, the rate; so
+    decay times alpha is passed. ``L.LayerNormalization`` has an epsilon of 1e-6 by default.
 """
 
 import math

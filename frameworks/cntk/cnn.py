@@ -3,8 +3,8 @@
 Idiom: ``cntk.layers`` in a ``Sequential``, a learner and a ``Trainer``.
 Layout: NCHW; the batch axis is not written, so an image is (3, 32, 32).
 Momentum: ``v = momentum * v + lr * g; w = w - v``, the learning rate in the velocity.
-Surprise: momentum has unit gain by default, which scales the gradient by 1 - momentum: another
-    framework's learning rate is then a tenth of what it was.
+Surprise: momentum has unit gain by default, which scales the gradient by 1 - momentum, so a
+    learning rate from elsewhere acts as a tenth of itself (momentum 0.9).
 """
 
 import cntk as C

@@ -5,7 +5,7 @@ Idiom: an ``nnx.Module`` holds its weights, and an ``nnx.Optimizer`` the momentu
 Layout: NHWC, which is all that ``nnx.Conv`` takes.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, Optax's, the learning rate outside the velocity.
 Surprise: dropout is on until ``eval`` is called, and a compiled function reads that switch when it
-    is called, not when it was compiled: it compiles again for the other one.
+    is called, not when it was compiled: it recompiles when the switch changes.
 """
 
 import os

@@ -5,8 +5,9 @@ Idiom: a cell is a module that takes a state and an input, and ``nnx.RNN`` takes
 Layout: numbers of words (N, T); kernels (in, out).
 Gates: reset, update, new, side by side; two biases. The reset gate acts after the recurrent product
     and its bias, as in cuDNN.
-Surprise: ``nnx.GRUCell`` has no bias on the recurrent side, and cannot do without: the new gate's
-    own is multiplied by the reset gate. A module's layer can be replaced by one that has a bias.
+Surprise: ``nnx.GRUCell`` has no bias on the recurrent side, but it needs one: the new gate's
+    recurrent bias is multiplied by the reset gate. A module's layer can be replaced by one that has
+    a bias.
 """
 
 import optax

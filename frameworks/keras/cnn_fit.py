@@ -5,8 +5,8 @@ Idiom: ``Sequential``, ``compile``, and ``fit`` over a ``tf.data.Dataset``; its 
 Layout: NCHW; NHWC (Keras's default) in lane best, and in both lanes on a CPU without oneDNN.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
 Surprise: the loss that ``fit`` logs at a step is the mean of the epoch so far. Unasked, ``fit``
-    shuffles arrays in each epoch and trains on their last partial batch; a data set's batches it
-    takes as they come. It neither clips, accumulates nor changes the precision.
+    shuffles arrays in each epoch and trains on their last partial batch; it takes a ``Dataset``'s
+    batches as they come. It neither clips, accumulates nor changes the precision.
 """
 
 import warnings

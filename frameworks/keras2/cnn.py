@@ -4,9 +4,9 @@ Idiom: ``Sequential``, ``compile``, ``train_on_batch``; KERAS_BACKEND chooses th
     switches and differences are in ``backends.py``.
 Layout: NCHW, Keras's channels_first.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, the learning rate in the velocity.
-Surprise: with channels_first, ``Flatten`` moves the channels last, unless its ``data_format`` says
-    that they are last. And Theano rotates kernels by 180 degrees: the same weights are another
-    network.
+Surprise: with channels_first, ``Flatten`` moves the channels last, unless it is given
+    ``data_format="channels_last"``, which leaves the axes alone. And Theano rotates kernels by
+    180 degrees: the same weights are another network.
 """
 
 import numpy as np

@@ -5,8 +5,9 @@ Idiom: a ``LightningModule`` says what a step computes and what the optimiser is
 Layout: NCHW; the best lane keeps that shape and stores it channels-last in memory.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: unasked, a trainer writes logs and checkpoints into the working directory, and takes the
-    processes, rank and world size of the environment. It neither shuffles, clips, accumulates nor
-    drops the last batch. Each ``fit`` asks for the optimiser again: a new one has no velocity.
+    processes, rank and world size from environment variables. It neither shuffles, clips,
+    accumulates nor drops the last batch. Each ``fit`` asks for the optimiser again: a new one has
+    no velocity.
 """
 
 import logging

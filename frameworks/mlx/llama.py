@@ -7,8 +7,9 @@ Rotary positions: ``nn.RoPE`` rotates feature i with feature i + d / 2, as in tr
     ``traditional=True`` it rotates neighbours, as in Meta's own code.
 AdamW: ``w = w * (1 - lr * decay) - lr / c1 * m / (sqrt(v) / sqrt(c2) + epsilon)``, c1, c2 = 1 -
     beta1**t, 1 - beta2**t, in float32.
-Surprise: ``cross_entropy`` has no ignored target: at -100 it takes a score of the place before, or
-    memory before them all, and gives it a gradient. So these targets are replaced, then left out.
+Surprise: ``cross_entropy`` has no ignored target: at -100 it reads a score of an earlier position,
+    or memory before the array, and gives it a gradient. So these targets are replaced, then left
+    out.
 """
 
 import math

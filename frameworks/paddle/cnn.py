@@ -4,8 +4,8 @@ Idiom: ``nn.Sequential``, an optimiser that owns the momentum, a dynamic graph; 
     compiles the network's two passes with ``paddle.jit.to_static``.
 Layout: NCHW.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
-Surprise: on a CPU ``nn.CrossEntropyLoss`` takes each score for at most 64 below the highest one,
-    so that no image has a loss above 64. Here the loss is written out.
+Surprise: on a CPU ``nn.CrossEntropyLoss`` raises each score to at least the highest minus 64, so
+    that no image has a loss much above 64. Here the loss is written out.
 """
 
 import os

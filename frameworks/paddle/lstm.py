@@ -6,8 +6,8 @@ Gates: input, forget, cell, output, stacked; two biases.
 State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts its
     gradient. One ``backward`` goes through all chunks, each on its own.
 Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
-    would move twice as far; so the second stays at 0. The backward pass fails if it has
-    ``stop_gradient``, so the optimiser is not given it.
+    would move twice as far; so the second stays at 0. The backward pass fails if the
+    second bias has ``stop_gradient``, so the optimiser is not given it.
 """
 
 import paddle

@@ -7,8 +7,8 @@ Gates: written out here, so the order is ours: input, forget, cell, output, stac
     bias.
 State: zeros at the start of every sequence, passed from step to step; ``disconnected_grad``
     at the start of a chunk cuts the gradient.
-Surprise: ``scan`` still returns its updates beside the results, and warns that it will not; given
-    ``return_updates=False`` it returns the results alone.
+Surprise: ``scan`` still returns its updates beside the results, and warns that a later version will
+    not; given ``return_updates=False`` it returns the results alone.
 """
 
 import numpy as np

@@ -2,7 +2,8 @@
 
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
     Python runs once, to record a graph.
-Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, the only one with NCHW there.
+Layout: NCHW; NHWC on a CPU in the best lane, and wherever oneDNN is off, because only oneDNN runs
+    NCHW on a CPU.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: ``tf.nn.dropout`` forgets ``tf.random.set_seed`` where XLA compiles it. A
     ``tf.random.Generator`` has its state in a variable, so it keeps its seed there.

@@ -6,8 +6,8 @@ Layout: tokens (N, T), activations (N, T, D), heads (N, H, T, D / H); kernels (i
 AdamW: ``w = w - lr * decay * w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``,
     c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: ``tf.gather`` gives its gradient as ``IndexedSlices``, a row for each use, and
-    ``tf.linalg.global_norm`` takes a row that was used twice for two. Adding the head's gradient
-    makes the tied weight's dense; the positions are sliced, not gathered.
+    ``tf.linalg.global_norm`` counts a row that was used twice as two rows. Adding the head's
+    gradient makes the tied weight's dense; the positions are sliced, not gathered.
 """
 
 import math

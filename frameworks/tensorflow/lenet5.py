@@ -2,7 +2,8 @@
 
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
     Python runs once, to record a graph.
-Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, the only one with NCHW there.
+Layout: NCHW; NHWC on a CPU in the best lane, and wherever oneDNN is off, because only oneDNN runs
+    NCHW on a CPU.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: padding is "VALID" (none), "SAME", or a list for all four axes, but never one number.
 """

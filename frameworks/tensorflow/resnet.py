@@ -2,7 +2,8 @@
 
 Idiom: ``tf.nn`` on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``, whose
     Python runs once, to record a graph.
-Layout: NCHW; NHWC on a CPU in the best lane, and without oneDNN, the only one with NCHW there.
+Layout: NCHW; NHWC on a CPU in the best lane, and wherever oneDNN is off, because only oneDNN runs
+    NCHW on a CPU.
 Momentum: ``v = momentum * v + g + decay * w; w = w - lr * v``, the learning rate outside the
     velocity.
 Batch normalisation: written out from ``tf.nn.moments``, whose variance is divided by n; the running
