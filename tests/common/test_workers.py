@@ -43,7 +43,10 @@ def run(monkeypatch, tmp_path):
 
     def run(code):
         made = workers.run("any", 2, [sys.executable, "-c", BEGIN % place + code])
-        return made, [int((tmp_path / ("pid%d" % i)).read_text()) for i in range(2)]
+        # On a busy machine one may fail before the other has begun.
+        return made, [
+            int(path.read_text()) for path in tmp_path.glob("pid*") if path.stat().st_size
+        ]
 
     return run
 
