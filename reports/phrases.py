@@ -68,7 +68,7 @@ def _file(phrase, source):
         return _lender(phrase, source)
     for module in sources.modules(phrase.file):
         if module.key == source.module.key:
-            return reading.Source(module, source.table)
+            return reading.as_it_is(module, source.table)
     return None
 
 
@@ -76,7 +76,7 @@ def _lender(phrase, source):
     """The module, or the one that it imports a phrase's steps from."""
     names = [key.rpartition(": ")[2] for key in phrase.keys]
     lenders = [source.module.imports.get(STEP.get(name, name)) for name in names]
-    return reading.Source(lenders[0], source.table).rows() if all(lenders) else source
+    return reading.with_rows(lenders[0], source.table) if all(lenders) else source
 
 
 def _code(phrase, source):

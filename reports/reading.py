@@ -221,6 +221,7 @@ def _entries(said):
     return {key: _several(texts) for keys, texts in said.items() for key in keys.split()}
 
 
+@lru_cache(maxsize=None)
 def table(module, network=FIRST):
     """What the ``page.py`` beside a module, or that of its variant, says of a network."""
     path = Path(module.path)
@@ -246,7 +247,8 @@ class Source:
     def __init__(self, module, table):
         self.module, self.table, self.missed = module, table, []
         self.concepts = rows(table.network)
-        self.tree, self.docstrings, self.tokens = _parsed("\n".join(module.lines) + "\n")
+        self.text = "\n".join(module.lines) + "\n"
+        self.tree, self.names, self.docstrings, self.tokens = _parsed(self.text)
         self.comments = {n for n, line in enumerate(module.lines, 1) if line.lstrip()[:1] == "#"}
         self.comments -= self.docstrings
         used = {token.start[0] for token in self.tokens}
@@ -320,9 +322,12 @@ class Source:
     def _reached(self, spans, seen):
         """[(a fresh Source, spans)] of what some lines use, in this file and in its folder's."""
         for module, names in self._used(spans).items():
-            lender = Source(module, self.table)
-            defined = lender._defined({name for name in names if (module.path, name) not in seen})
+            fresh = {name for name in names if (module.path, name) not in seen}
             seen.update((module.path, name) for name in names)
+            if not fresh:
+                continue
+            lender = Source(module, self.table)
+            defined = lender._defined(fresh)
             if defined:
                 yield lender, defined
                 yield from lender._reached(defined, seen)
@@ -337,8 +342,8 @@ class Source:
         """{Module: names} of what some lines use of this file and of others of the folder."""
         used, imports = defaultdict(set), self.module.imports
         own = {node.name for node in self.tree.body if hasattr(node, "name")}
-        for node in ast.walk(self.tree):
-            if not any(first <= getattr(node, "lineno", 0) <= last for first, last in spans):
+        for node in self.names:
+            if not any(first <= node.lineno <= last for first, last in spans):
                 continue
             if isinstance(node, ast.Name) and node.id in imports:
                 used[imports[node.id]].add(node.id)
@@ -420,7 +425,7 @@ class Source:
         """[(unit, start, end)] of a fragment's matches; a match belongs to where it begins."""
         return [
             (self.unit_of[start[0]], start, end)
-            for start, end in matches(self.tokens, fragment(text))
+            for start, end in _matches(self.text, text)
             if start[0] in self.unit_of
         ]
 
@@ -507,9 +512,16 @@ def _several(said):
 
 @lru_cache(maxsize=None)
 def _parsed(text):
-    """A file's tree, the numbers of its docstrings' lines, and its tokens."""
+    """A file's tree, the names in it, the numbers of its docstrings' lines, and its tokens."""
     tree = ast.parse(text)
-    return tree, _docstrings(tree), tokens(text)
+    names = [node for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute))]
+    return tree, names, _docstrings(tree), tokens(text)
+
+
+@lru_cache(maxsize=None)
+def _matches(code, text):
+    """The matches of a fragment in a file, which is asked for them in several steps."""
+    return matches(_parsed(code)[-1], fragment(text))
 
 
 def _docstrings(tree):
@@ -559,9 +571,16 @@ def _inherited(unit):
 
 def read(modules, network=FIRST):
     """{module's key: Source} of a network's modules."""
-    return {module.key: _read(module, network) for module in modules}
+    return {module.key: with_rows(module, table(module, network)) for module in modules}
 
 
 @lru_cache(maxsize=None)
-def _read(module, network):
-    return Source(module, table(module, network)).rows()
+def with_rows(module, table):
+    """A module's ``Source`` with the rows found."""
+    return Source(module, table).rows()
+
+
+@lru_cache(maxsize=None)
+def as_it_is(module, table):
+    """A module's ``Source`` in which no row is looked for."""
+    return Source(module, table)

@@ -260,7 +260,7 @@ def surprises():
     for model, modules in networks():
         said = []
         for module in modules:
-            source = reading.Source(module, reading.table(module, model.name))
+            source = reading.as_it_is(module, reading.table(module, model.name))
             numbers = dict(reading.fields(module, source.docstrings)).get("Surprise")
             if numbers:
                 text = " ".join(module.lines[number - 1].strip() for number in numbers)
