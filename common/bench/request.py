@@ -1,6 +1,5 @@
 """A bench's command line."""
 
-import argparse
 import hashlib
 import os
 import re
@@ -12,6 +11,9 @@ from common.networks.model import Model
 from common.system import commands, machine
 from common.system.errors import InputError
 from common.system.files import reports_folder
+
+POSITIVE = commands.between_0_and(float("inf"), "a number above 0")
+SHARE = commands.between_0_and(1, "a share between 0 and 1")
 
 
 class Request(NamedTuple):
@@ -115,10 +117,10 @@ def _parser():
         help="time limit for all runs together (%(default)s)",
     )
     precise = "end a run when all intervals are within this share of their ratios (%(default)s)"
-    add("--precision", type=share, default=0.01, metavar="SHARE", help=precise)
+    add("--precision", type=SHARE, default=0.01, metavar="SHARE", help=precise)
     add(
         "--seconds",
-        type=positive,
+        type=POSITIVE,
         default=2,
         metavar="N",
         help="train each contender this long at a time (%(default)s)",
@@ -127,28 +129,6 @@ def _parser():
     add("--against", metavar="RESULT.json", help=against)
     add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser
-
-
-def positive(text):
-    """An option's value that must be above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("%r is not a number above 0" % text)
-    return value
-
-
-def share(text):
-    """An option's value that must be above 0 and below 1."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError("%r is not a share between 0 and 1" % text)
-    return value
 
 
 def result_path(request, facts):

@@ -96,14 +96,10 @@ def _of_a_divisor(x, ours, theirs, axis, epsilon):
     # With a running variance r, the divisor's effect goes with variance / r, an epsilon's with
     # 1 / r. The slopes of the results go with the root of 1 / r, apart from the weights.
     effect = np.polyfit(variance, np.log(excess), 1)[0]
-    running = -2 * np.polyfit(variance, np.log(_slopes(*rows[:2])), 1)[0]
+    centred = rows[0] - rows[0].mean(1, keepdims=True)
+    slopes = np.abs(batchnorm.slopes_of(centred, rows[1]))
+    running = -2 * np.polyfit(variance, np.log(slopes), 1)[0]
     return gain if effect > 0.5 - min(1, max(0, running)) else None
-
-
-def _slopes(x, y):
-    """The size of each row's factor from x to y."""
-    centred = x - x.mean(1, keepdims=True)
-    return np.abs((centred * y).sum(1) / (centred**2).sum(1))
 
 
 def _accept_chain(recordings, i, j, gain):

@@ -7,6 +7,7 @@ import frameworks
 from common.lessons import switches
 from common.networks.cnn import CNN
 from common.proof import contract
+from common.sweep import tasks
 from common.system import commands, files, machine, modules
 
 SCHEMA_VERSION = 1  # of a result file
@@ -52,7 +53,13 @@ def _parser():
         help="the environment; default: " + default,
     )
     add("--lessons", choices=lessons, nargs="+", default=lessons, metavar="KEY", help=keys)
-    add("--seeds", type=seed_count, default=3, metavar="N", help="seeds per switch (%(default)s)")
+    add(
+        "--seeds",
+        type=tasks.seed_count,
+        default=3,
+        metavar="N",
+        help="seeds per switch (%(default)s)",
+    )
     add(
         "--train-images",
         type=number,
@@ -82,11 +89,6 @@ def _default():
         for name in frameworks.ENVIRONMENTS
         if len(switches.available(name, switches.LESSONS)) == len(switches.SWITCHES)
     )
-
-
-def seed_count(text):
-    """An option's value, at least 2, because a single seed gives no interval."""
-    return commands.whole_number(text, least=2)
 
 
 def result_path(request, dataset, facts):

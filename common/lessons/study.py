@@ -18,7 +18,7 @@ from common.lessons.report import PLAIN, effects, summary
 from common.lessons.request import SCHEMA_VERSION, parse, result_path
 from common.networks.cnn import CNN
 from common.run import clocks, console, results
-from common.sweep.tasks import Task
+from common.sweep import tasks
 from common.system import commands, files, machine, modules, source
 
 # Trainings share a file only if all of these are equal; the last are known from a training alone.
@@ -104,12 +104,8 @@ class Study:
         """One training, as a command in the framework's environment."""
         request = self.request
         arguments = ["-m", "common.lessons.training", request.framework, "--lane", request.lane]
-        arguments += ["--switch", key, "--seed", str(seed), "--data", request.data]
-        arguments += ["--train-images", str(request.train_images), "--epochs", str(request.epochs)]
-        arguments += ["--threads", str(request.threads)]
-        if request.test_images:
-            arguments += ["--test-images", str(request.test_images)]
-        return Task((key, seed), request.framework, arguments + ["--out"])
+        arguments += ["--switch", key] + tasks.recipe(request, seed)
+        return tasks.Task((key, seed), request.framework, arguments)
 
     def run(self):
         """Train all that are left, writing after each; Stop if a training cannot continue."""
@@ -151,20 +147,13 @@ class Study:
 
 def command(arguments):
     """Exit code 0 when every training is done, 1 if one failed."""
-    study = None
+    study = Study(parse(arguments))
     try:
-        study = Study(parse(arguments))
-        study.run()
+        with tasks.left_if_stopped(study, console.shown(study.path)):
+            study.run()
     except clocks.Stop as error:
         print("error: %s" % error, file=sys.stderr)
         return 1
-    except BaseException as error:
-        stop = commands.interrupt_in(error)
-        if stop is None or study is None:
-            raise
-        words = (commands.reason(stop), len(study.left()), console.shown(study.path))
-        stop.args = ("%s; %d trainings are left, the others are in %s" % words,)
-        raise stop
     print(summary(study.result))
     available = {switch.lesson for switch in study.switches.values()}
     for lesson in study.request.lessons:

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 
 from common import networks
-from common.proof import basis, contract, progress
+from common.proof import basis, contract, progress, shares
 from common.proof.oracle import SEED
 from common.proof.reference import products
 from common.proof.reference_cache import ReferenceCache
@@ -96,7 +96,7 @@ def proven(name, model, lane, threads, lever="", team=1):
     """A module that passed, and its settings in force; NotProven if it failed."""
     machine.limit_threads(threads)
     module = modules.in_lane(name, lane, model, lever)
-    module = workers.parallel(name, networks.find(model).task, module, team)
+    module = shares.parallel(name, networks.find(model), module, team)
     settings = module.configure(lane, threads, 0)
     certificate = obtain(networks.find(model), name, module, lane, settings, lever, team)
     if not certificate["passed"]:
@@ -130,7 +130,7 @@ def command(arguments):
     interpreter.restart(options.python, ask, "common.proof", arguments)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)
     machine.restart_with(environ, "common.proof", arguments)
-    threads = commands.threads(options)
+    threads = commands.threads(options.threads, options.workers)
     machine.limit_threads(threads)
     if options.workers > 1 and not workers.launched():
         workers.check_shares(options.name, options.workers, model.hp.batch_size)
@@ -138,7 +138,7 @@ def command(arguments):
     if options.workers > 1:
         workers.join(options.name)
     module = modules.in_lane(options.name, options.lane, model.name, options.lever)
-    module = workers.parallel(options.name, model.task, module, options.workers)
+    module = shares.parallel(options.name, model, module, options.workers)
     certificate = make(model, options.name, module, options.lane, threads, options.lever)
     if options.out and workers.rank(options.name) == 0:
         versions = machine.versions(modules.find(options.name).package)

@@ -7,7 +7,7 @@ import frameworks
 from common import networks
 from common.networks.hyperparameters import without_dropout
 from common.networks.model import Model
-from common.proof import contract
+from common.proof import contract, shares
 from common.system import commands, interpreter, modules, workers
 from common.system.errors import InputError
 
@@ -55,7 +55,7 @@ class Request(NamedTuple):
     def load(self):
         """The module as this worker runs it."""
         module = self.load_alone()
-        return workers.parallel(self.framework, self.model.task, module, self.workers)
+        return shares.parallel(self.framework, self.model, module, self.workers)
 
     def configure(self, module):
         """The module's settings."""
@@ -111,7 +111,7 @@ def parse(arguments):
         lane=options.lane,
         data=options.data,
         seed=options.seed,
-        threads=commands.threads(options),
+        threads=commands.threads(options.threads, options.workers),
         dropout=options.dropout == "on",
         epochs=options.epochs,
         train_images=options.train_images,

@@ -1,16 +1,17 @@
 """A sweep's command line."""
 
-import argparse
 import os
 from typing import NamedTuple, Optional, Tuple
 
 from common import networks
 from common.bench import contenders
 from common.networks.model import CLASSES, SENTENCES
+from common.sweep import tasks
 from common.system import commands, files, machine
 from common.system.errors import InputError
 
 SCHEMA_VERSION = 1  # of a result file
+POINTS = commands.between_0_and(100, "a number of points above 0")
 MODELS = [name for name, model in networks.ALL.items() if model.task in (CLASSES, SENTENCES)]
 
 
@@ -44,7 +45,7 @@ def parse(arguments):
     images, epochs = networks.find(options.model).quick
     options.train_images = options.train_images or images
     options.epochs = options.epochs or epochs
-    options.threads = options.threads or max(1, machine.usable_cores() // options.at_once)
+    options.threads = commands.threads(options.threads, options.at_once)
     found = []
     for name in options.contenders:
         contender = contenders.read(name)
@@ -73,9 +74,15 @@ def _parser():
         help="environments; the lane is best if left out",
     )
     add("--model", choices=MODELS, default="cnn", help=commands.MODEL_HELP)
-    add("--seeds", type=_seeds, default=10, metavar="N", help="seeds for each (%(default)s)")
+    add(
+        "--seeds",
+        type=tasks.seed_count,
+        default=10,
+        metavar="N",
+        help="seeds for each (%(default)s)",
+    )
     margin = "accuracies that differ by less count as the same, in points (%(default)s)"
-    add("--margin", type=_points, default=1.0, metavar="POINTS", help=margin)
+    add("--margin", type=POINTS, default=1.0, metavar="POINTS", help=margin)
     images = "train on the first N images or sequences; default: the short recipe"
     add("--train-images", type=number, metavar="N", help=images)
     add("--epochs", type=number, metavar="N", help="passes over them; default: the short recipe")
@@ -89,20 +96,6 @@ def _parser():
     add("--address", metavar="HOST:PORT", help="a Ray cluster; default: this machine alone")
     add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser
-
-
-def _seeds(text):
-    return commands.whole_number(text, least=2)
-
-
-def _points(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 100:
-        raise argparse.ArgumentTypeError("%r is not a number of points above 0" % text)
-    return value
 
 
 def result_path(request):

@@ -10,9 +10,8 @@ from collections import OrderedDict
 from common import networks
 from common.proof import basis
 from common.run import console
-from common.sweep import engine, equivalence
+from common.sweep import engine, equivalence, tasks
 from common.sweep.request import SCHEMA_VERSION, parse, result_path
-from common.sweep.tasks import Task
 from common.system import commands, files, source
 from common.system.errors import InputError
 
@@ -92,12 +91,7 @@ class Sweep:
         """One training, as the command that runs a single framework."""
         request, (name, lane) = self.request, contender.split(":")
         arguments = ["-m", "common.run", name, "--model", request.model, "--lane", lane]
-        arguments += ["--seed", str(seed), "--data", request.data]
-        arguments += ["--train-images", str(request.train_images), "--epochs", str(request.epochs)]
-        arguments += ["--threads", str(request.threads)]
-        if request.test_images:
-            arguments += ["--test-images", str(request.test_images)]
-        return Task((contender, seed), name, arguments + ["--out"])
+        return tasks.Task((contender, seed), name, arguments + tasks.recipe(request, seed))
 
     def run(self):
         """Train all that are left, and write the result after each."""
@@ -191,17 +185,9 @@ def more(pair):
 
 def command(arguments):
     """Exit code 0 when every training is done, 1 if one failed."""
-    sweep = None
-    try:
-        sweep = Sweep(parse(arguments))
+    sweep = Sweep(parse(arguments))
+    with tasks.left_if_stopped(sweep, console.shown(sweep.path)):
         sweep.run()
-    except BaseException as error:
-        stop = commands.interrupt_in(error)
-        if stop is None or sweep is None:
-            raise
-        words = (commands.reason(stop), len(sweep.left()), console.shown(sweep.path))
-        stop.args = ("%s; %d trainings are left, the others are in %s" % words,)
-        raise stop
     print(summary(sweep.result))
     print("result file  %s" % console.shown(sweep.path))
     return 1 if sweep.failed else 0

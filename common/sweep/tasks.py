@@ -21,6 +21,25 @@ Outcome.__doc__ = (
 )
 
 
+def seed_count(text):
+    """An option's value, at least 2, because a single seed gives no interval."""
+    return commands.whole_number(text, least=2)
+
+
+def recipe(request, seed):
+    """The options with which a training follows a request's recipe; the path is to be completed."""
+    options = ["--seed", str(seed), "--data", request.data, "--threads", str(request.threads)]
+    options += ["--train-images", str(request.train_images), "--epochs", str(request.epochs)]
+    options += ["--test-images", str(request.test_images)] if request.test_images else []
+    return options + ["--out"]
+
+
+def left_if_stopped(work, path):
+    """While ``work`` trains, a stop says how many trainings are left, and where the others are."""
+    words = "%d trainings are left, the others are in %s"
+    return commands.stops_say(lambda: words % (len(work.left()), path))
+
+
 def train(name, arguments):
     """(the result or None, why there is none) of a training in its environment, on this machine."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:

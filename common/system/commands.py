@@ -57,6 +57,21 @@ def whole_number(text, least=1):
     return int(text)
 
 
+def between_0_and(most, what):
+    """The type of an option whose value must be above 0 and below ``most``; what: in words."""
+
+    def read(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < most:
+            raise argparse.ArgumentTypeError("%r is not %s" % (text, what))
+        return value
+
+    return read
+
+
 def count(text):
     """An option's value that may be 0."""
     return whole_number(text, least=0)
@@ -89,9 +104,9 @@ def add_workers(parser):
     parser.add_argument("--workers", type=whole_number, default=1, metavar="N", help=workers_help)
 
 
-def threads(options):
-    """The threads of a process, from the options of ``add_workers``."""
-    return options.threads or max(1, machine.default_threads() // options.workers)
+def threads(asked, processes):
+    """The threads of each of so many processes: those asked for, or its share of the cores."""
+    return asked or max(1, machine.default_threads() // processes)
 
 
 def guarded(command, arguments):
@@ -197,6 +212,19 @@ def ignore_signals():
     """Let a stopped command clean up, even if a second signal comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+@contextmanager
+def stops_say(words):
+    """Add ``words()`` to why a command is stopped in the block."""
+    try:
+        yield
+    except BaseException as error:
+        stop = interrupt_in(error)
+        if stop is None:
+            raise
+        stop.args = ("%s; %s" % (reason(stop), words()),)
+        raise stop
 
 
 def reason(stop):

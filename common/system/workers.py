@@ -1,4 +1,4 @@
-"""Run a framework's module as workers: processes that share each batch and average gradients.
+"""Run a command as workers: processes that share each batch and average gradients.
 
 The process that the user started starts the workers and watches them. If one dies, it ends the
 others and says so in one line. Only the first worker prints and writes files.
@@ -15,8 +15,6 @@ import time
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Client, Listener
 
-import numpy as np
-
 import frameworks
 from common.system import commands, modules
 from common.system.errors import InputError
@@ -26,7 +24,6 @@ PATIENCE = 60  # seconds within which the first worker must listen
 GRACE = 10  # seconds for the first worker to say itself why all of them stop
 PAUSE = 2  # seconds before a crash is printed: a peer's death may be the cause
 DELIBERATE = (2, 3)  # exit codes for bad input and a failed rung, which all workers return
-IGNORED = -100  # the target of padding
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG in Linux's <sys/prctl.h>
 
 
@@ -59,26 +56,6 @@ def launched():
 def rank(name):
     """The number of this worker, from 0."""
     return _functions(name).rank() if launched() else 0
-
-
-def parallel(name, task, module, workers):
-    """A network's module as this worker runs it; with one worker, the module itself.
-
-    task: the network's.
-    """
-    if workers == 1:
-        return module
-    functions = _functions(name)
-    made = functions.parallel(module, workers, rank(name), counter(task))
-    sources = getattr(module, "sources", (module.__file__,)) + (functions.__file__,)
-    return modules.replaced(module, sources=sources, **made)
-
-
-def counter(task):
-    """The function that counts the targets that a batch's mean loss is over."""
-    if task.name == "joints":
-        return lambda targets: int(targets[..., 2].sum())  # the visible ones
-    return lambda targets: int(np.count_nonzero(targets != IGNORED))
 
 
 # Start workers and watch them.

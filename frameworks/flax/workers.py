@@ -19,25 +19,9 @@ import numpy as np
 from flax import nnx
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-SHARES_STATISTICS = True  # batch normalisation is by those of the whole batch
-EQUAL_SHARES = True  # the batch's size must be a multiple of the number of workers
+from frameworks.jax.workers import EQUAL_SHARES, SHARES_STATISTICS, environ, rank
 
-
-def environ(rank, addresses, folder):
-    """The environment variables of a worker; all meet at the first one's address.
-
-    ``initialize`` reads the first of them by itself, but not these others.
-    """
-    return {
-        "JAX_COORDINATOR_ADDRESS": addresses[0],
-        "JAX_NUM_PROCESSES": str(len(addresses)),
-        "JAX_PROCESS_ID": str(rank),
-    }
-
-
-def rank():
-    """This worker's number, from 0."""
-    return int(os.environ["JAX_PROCESS_ID"])
+__all__ = ["EQUAL_SHARES", "SHARES_STATISTICS", "environ", "rank", "parallel"]
 
 
 def parallel(module, workers, rank, counted):

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from common import networks
+from common.data.shakespeare import IGNORED
+from common.proof import shares
 from common.system import workers
 from common.system.errors import InputError
 from common.system.files import ROOT
@@ -91,11 +93,11 @@ def test_addresses_are_free_and_different():
 
 
 def test_targets_that_do_not_count_are_not_counted():
-    texts, joints = np.array([[5, workers.IGNORED], [7, 8]]), np.zeros((2, 3, 3))
+    texts, joints = np.array([[5, IGNORED], [7, 8]]), np.zeros((2, 3, 3))
     joints[0, 1, 2] = 1
-    assert workers.counter(networks.find("cnn").task)(np.arange(4)) == 4
-    assert workers.counter(networks.find("llama").task)(texts) == 3
-    assert workers.counter(networks.find("pose").task)(joints) == 1
+    assert shares.counter(networks.find("cnn"))(np.arange(4)) == 4
+    assert shares.counter(networks.find("llama"))(texts) == 3
+    assert shares.counter(networks.find("pose"))(joints) == 1
 
 
 def test_shares_must_be_equal_where_the_framework_needs_it(monkeypatch):

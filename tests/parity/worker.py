@@ -5,6 +5,7 @@ import signal
 import sys
 
 from common import networks
+from common.proof import shares
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import machine, modules, workers
@@ -68,7 +69,7 @@ def main(name, model, team, folder, mistake, *rungs):
     known = {trap.name: trap.patches for trap in modules.traps(name, "workers")}
     made = modules.changed(plain, known.get(mistake, ()), folder, "rank%d" % rank)
     module = modules.load(name, model.name)
-    functions = made.parallel(module, TEAM, rank, workers.counter(model.task))
+    functions = made.parallel(module, TEAM, rank, shares.counter(model))
     module = modules.replaced(module, **functions)
     if mistake in ANYWHERE:
         module = ANYWHERE[mistake](module, rank)

@@ -41,6 +41,11 @@ def _scaled(x, y, noise):
     return size(y - slope * x) <= noise
 
 
+def slopes_of(centred, y):
+    """Each row's factor from x, whose rows are centred, to y."""
+    return (centred * y).sum(1) / (centred**2).sum(1)
+
+
 def factors(x, ours, theirs, noise):
     """Each row's factor in B by that in A; None unless both are the row of x times a number, plus
     another, with other numbers in A and B.
@@ -50,7 +55,7 @@ def factors(x, ours, theirs, noise):
     centred = x - x.mean(1, keepdims=True)
     slopes = []
     for y in (ours, theirs):
-        slope = (centred * y).sum(1) / (centred**2).sum(1)
+        slope = slopes_of(centred, y)
         if size(y - y.mean(1, keepdims=True) - slope[:, None] * centred) > 4 * noise:
             return None
         slopes.append(slope)

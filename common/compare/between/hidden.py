@@ -11,7 +11,7 @@ import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.functions import SHAPES
-from common.compare.layers import attention, rotary, scores
+from common.compare.layers import activation, attention, rotary, scores
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import VALUES, full
 
@@ -28,7 +28,6 @@ DENSE = 0.85  # the least correlation of a dense layer's products with its input
 UNLIKE = 0.2  # the largest correlation of results with unrelated weights
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
-SMOOTH = 0.2  # of the spread, between neighbours; unrelated ones differ by 1.4 of it
 SCALES = {-0.5: "1 / root of a head's width", 0: "1", -1: "1 / a head's width"}
 CLOSE = 0.98  # of the best correlation: others above are named, too
 MANY = 3  # more on one side say nothing
@@ -40,7 +39,7 @@ def explain(both):
     if y.ndim < 2 or y.shape[-1] < LEAST[1] or y.size // y.shape[-1] < LEAST[0]:
         return None
     inputs = [x for x in both.inputs if x.shape[:-1] == y.shape[:-1] and x.size <= LARGE][:NEAR]
-    if any(x.shape == y.shape and _by_value(full(x), y) for x in inputs):
+    if any(x.shape == y.shape and activation.follows(full(x), y) for x in inputs):
         return None  # no dense layer comes between
     results = [z.reshape(-1, y.shape[-1]) for z in (both.ours, both.theirs)]
     other = _other_weight(inputs, results)
@@ -55,13 +54,6 @@ def explain(both):
     best = [max([max(kind.suits[side]) for kind in kinds] or [0]) for side in (0, 1)]
     says = _best([fit for kind in kinds for fit in _changes(kind, best)])
     return says and Explanation(SAYS % says, _page(says))
-
-
-def _by_value(x, y):
-    """Whether each value of y follows from that of x: then values near in x are near in y."""
-    order = np.argsort(x, axis=None, kind="stable")
-    some = y.reshape(-1)[order]
-    return _size(np.diff(some)) < SMOOTH * _size(some - some.mean())
 
 
 def _best(fits):

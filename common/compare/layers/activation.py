@@ -41,7 +41,7 @@ def cases(layer):
     values, target = [take(x.values) for x in near], take(y.values)
     tables = [_table(x[:FIRST]) for x in values]
     for n, x in enumerate(near):
-        if _close(tables[n], 1, target[:FIRST]) or _smooth(values[n], target):
+        if _close(tables[n], 1, target[:FIRST]) or follows(values[n], target):
             yield Case(layer, [x], x=values[n], y=target, gate=None)
     for n, m in itertools.permutations(range(len(near)), 2):
         if _close(tables[n], values[m][:FIRST], target[:FIRST]):
@@ -61,9 +61,12 @@ def _close(table, gate, y):
     return off.max(1).min() < NEARLY * size(y) or positive.mean() > 0.3
 
 
-def _smooth(x, y):
-    """Whether y seems to follow from x alone: near values of x have near values of y."""
-    some = y[np.argsort(x, kind="stable")]
+def follows(x, y):
+    """Whether y seems to follow from x alone: near values of x have near values of y.
+
+    x, y: arrays of as many values. Neighbours that are unrelated differ by 1.4 of the spread.
+    """
+    some = y.reshape(-1)[np.argsort(x, axis=None, kind="stable")]
     return size(np.diff(some)) < SMOOTH * size(some - some.mean())
 
 
@@ -116,7 +119,7 @@ def options(case):
 
 
 def _fitted(case, curve):
-    """The constant of a curve that fits where it tells most, to four digits; None if none does."""
+    """A curve's constant to four digits, fitted where it matters most; None if there is none."""
     ends = FROM, TO
     most = np.argmax(np.abs(curve(case.x, 0.5) - curve(case.x, 2.0)))
     x, y = case.x[most], case.y[most]

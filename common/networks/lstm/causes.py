@@ -71,7 +71,7 @@ def _lstm(name, w):
 
 def _orders():
     """Gates in another order, or interleaved."""
-    yield from in_other_orders("the gates stand in the order %s", GATES, _lstm, 4, -1)
+    yield from in_other_orders("the gates have the order %s", GATES, _lstm, 4, -1)
     yield Cause(
         "the gates stand between one another: unit by unit, not gate by gate (Chainer)",
         with_weights(only(_lstm, interleaved(-1, 4)), only(_lstm, interleaved(4, -1))),
