@@ -128,8 +128,8 @@ def command(arguments):
     parser.add_argument("--out", metavar="RESULT.json", help="write the result to this file")
     options = parser.parse_args(arguments)
     facts = machine.facts()
-    folder = files.reports_folder("costs", machine.folder_name(facts))
-    path = options.out or os.path.join(folder, "costs.json")
+    reports = files.reports_folder("costs", machine.folder_name(facts))
+    path = options.out or os.path.join(reports, "costs.json")
     files.check_writable(path)
     figures = OrderedDict()
     with tempfile.TemporaryDirectory() as folder:
