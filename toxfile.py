@@ -22,6 +22,7 @@ MADE = {
     for kind in KINDS
     for name, environment in frameworks.ENVIRONMENTS.items()
 }
+SAME = {"browser-test": "report-test"}  # what has another's virtual environment
 FACTS = {**frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS}
 # Later releases of virtualenv bring a pip that does not start on 3.7.
 VIRTUALENVS = {"3.7": {"virtualenv_spec": "virtualenv<20.27"}}
@@ -29,7 +30,9 @@ VIRTUALENVS = {"3.7": {"virtualenv_spec": "virtualenv<20.27"}}
 
 def folder_of(env_name):
     """The name of the virtual environment that a tox environment uses."""
-    return MADE[env_name][1].name if env_name in MADE else env_name
+    if env_name in MADE:
+        return MADE[env_name][1].name
+    return SAME.get(env_name, env_name.replace("-slow", ""))
 
 
 class SharedInfo(Info):
@@ -143,7 +146,7 @@ def tox_before_run_commands(tox_env):
     It is prepared here and not in commands_pre, which ``tox exec`` skips.
     """
     name = folder_of(tox_env.name)
-    packages = " ".join(debian.missing(debian.needs(name)))
+    packages = " ".join(debian.missing(debian.needs(tox_env.name)))
     if packages:
         raise Fail(f"what pip cannot bring is missing; get it with: apt install {packages}")
     if name in FACTS and FACTS[name].prepare:

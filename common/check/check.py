@@ -15,6 +15,7 @@ from common.system.errors import InputError
 LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
+ALIKE = 0.9  # of the highest gain: a timing tells no difference
 SECONDS = 150  # for all trials
 SLOW = 3  # the exit code
 
@@ -36,6 +37,11 @@ class Finding(NamedTuple):
     trial: trials.Trial
     gain: float
     product: float
+
+    @property
+    def most(self):
+        """The larger of the two gains."""
+        return max(self.gain, self.product)
 
 
 class Judgement(NamedTuple):
@@ -111,7 +117,18 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
         say(report.tried(trial, finding, finding is not None and gained(finding)))
         if finding and gained(finding):
             found.append(finding)
-    return sorted(found, key=lambda finding: -max(finding.gain, finding.product))
+    return ranked(found)
+
+
+def ranked(found):
+    """``Finding``s, the highest gain first; of gains that are nearly equal, the likeliest cause."""
+    ranked = []
+    while found:
+        most = max(finding.most for finding in found)
+        first = next(finding for finding in found if finding.most > ALIKE * most)
+        ranked.append(first)
+        found = [finding for finding in found if finding is not first]
+    return ranked
 
 
 def compared(installation, trial, plain):
@@ -126,7 +143,7 @@ def compared(installation, trial, plain):
 
 def gained(finding):
     """Whether a gain is worth reporting."""
-    return max(finding.gain, finding.product) >= GAIN
+    return finding.most >= GAIN
 
 
 def kernels_in_words(installation):

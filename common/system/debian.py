@@ -13,7 +13,7 @@ import frameworks
 
 # {tox environment for tests: {package: its program or library}}.
 TESTS = {
-    "report-test": {"chromium": "chromium"},
+    "browser-test": {"chromium": "chromium"},
     "port-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
 }
 

@@ -1,5 +1,6 @@
 """Fixtures of the tests of ``compare``."""
 
+import itertools
 import json
 
 import numpy as np
@@ -33,3 +34,10 @@ def compared(tmp_path, capsys):
         return code, verdict["first_difference"], printed.out
 
     return compare
+
+
+def all_pairs(values):
+    """Parameters (a, b) of all pairs; slow, but for those of a value and the next one."""
+    for a, b in itertools.product(range(len(values)), repeat=2):
+        slow = [] if b == (a + 1) % len(values) else [pytest.mark.slow]
+        yield pytest.param(values[a], values[b], marks=slow)

@@ -229,12 +229,18 @@ PLANTED = {
 }
 
 
+SLOW = ("bias_decay", "gradient_clipped", "epsilon_inside_the_root")  # several trainings are tried
+
+
 def planted():
     """The mistakes of ``PLANTED``."""
-    return [mistake for mistake in catalogue.mistakes(MODEL) if mistake.name in PLANTED]
+    for mistake in catalogue.mistakes(MODEL):
+        if mistake.name in PLANTED:
+            slow = [pytest.mark.slow] if mistake.name in SLOW else []
+            yield pytest.param(mistake, marks=slow, id=mistake.name)
 
 
-@pytest.mark.parametrize("mistake", planted(), ids=lambda mistake: mistake.name)
+@pytest.mark.parametrize("mistake", planted())
 def test_a_mistake_is_named(folder, mistake, tmp_path):
     asked, arrays, _ = challenge.read(str(folder))
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
@@ -398,6 +404,7 @@ def test_another_convention_hides_no_later_mistake(folder, tmp_path):
     assert later() == []
 
 
+@pytest.mark.slow
 def test_an_unknown_mistake_hides_no_later_one(folder, tmp_path):
     module = planted_by_name("gradient_clipped").make(reference(folder), tmp_path)
     module = planted_by_name("losses_rounded").make(module, tmp_path)

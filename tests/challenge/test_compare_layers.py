@@ -13,6 +13,7 @@ from common.compare.layers.attention import context
 from common.compare.layers.layer import Layer
 from common.compare.optimizers import fit, steps, walk
 from common.compare.pairing import Array
+from tests.challenge.conftest import all_pairs
 
 
 def normal(*shape, seed=0):
@@ -365,8 +366,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("ours", sorted(RULES))
-@pytest.mark.parametrize("theirs", sorted(RULES))
+@pytest.mark.parametrize("ours, theirs", all_pairs(sorted(RULES)))
 def test_an_optimiser_is_named(compared, ours, theirs):
     code, difference, _ = compared(stepped(RULES[ours]), stepped(RULES[theirs]))
     if ours == theirs:
@@ -780,6 +780,7 @@ def test_a_number_that_is_added_to_a_norm_near_1_is_a_hint(compared):
 
 
 @pytest.mark.parametrize("steps_recorded", [1, 2])
+@pytest.mark.slow
 def test_a_tensor_that_decays_on_one_side_is_named_though_the_list_is_long(
     compared, steps_recorded
 ):

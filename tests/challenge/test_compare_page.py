@@ -168,6 +168,7 @@ def test_names_of_arrays_are_text(same, results):
     assert "\u202e" not in html and "\x1b" not in html and "n" * 400 not in html
 
 
+@pytest.mark.slow
 def test_a_page_of_a_large_network_is_small(results):
     arrays = {"layer%d.conv" % n: normal(8, 20, seed=n) for n in range(200)}
     _, result, html = results(arrays, arrays)

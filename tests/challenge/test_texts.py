@@ -79,6 +79,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 def test_mistakes_are_named(network, patient):
     _, model = network
     mistakes = catalogue.mistakes(model) + planted.own("numpy", model.file)

@@ -172,6 +172,7 @@ def started_here(contender, asked, start=remote.start):
 SHORT = ["numpy", "--model", "lstm", "--seconds", ".1", "--minutes", "1", "--threads", "1"]
 
 
+@pytest.mark.slow
 def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
     monkeypatch.setattr(rounds, "LOOK", 1)
@@ -192,6 +193,7 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
     check_against(out, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_the_costs_of_steps_and_of_images_are_separated(tmp_path, monkeypatch, capsys):
     here(monkeypatch, tmp_path)
     monkeypatch.setattr(rounds, "LOOK", 1)
@@ -381,6 +383,7 @@ sys.exit(commands.guarded(bench.command, sys.argv[1:]))
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("moment", ["starting", "round"])
+@pytest.mark.slow
 def test_a_stopped_bench_leaves_nothing_behind(tmp_path, number, code, moment):
     out = tmp_path / "bench.json"
     command = [sys.executable, "-c", STOPPED] + SHORT + ["--out", str(out)]

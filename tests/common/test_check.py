@@ -379,6 +379,7 @@ def test_openmp_runtimes_are_read_from_the_loaded_libraries(tmp_path):
     assert worker.openmp_runtimes("/nowhere") == []
 
 
+@pytest.mark.slow
 def test_a_real_installation_is_judged(tmp_path, monkeypatch, capsys):
     """This very interpreter, proven and timed in processes of its own."""
     monkeypatch.undo()

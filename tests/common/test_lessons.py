@@ -386,6 +386,7 @@ def test_bad_input_is_one_line(tiny, capsys, arguments, words):
     assert words in line and not trainings.trained
 
 
+@pytest.mark.slow
 def test_pairs_differ_in_the_switch_alone():
     """In real trainings, unit gain takes another path from the same start, on the same batches."""
     plain = switches.plain("numpy", "same", CNN)

@@ -153,7 +153,10 @@ def unparsed(text):
     return ast.unparse(ast.parse(text))
 
 
-@pytest.mark.parametrize("layout", [as_written, on_long_lines, unparsed])
+@pytest.mark.parametrize(
+    "layout",
+    [as_written] + [pytest.param(f, marks=pytest.mark.slow) for f in (on_long_lines, unparsed)],
+)
 def test_every_patch_fits_and_makes_python(layout):
     if layout is unparsed and sys.version_info < (3, 9):
         pytest.skip("this Python cannot write a syntax tree")

@@ -54,6 +54,7 @@ def test_what_is_read_of_all_frameworks_imports_none():
 
 
 @pytest.mark.parametrize("scale", [np.float32(1), tasks.BRIGHT])
+@pytest.mark.slow
 def test_clear_images_take_the_same_sides_when_weights_are_perturbed(oracle, scale):
     """By a few roundings of float32. With larger perturbations, some other images do not."""
     hp, weights = oracle.gradient_hp, oracle.biased
@@ -254,6 +255,7 @@ def doubled(hp, step, g, state):
 
 
 @pytest.mark.parametrize("rule, passes", [(adam.as_in_the_paper, True), (doubled, False)])
+@pytest.mark.slow
 def test_a_planted_adam_that_is_right_passes(rule, passes):
     """The way of planting is not what a rung catches."""
     module = adam.with_adam(modules.load("numpy", "mlp"), rule)

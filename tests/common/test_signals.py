@@ -153,6 +153,7 @@ def test_an_interrupt_that_a_framework_turned_into_its_own_error_is_one():
     assert commands.interrupt_in(ValueError()) is None
 
 
+@pytest.mark.slow
 def test_two_runs_of_a_kind_at_a_time_do_not_disturb_each_other(tmp_path):
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:

@@ -20,15 +20,14 @@ def cases(layer):
         return
     outputs = y.shape[-1]
     for weight in layer.weights(2):
-        if outputs not in weight.shape:
-            continue
-        for x in _inputs(layer, set(weight.shape)):
+        inputs = {weight.shape[1 - n] for n in (0, 1) if weight.shape[n] == outputs}
+        for x in _inputs(layer, inputs) if inputs else ():
             for name in BETWEEN:
                 yield Case(layer, [x], weight=full(weight).astype(np.float64), between=name)
 
 
 def _inputs(layer, sizes):
-    """Earlier arrays that a dense layer with a weight of these sizes can take."""
+    """Earlier arrays that a dense layer with so many inputs can take."""
     y, taken = layer.output, 0
     for x in layer.earlier():
         rows = int(np.prod(x.shape[:-1]))

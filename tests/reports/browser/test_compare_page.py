@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from common.challenge import challenge
 from common.system import commands
 from tests.challenge.test_compare_page import hostile, network
-from tests.reports.conftest import AXE
+from tests.reports.browser.conftest import AXE
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from reports import committed, port, site
-from tests.reports.conftest import FAILED, HOSTILE
-from tests.reports.looks import (
+from tests.reports.browser.conftest import FAILED, HOSTILE
+from tests.reports.browser.looks import (
     MODULES,
     A,
     B,

@@ -3,8 +3,8 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.reports.conftest import AXE
-from tests.reports.looks import A, B, D, beside
+from tests.reports.browser.conftest import AXE
+from tests.reports.browser.looks import A, B, D, beside
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from playwright.sync_api import expect
 
 from common.networks import MODELS
 from reports import committed, site, sources
-from tests.reports.conftest import HOSTILE
-from tests.reports.looks import (
+from tests.reports.browser.conftest import HOSTILE
+from tests.reports.browser.looks import (
     BOOK,
     MODULES,
     READ,
