@@ -15,15 +15,19 @@ import frameworks
 from common.system import debian, shell
 from frameworks.facts import Environment
 
-# Sections of tox.ini from which each framework gets further environments: test-NAME, mistakes-NAME.
-KINDS = ("test", "mistakes")
+FACTS = {**frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS}
+# {section of tox.ini from which there are further environments, SECTION-NAME: {NAME: its facts}}.
+KINDS = {
+    "test": frameworks.ENVIRONMENTS,
+    "mistakes": frameworks.ENVIRONMENTS,
+    "workers": {name: FACTS[its_own] for name, its_own in frameworks.WORKERS.items()},
+}
 MADE = {
     "%s-%s" % (kind, name): (kind, environment)
-    for kind in KINDS
-    for name, environment in frameworks.ENVIRONMENTS.items()
+    for kind, environments in KINDS.items()
+    for name, environment in environments.items()
 }
 SAME = {"browser-test": "report-test"}  # what has another's virtual environment
-FACTS = {**frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS}
 # Later releases of virtualenv bring a pip that does not start on 3.7.
 VIRTUALENVS = {"3.7": {"virtualenv_spec": "virtualenv<20.27"}}
 
@@ -95,24 +99,25 @@ def tox_extend_envs():
 
 @impl
 def tox_add_core_config(core_conf, state):
-    """Make test-NAME and mistakes-NAME from sections, and let tox find pyenv's interpreters.
+    """Make test-NAME and the like from sections, and let tox find pyenv's interpreters.
 
     pyenv's shims only run the selected version. tox finds interpreters on PATH and uv's anyway. One
     older than 3.6 would end its search.
     """
     seeds, usual = state.conf.memory_seed_loaders, state.conf.core["env_list"].envs
     for env_name, environment in FACTS.items():
-        base = ["workers"] if env_name in frameworks.FOR_WORKERS else []
         settings = VIRTUALENVS.get(environment.python, {})
-        seeds[env_name].append(MemoryLoader(base=[*base, "testenv"], **settings))
-    tested = sorted({environment.name for _, environment in MADE.values() if not environment.gpu})
+        seeds[env_name].append(MemoryLoader(base=["testenv"], **settings))
+    tested = sorted(name for name, facts in frameworks.ENVIRONMENTS.items() if not facts.gpu)
+    names = [*FACTS, *MADE]
     for env_name, (kind, environment) in MADE.items():
         # Environments that share a folder must not run at the same time in "tox run-parallel".
-        before = "test-" + environment.name if kind == "mistakes" else environment.name
+        earlier = names[: names.index(env_name)]
+        before = ", ".join(name for name in earlier if folder_of(name) == environment.name)
         settings = VIRTUALENVS.get(environment.python, {})
         labels = [] if environment.gpu else [kind, "all"]
-        if labels and kind == "test" and env_name not in usual:
-            labels.append("eighth-%d" % (tested.index(environment.name) % 8))
+        if labels and kind != "mistakes" and env_name not in usual:
+            labels.append("eighth-%d" % (tested.index(env_name[len(kind) + 1 :]) % 8))
         settings = dict(settings, labels=labels, depends=before)
         seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
@@ -134,6 +139,8 @@ def tox_add_env_config(env_conf, state):
     add("interpreter", "the framework's interpreter", "python" + facts.python)
     add("variables", "the framework's environment variables", variables)
     add("pins", "the framework's requirements", pins)
+    tests = "tests/workers" if facts.workers_of == name else ""
+    add("workers", "the tests of its workers, if they run in this environment", tests)
     # A command in the user's interpreter gets the variables that tox withholds from all others.
     add("shell", "variables of the user's shell that tune maths libraries", shell.text())
     env_conf.add_constant("tox_python", "the interpreter that tox runs on", sys.executable)

@@ -11,6 +11,7 @@ import sys
 
 import frameworks
 
+FACTS = dict(frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS)
 # {tox environment for tests: {package: its program or library}}.
 TESTS = {
     "browser-test": {"chromium": "chromium"},
@@ -32,11 +33,11 @@ def missing(packages):
 
 def needs(environment):
     """{package: its program or library} for a tox environment."""
-    known = dict(frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS)
-    framework = re.sub("^(test|mistakes)-", "", environment)
-    return known[framework].system if framework in known else TESTS.get(environment, {})
+    kind, name = re.match("(test-|mistakes-|workers-)?(.*)", environment).groups()
+    name = frameworks.WORKERS.get(name, name) if kind == "workers-" else name
+    return FACTS[name].system if name in FACTS else TESTS.get(environment, {})
 
 
 if __name__ == "__main__":
-    environments = sys.argv[1:] or [*frameworks.ENVIRONMENTS, *TESTS]
+    environments = sys.argv[1:] or [*FACTS, *TESTS]
     print(*sorted({package for name in environments for package in missing(needs(name))}))

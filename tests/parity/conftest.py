@@ -1,6 +1,5 @@
 """Leave out the tests of what a framework does not have."""
 
-import frameworks
 from common.system import modules
 from tests.parity.test_findings import snippets
 
@@ -11,6 +10,4 @@ def pytest_ignore_collect(collection_path, config):
         return None if modules.has(name, "by_hand") else True
     if collection_path.name == "test_findings.py":
         return None if snippets(name) else True
-    if collection_path.name == "test_workers.py":  # some are in an environment of their own
-        return None if frameworks.WORKERS.get(name) == name else True
     return None

@@ -1,6 +1,10 @@
-"""Workers that share a batch compute what one process computes, and a mistake in them is caught."""
+"""Workers that share a batch compute what one process computes, and a mistake in them is caught.
+
+``-m "not slow"`` leaves a right run, a mistake and a killed worker.
+"""
 
 import os
+import subprocess
 import sys
 import time
 from typing import NamedTuple, Tuple
@@ -10,6 +14,7 @@ import pytest
 from common.system import modules, workers
 
 WORKER = os.path.join(os.path.dirname(__file__), "worker.py")
+slow = pytest.mark.slow
 
 
 class Shown(NamedTuple):
@@ -27,18 +32,18 @@ SHOWN = {
     "clipped_before_averaging": Shown(model="gpt", rungs=("gradient", "momentum")),
 }
 RESNET = Shown(model="resnet")
-# Without a mistake: every rung, masks, a norm to clip to, and targets that do not count.
-RIGHT = [
-    USUAL._replace(rungs=()),
-    SHOWN["masks_alike"],
-    SHOWN["clipped_before_averaging"],
-    Shown(model="llama"),
-]
+# Masks, a norm to clip to, and targets that do not count.
+FURTHER = [SHOWN["masks_alike"], SHOWN["clipped_before_averaging"], Shown(model="llama")]
 
 
 def usual(name):
     """The smallest network that the framework has."""
     return USUAL if has(name, USUAL) else USUAL._replace(model="cnn")
+
+
+def whole(name):
+    """The whole certificate of that network."""
+    return usual(name)._replace(rungs=())
 
 
 def run(name, mistake, shown, folder):
@@ -73,31 +78,49 @@ def pytest_generate_tests(metafunc):
         shown = [RESNET] if has(name, RESNET) else []
         metafunc.parametrize("normalised", shown, ids=[each.model for each in shown])
     if "right" in metafunc.fixturenames:
-        right = [shown for shown in RIGHT if has(name, shown)]
-        metafunc.parametrize("right", right, ids=[shown.model for shown in right])
+        further = [whole(name)] + [shown for shown in FURTHER if has(name, shown)]
+        params = [pytest.param(shown, marks=slow) for shown in further]
+        ids = ["first_rungs", "whole", *(shown.model for shown in further[1:])]
+        metafunc.parametrize("right", [usual(name), *params], ids=ids)
 
 
 def test_workers_without_a_mistake_pass(name, right, tmp_path):
     assert outcome(name, "none", right, tmp_path) == [""] * right.team
 
 
+@slow
+def test_shares_of_unequal_size_pass_or_are_refused(name, tmp_path):
+    """Three workers: batches of 16 or 64 do not divide."""
+    shown = whole(name)._replace(team=3)
+    if not known(name, "EQUAL_SHARES"):
+        assert outcome(name, "none", shown, tmp_path) == [""] * 3
+        return
+    command = [sys.executable, "-m", "common.proof", name, "--model", shown.model]
+    refused = subprocess.run(command + ["--workers", "3"], stderr=subprocess.PIPE)
+    (line,) = refused.stderr.decode().splitlines()
+    assert refused.returncode == 2 and "3 workers cannot share batches of" in line
+
+
+@slow
 def test_a_mistake_of_workers_is_caught(name, trap, tmp_path):
     shown = SHOWN.get(trap.name, usual(name))
     assert outcome(name, trap.name, shown, tmp_path) == [trap.rung] * shown.team
 
 
-@pytest.mark.parametrize("mistake", ["a_step_behind", "same_rows"])
+@pytest.mark.parametrize("mistake", [pytest.param("a_step_behind", marks=slow), "same_rows"])
 def test_a_share_that_is_not_the_workers_own_is_caught(name, mistake, tmp_path):
     shown = usual(name)._replace(rungs=("gradient", "momentum"))
     assert all(outcome(name, mistake, shown, tmp_path))
 
 
+@slow
 def test_weights_of_ones_own_are_caught_or_replaced(name, tmp_path):
     """Some wrappers send the first worker's weights to all others."""
     rungs = outcome(name, "own_weights", usual(name), tmp_path)
     assert rungs == ["", ""] if known(name, "SENDS_WEIGHTS") else all(rungs)
 
 
+@slow
 def test_batch_normalisation_by_share_is_caught(name, normalised, tmp_path):
     """Some frameworks normalise over the whole batch."""
     rung = "" if known(name, "SHARES_STATISTICS") else "gradient"
