@@ -5,6 +5,7 @@ fragments, and its tokens for f-strings depend on Python's version, so this modu
 """
 
 import ast
+import functools
 import os
 import re
 from collections import Counter, OrderedDict, namedtuple
@@ -66,6 +67,7 @@ def patched(source, changes, what):
     return source
 
 
+@functools.lru_cache(maxsize=16)
 def _code(source):
     """The tokens of a module, without docstrings."""
     all_tokens = tokens(source)

@@ -355,7 +355,7 @@ def test_a_module_that_is_not_proven_is_not_trained(monkeypatch, tmp_path, capsy
     assert "numpy, lane same, is not proven" in capsys.readouterr().err and not out.exists()
 
 
-@pytest.mark.parametrize("switch", ["plain", "unit_gain"])
+@pytest.mark.parametrize("switch", ["plain", pytest.param("unit_gain", marks=pytest.mark.slow)])
 def test_a_training_writes_what_a_study_keeps(monkeypatch, tmp_path, switch):
     """A training of two steps, in this process."""
     proof = {"passed": True, "identity": "0" * 64}

@@ -288,6 +288,7 @@ def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypa
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="the NumPy environment's profile needs 3.11")
+@pytest.mark.slow
 def test_the_lstm_is_proven_and_profiled(tmp_path, monkeypatch):
     """The real worker, in this interpreter."""
     monkeypatch.setattr(environments, "make", lambda names: None)

@@ -95,6 +95,7 @@ def test_a_batch_without_gradient_moves_no_weight(model):
         assert moved == 0
 
 
+@pytest.mark.slow
 def test_bright_images_reach_what_clips(oracle):
     """Activations above 6 in every layer, and a gradient whose norm is above 5."""
     network = oracle.references()[0].model(oracle.gradient_hp, oracle.fixed_output)[0]
@@ -123,6 +124,7 @@ def test_ties_that_share_the_gradient_change_no_weight(oracle):
         assert np.abs(w - shared.exact[name]).max() < usual.units[name], name
 
 
+@pytest.mark.slow
 def test_the_velocity_follows_from_two_sets_of_weights(oracle):
     """Three steps in a row end where two steps do and a third that starts from weights only."""
     (_, _, first), (_, _, second), (images, labels, third) = oracle.momentum_steps(USUAL)

@@ -85,7 +85,7 @@ def errors(folder):
     "number, code, words",
     [
         (signal.SIGINT, 130, "stopped by Ctrl-C after"),
-        (signal.SIGTERM, 143, "stopped by SIGTERM after"),
+        pytest.param(signal.SIGTERM, 143, "stopped by SIGTERM after", marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_stops_a_run_and_keeps_its_losses(number, code, words, tmp_path):
@@ -102,6 +102,7 @@ def test_a_signal_stops_a_run_and_keeps_its_losses(number, code, words, tmp_path
     assert len(result["losses"]) >= 2 * STEPS and "accuracy" not in result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_the_certificate_with_the_run(number, code, tmp_path):
     """Ctrl-C reaches both processes, SIGTERM only the run."""
