@@ -49,6 +49,7 @@ class Framework(NamedTuple):
 
 
 OPEN_MPI = {"libopenmpi3": "libmpi.so.40"}
+MPI_LAUNCHER = {"openmpi-bin": "mpiexec"}
 MPI_COMPILER = {"libopenmpi-dev": "mpicc"}
 COMPILER = {"g++": "g++"}
 

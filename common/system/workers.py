@@ -69,10 +69,10 @@ def launch(name, workers, module, arguments):
 def run(name, workers, command):
     """Run a command as so many workers, and return their exit code: 1 if one of them died."""
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
-        children = _start(name, workers, command, dict(os.environ, **{PLACE: place}))
-        stack.callback(_end, children)
+        children, servers = _start(name, workers, command, dict(os.environ, **{PLACE: place}))
+        stack.callback(_end, children + servers)
         try:
-            return _watch(children, place)
+            return _watch(children, servers, place)
         except KeyboardInterrupt as stop:  # the first worker says so
             commands.ignore_signals()
             terminated = isinstance(stop, commands.Terminated)
@@ -85,14 +85,20 @@ def run(name, workers, command):
 
 
 def _start(name, workers, command, environ):
-    """A process for each worker; or a single one, the launcher that starts them all."""
+    """A process for each worker, or a single one, which starts them all; and their servers."""
     environ.pop(commands.SPEAKER, None)
     functions = _functions(name)
     if hasattr(functions, "launcher"):
-        return [subprocess.Popen(functions.launcher(workers, command), env=environ)]
-    addresses = free_addresses(workers)
-    variables = [functions.environ(i, addresses, environ[PLACE]) for i in range(workers)]
-    return [subprocess.Popen(command, env=dict(environ, **own)) for own in variables]
+        return [subprocess.Popen(functions.launcher(workers, command), env=environ)], []
+    addresses, place = free_addresses(workers), environ[PLACE]
+
+    def start(command, own, **options):
+        return subprocess.Popen(command, env=dict(environ, **own), **options)
+
+    needed = functions.servers(addresses, place) if hasattr(functions, "servers") else []
+    servers = [start(*each, preexec_fn=_die_with_parent) for each in needed]
+    workers = [start(command, functions.environ(i, addresses, place)) for i in range(workers)]
+    return workers, servers
 
 
 def free_addresses(count):
@@ -104,12 +110,12 @@ def free_addresses(count):
         return ["127.0.0.1:%d" % each.getsockname()[1] for each in sockets]
 
 
-def _watch(children, place):
+def _watch(children, servers, place):
     """The exit code of all workers together, as soon as it is known."""
-    codes = [None] * len(children)
-    while None in codes and not any(codes):
+    codes = [None]
+    while None in codes[: len(children)] and not any(codes):
         time.sleep(0.02)
-        codes = [child.poll() for child in children]
+        codes = [child.poll() for child in children + servers]
     if not any(codes):
         return 0
     if set(codes) & set(DELIBERATE):
@@ -128,6 +134,8 @@ def _obituary(number, code, children, place):
     if len(children) == 1:
         return "a worker died: the exit code of %s is %d" % (children[0].args[0], code)
     who = "worker %d of %d" % (number, len(children))
+    if number >= len(children):
+        who = "a server of the workers"
     if code < 0:
         return "%s was killed by %s" % (who, signal.Signals(-code).name)
     with suppress(OSError), open(_log(place, number), errors="replace") as file:
@@ -150,14 +158,18 @@ def _end(children):
 
 def join(name):
     """Begin as a worker, which dies with the process that started it; the first alone prints."""
-    with suppress(AttributeError):  # not on macOS
-        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
+    _die_with_parent()
     sys.excepthook = _crash
     number = rank(name)
     if number:
         log = os.open(_log(os.environ[PLACE], number), os.O_WRONLY | os.O_CREAT)
         os.dup2(log, 1)
         os.dup2(log, 2)
+
+
+def _die_with_parent():
+    with suppress(AttributeError):  # not on macOS
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
 
 
 def _log(place, number):

@@ -41,9 +41,6 @@ WORKERS = CHAINER._replace(
     set_env=dict(
         CHAINER.set_env,
         PIP_NO_CACHE_DIR="1",  # a wheel that was compiled for another MPI would not do
-        OMPI_ALLOW_RUN_AS_ROOT="1",
-        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-        OMPI_MCA_hwloc_base_binding_policy="none",
     ),
     workers_of="chainer",
 )

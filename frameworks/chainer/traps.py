@@ -355,3 +355,34 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+# The workers.
+WRAPPED = (
+    "optimizer = chainermn.create_multi_node_optimizer(optimizer, communicator)\noptimizer.update()"
+)
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        ("weight = workers * counted(y[share])", "weight = workers**2 * counted(y[share])"),
+        ("(float(step_loss)) / workers", "(float(step_loss)) / workers**2"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        ("weight = workers * counted(y[share])", "weight = counted(y[share])"),
+        ("(float(step_loss)) / workers", "(float(step_loss))"),
+        model="workers",
+    ),
+    trap("gradients_not_averaged", "gradient", (WRAPPED, ""), model="workers"),
+    trap("first_update_lost", "gradient", ("optimizer.update()", ""), model="workers"),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("weight = workers * counted(y[share]) / counted(y)", "weight = 1.0"),
+        model="workers",
+    ),
+    trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+]

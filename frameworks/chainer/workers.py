@@ -24,10 +24,12 @@ def launcher(workers, command):
     """The command that runs a command of Python's as so many workers.
 
     mpi4py ends all workers when one fails; otherwise the others would wait for it. ``--quiet``:
-    the process that starts this says itself that a worker died.
+    the process that starts this says itself that a worker died. The others: more workers than
+    cores, all cores for each of them, and root, as in a container.
     """
     python, *rest = command
-    return ["mpiexec", "--quiet", "-n", str(workers), python, "-m", "mpi4py", *rest]
+    together = ["mpiexec", "--quiet", "--oversubscribe", "--bind-to", "none", "--allow-run-as-root"]
+    return [*together, "-n", str(workers), python, "-m", "mpi4py", *rest]
 
 
 def rank():

@@ -154,3 +154,19 @@ TRAPS += [
         model="lstm",
     ),
 ]
+
+# The workers.
+TRAPS += [
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        ("learner = distributed.data_parallel_distributed_learner(learner)", ""),
+        model="workers",
+    ),
+    trap(
+        "masks_alike",
+        "dropout",
+        ('settings["seed"] + 2**16 * rank', 'settings["seed"]'),
+        model="workers",
+    ),
+]

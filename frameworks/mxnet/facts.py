@@ -9,8 +9,11 @@ GLUON = Environment(
     set_env=LIBRARIES_OF_PIP,
     best_environ=INTEL_OPENMP,
     onnx=True,
+    workers_of="mxnet",
 )
-MODULE = GLUON._replace(name="mxnet-module", title="MXNet, Module", variant="_module")
+MODULE = GLUON._replace(
+    name="mxnet-module", title="MXNet, Module", variant="_module", workers_of=""
+)
 CUDA = Environment(
     "mxnet-cuda",
     "MXNet, Gluon",

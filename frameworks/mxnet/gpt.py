@@ -197,9 +197,10 @@ def train(model, batches):
             scores, _ = network(x)  # (N, T, 65)
             step_loss = criterion(nd.log_softmax(scores, temperature=1), y).mean()
         step_loss.backward()
+        trainer.allreduce_grads()  # step() does both, but leaves no room between them
         gluon.utils.clip_global_norm(gradients, hp.clip, check_isfinite=False)
         trainer.set_learning_rate(rate(trainer.optimizer.num_update, hp))
-        trainer.step(1)  # the loss is a mean already
+        trainer.update(1)  # the loss is a mean already
         yield step_loss.as_np_ndarray()  # float() rejects a legacy NDArray
 
 

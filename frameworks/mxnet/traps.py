@@ -261,9 +261,9 @@ TRAPS += [
         model="gpt",
     ),
     trap(
-        "divided_by_the_batch_again",  # the loss is a mean, and step() divides too
+        "divided_by_the_batch_again",  # the loss is a mean, and update() divides too
         "gradient",
-        ("trainer.step(1)", "trainer.step(len(y))"),
+        ("trainer.update(1)", "trainer.update(len(y))"),
         model="gpt",
     ),
     trap(
@@ -280,5 +280,52 @@ TRAPS += [
         "momentum",
         ("parameter.set_data(", 'parameter.grad_req = "add"\nparameter.set_data('),
         model="gpt",
+    ),
+]
+
+# The workers.
+CLIPPED_ALREADY = """\
+def allreduce_grads(self):
+    pass
+
+def update(self, batch_size):
+    self.late(batch_size)
+    super().update(1)
+
+"""
+EXCHANGED = "store.push(key, gradient * (weight / batch_size))\nstore.pull(key, gradient)"
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        ("gradient * (weight / batch_size)", "gradient * (workers * weight / batch_size)"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        ("gradient * (weight / batch_size)", "gradient * (weight / workers / batch_size)"),
+        model="workers",
+    ),
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        (EXCHANGED, "gradient /= batch_size"),
+        model="workers",
+    ),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("weight = counted(y[share]) / counted(y)", "weight = 1 / workers"),
+        model="workers",
+    ),
+    trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+    trap(
+        "clipped_before_averaging",
+        "momentum",
+        ("def allreduce_grads", "def late"),
+        ("def step", CLIPPED_ALREADY + "def step"),
+        model="workers",
     ),
 ]

@@ -32,18 +32,25 @@ workers.join("any")
 WAIT = "time.sleep(60)"
 
 
+def environ(rank, addresses, folder):
+    return {"RANK": str(rank)}
+
+
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    """A function that runs Python code as two workers: (exit code, the workers' process ids)."""
+    """A function that runs Python code as two workers: (exit code, the workers' process ids).
 
-    def environ(rank, addresses, folder):
-        return {"RANK": str(rank)}
-
-    monkeypatch.setattr(workers, "_functions", lambda name: SimpleNamespace(environ=environ))
+    server: the code of a server that they have.
+    """
     monkeypatch.setenv("PYTHONPATH", ROOT)
     place = str(tmp_path / "pid")
 
-    def run(code):
+    def run(code, server=None):
+        functions = SimpleNamespace(environ=environ)
+        if server:
+            served = [sys.executable, "-c", BEGIN % place + server], {"RANK": "2"}
+            functions.servers = lambda addresses, folder: [served]
+        monkeypatch.setattr(workers, "_functions", lambda name: functions)
         made = workers.run("any", 2, [sys.executable, "-c", BEGIN % place + code])
         # On a busy machine one may fail before the other has begun.
         return made, [
@@ -75,6 +82,19 @@ def test_a_worker_that_fails_is_named_with_the_last_line_of_its_log(run, capsys)
     code, pids = run(JOIN + "if number: raise ValueError('no gradient')\n" + WAIT)
     assert code == 1
     assert capsys.readouterr().err == "error: worker 1 of 2: ValueError: no gradient\n"
+    assert all(map(gone, pids))
+
+
+def test_a_killed_server_ends_the_run_with_one_line(run, capsys):
+    code, pids = run(WAIT, server="time.sleep(1)\nos.kill(os.getpid(), 9)")
+    assert code == 1 and len(pids) == 3
+    assert capsys.readouterr().err == "error: a server of the workers was killed by SIGKILL\n"
+    assert all(map(gone, pids))
+
+
+def test_a_server_ends_with_the_workers(run):
+    code, pids = run("time.sleep(0.5)", server=WAIT)
+    assert code == 0 and len(pids) == 3
     assert all(map(gone, pids))
 
 

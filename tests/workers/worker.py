@@ -76,7 +76,8 @@ def main(name, model, team, folder, mistake, *rungs):
     cache = ReferenceCache(model, 1)
     certifier = Certifier(model, 1, cache)
     certifier.take(module, "same")
-    results = (certifier.climb(rung) for rung in rungs or certifier.rungs)
+    # All climb all rungs: a worker that stopped at its own failure would keep the others waiting.
+    results = [certifier.climb(rung) for rung in rungs or certifier.rungs]
     failed = next((result for result in results if not result["passed"]), None)
     if rank == 0:
         cache.save()
