@@ -2,6 +2,14 @@
 
 from frameworks.facts import INTEL_MKL, Environment, Framework
 
-CAFFE2 = Environment("caffe2", "Caffe2", "torch", python="3.9", amd_environ=INTEL_MKL, onnx=True)
+CAFFE2 = Environment(
+    "caffe2",
+    "Caffe2",
+    "torch",
+    python="3.9",
+    amd_environ=INTEL_MKL,
+    onnx=True,
+    workers_of="caffe2",
+)
 
 FRAMEWORK = Framework([CAFFE2], endings=(".pb",), maintained=False)

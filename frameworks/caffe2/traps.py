@@ -87,3 +87,37 @@ TRAPS = [
     ),
     trap("seed_unsaid", "dropout", ("DeviceOption(kind, random_seed=seed)", "DeviceOption(kind)")),
 ]
+
+# The workers.
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        ("np.array(weight,", "np.array(workers * weight,"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        ("np.array(weight,", "np.array(weight / workers,"),
+        model="workers",
+    ),
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        ("[loss, *model.param_to_grad.values()]", "[loss]"),
+        model="workers",
+    ),
+    trap(
+        "mean_of_means",
+        "gradient",
+        ("weight = counted(y[share]) / counted(y)", "weight = 1 / workers"),
+        model="workers",
+    ),
+    trap(
+        "masks_alike",
+        "dropout",
+        ('settings["seed"] + 2**16 * rank', 'settings["seed"]'),
+        model="workers",
+    ),
+]
