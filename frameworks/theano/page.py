@@ -84,6 +84,15 @@ NETWORKS = {
         "greedy": "argmax",
         "generate": ("in range(half)", "read(last"),
     },
+    "gru": {
+        "optimiser": "adam(shared",
+        "input": "T.lmatrix",
+        "embedding": 'shared["words.weight"][',
+        "gru": ("def cell", "theano.scan", 'dense(x, shared, "gru.input")'),
+        "last": "h[-1]",
+        "dense": 'dense(h[-1], shared, "dense")',
+        "declared": ("shared = variables", 'shared["words.weight"] ='),
+    },
 }
 
 PHRASES = {
