@@ -11,7 +11,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 from tqdm import tqdm
 
-from common.challenge import causes, hypotheses, protocol, updates
+from common.challenge import causes, hypotheses, optimizers, protocol, updates
 from common.challenge.networks import are_probabilities, softmax_causes
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
@@ -356,8 +356,8 @@ class Diagnosis:
             return self._behind_a_softmax(module, stages, before)
         fits = self._fits(module, stage, errors, enough)
         if not fits:
-            rows = self._row_mistake(stage, before)
-            return [rows or Finding(UNKNOWN, stage, "", [], before, before)] + self._beyond(
+            found = self._row_mistake(stage, before) or self._other_optimizer(module, stage, before)
+            return [found or Finding(UNKNOWN, stage, "", [], before, before)] + self._beyond(
                 module, stage, later, effects
             )
         branches = [
@@ -384,6 +384,18 @@ class Diagnosis:
             return []
         further = self._explain(module, later, effects)
         return further if all(finding.kind != UNKNOWN for finding in further) else []
+
+    def _other_optimizer(self, module, stage, before):
+        """The ``Finding`` of an optimiser that is not the challenge's; None if it is not known."""
+        if stage not in ("one step", "three steps", "eight steps"):
+            return None
+        right = {}
+        for simulated in self.simulated(module, "three steps"):
+            right.update(simulated)
+        ours, asked = (optimizers.words(self, module, part) for part in (self.answers, right))
+        if ours is None or ours == asked:
+            return None
+        return Finding(CAUSE, stage, "the optimiser is " + ours, [], before, before, "optimiser")
 
     def _are_probabilities(self):
         """Whether all rows of scores are probabilities."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from common import networks
-from common.challenge import challenge, conventions, direct_evidence, optional, protocol
+from common.challenge import challenge, conventions, direct_evidence, optional, protocol, updates
 from common.challenge.answer_certifier import AnswerCertifier
 from common.challenge.diagnosis import CAUSE, Finding
 from common.challenge.replay import Replay
@@ -240,7 +240,7 @@ def planted():
             yield pytest.param(mistake, marks=slow, id=mistake.name)
 
 
-@pytest.mark.parametrize("mistake", planted())
+@pytest.mark.parametrize("mistake", list(planted()))
 def test_a_mistake_is_named(folder, mistake, tmp_path):
     asked, arrays, _ = challenge.read(str(folder))
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
@@ -411,6 +411,39 @@ def test_an_unknown_mistake_hides_no_later_one(folder, tmp_path):
     _, findings = answered(folder, module, tmp_path)
     assert findings[0][0] == "unknown"
     assert findings[-1] == ("cause", "the losses have the digits of bfloat16 only")
+
+
+def rmsprop(hp, step, weights, gradients, state):
+    moved = {}
+    for name, g in gradients.items():
+        state[name] = 0.9 * state.get(name, 0) + 0.1 * g**2
+        moved[name] = -2e-3 * g / (np.sqrt(state[name]) + 1e-8)
+    return moved
+
+
+def lion(hp, step, weights, gradients, state):
+    moved = {}
+    for name, g in gradients.items():
+        m = state.get(name, 0)
+        moved[name] = -3e-4 * (np.sign(0.9 * m + 0.1 * g) + 0.1 * weights[name])
+        state[name] = 0.99 * m + 0.01 * g
+    return moved
+
+
+@pytest.mark.parametrize(
+    "rule, says",
+    [
+        (rmsprop, "RMSprop, decay 0.9, epsilon 1e-08, rate 0.002, no decay"),
+        pytest.param(
+            lion,
+            "Lion, betas 0.9 and 0.99, rate 0.0003, decay 0.1 times the rate",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_an_optimiser_that_no_cause_knows_is_named(folder, tmp_path, rule, says):
+    _, findings = answered(folder, updates.with_rule(rule)(reference(folder)), tmp_path)
+    assert ("cause", "the optimiser is " + says) in findings
 
 
 def test_probabilities_hide_no_other_cause_of_wrong_scores(folder, tmp_path):

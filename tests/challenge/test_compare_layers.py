@@ -366,7 +366,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("ours, theirs", all_pairs(sorted(RULES)))
+@pytest.mark.parametrize("ours, theirs", list(all_pairs(sorted(RULES))))
 def test_an_optimiser_is_named(compared, ours, theirs):
     code, difference, _ = compared(stepped(RULES[ours]), stepped(RULES[theirs]))
     if ours == theirs:

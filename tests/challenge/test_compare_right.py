@@ -152,7 +152,7 @@ def attention(value, scale=0.25, offset=0, scores=True):
 VALUES = [-np.inf, LOWEST, -1e9, -65504.0]
 
 
-@pytest.mark.parametrize("ours, theirs", all_pairs(VALUES))
+@pytest.mark.parametrize("ours, theirs", list(all_pairs(VALUES)))
 def test_what_a_mask_puts_in_does_not_matter_after_a_softmax(compared, ours, theirs):
     assert compared(attention(ours), attention(theirs))[0] == 0
     code, difference, printed = compared(attention(ours), attention(theirs, scale=1))
