@@ -1,0 +1,109 @@
+"""BERT: transformers' classes for PyTorch (A) and for TensorFlow (B)."""
+
+import numpy as np
+import tensorflow as tf
+import tf_keras
+import torch
+from transformers import BertConfig, BertForSequenceClassification, TFBertForSequenceClassification
+
+from frameworks.pytorch import record as of_torch
+from frameworks.tensorflow import record as of_tensorflow
+from tests.pairs import drawn
+
+CONFIG = dict(
+    vocab_size=120,
+    hidden_size=64,
+    num_hidden_layers=3,
+    num_attention_heads=4,
+    intermediate_size=128,
+    max_position_embeddings=40,
+    num_labels=5,
+)
+LABELS = [0, 3, 1, 4]
+
+
+def original(seed, **config):
+    network = BertForSequenceClassification(BertConfig(**CONFIG, **config))
+    drawn.redraw(network, seed)
+    return network
+
+
+def inputs(seed):
+    random = np.random.RandomState(seed + 100)
+    ids, kinds = random.randint(0, 120, (4, 14)), random.randint(0, 2, (4, 14))
+    mask = (np.arange(14) < np.array([14, 9, 11, 6])[:, None]).astype(int)
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+
+
+def change(mistakes):
+    def changed(tensors):
+        place = "bert.encoder.layer.%d.attention.%s"
+        if "output transposed" in mistakes:
+            name = place % (2, "output.dense.weight")
+            tensors[name] = tensors[name].T.contiguous()
+        if "query and key swapped" in mistakes:
+            for kind in ("weight", "bias"):
+                q, k = (place % (1, "self.%s.%s" % (part, kind)) for part in ("query", "key"))
+                tensors[q], tensors[k] = tensors[k], tensors[q]
+
+    return changed
+
+
+def port(network, mistakes):
+    config = {}
+    if "epsilon" in mistakes:
+        config["layer_norm_eps"] = 1e-3
+    if "gelu" in mistakes:
+        config["hidden_act"] = "gelu_new"
+    made = drawn.carried(
+        TFBertForSequenceClassification, network, change(mistakes), **config
+    )
+    if "not scaled" in mistakes:
+        for layer in made.bert.encoder.layer:
+            layer.attention.self_attention.sqrt_att_head_size = 1.0
+
+    def called(input_ids, attention_mask, token_type_ids):
+        given = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
+        if "mask ignored" in mistakes:
+            del given["attention_mask"]
+        if "positions from 2" in mistakes:
+            given["position_ids"] = tf.range(2, 16)[None]
+        return made(input_ids, training=False, **given)
+
+    called.trainable_variables = made.trainable_variables
+    return called
+
+
+def forward(seed, mistakes=(), exact=False, **config):
+    network, x = original(seed, **config), inputs(seed)
+    a = of_torch.record(network, x)
+    b = of_tensorflow.record(port(network, mistakes), x)
+    return a, b, of_torch.exact(network, x) if exact else None
+
+
+def steps(seed, mistakes=()):
+    network, x = original(seed), inputs(seed)
+    called = port(network, mistakes)
+    optimizer = tf_keras.optimizers.AdamW(
+        drawn.RATE, drawn.DECAY, *drawn.BETAS, epsilon=drawn.EPSILON
+    )
+    if "all tensors decay" not in mistakes:
+        optimizer.exclude_from_weight_decay(var_names=["LayerNorm", "bias"])
+    entropy = torch.nn.functional.cross_entropy
+    a = of_torch.record_step(
+        network,
+        x,
+        lambda out: entropy(out.logits, torch.tensor(LABELS)),
+        drawn.decayed(network),
+        steps=3,
+    )
+    b = of_tensorflow.record_step(
+        called,
+        x,
+        lambda out: tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(LABELS, out.logits)
+        ),
+        optimizer,
+        steps=3,
+    )
+    return a, b, None

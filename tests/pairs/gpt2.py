@@ -1,0 +1,118 @@
+"""GPT-2: transformers' classes for PyTorch (A) and for Flax (B)."""
+
+import flax.linen
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from transformers import FlaxGPT2LMHeadModel, GPT2Config, GPT2LMHeadModel
+from transformers.models.gpt2 import modeling_flax_gpt2 as flax_gpt2
+
+from frameworks.jax import record as of_jax
+from frameworks.pytorch import record as of_torch
+from tests.pairs import drawn
+
+CONFIG = dict(vocab_size=120, n_positions=32, n_embd=64, n_layer=3, n_head=4)
+
+
+def original(seed, **config):
+    network = GPT2LMHeadModel(GPT2Config(**CONFIG, **config))
+    drawn.redraw(network, seed)
+    return network
+
+
+def inputs(seed):
+    ids = np.random.RandomState(seed + 100).randint(0, 120, (4, 16))
+    return {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+
+
+def change(mistakes):
+    def changed(tensors):
+        if "projection transposed" in mistakes:
+            name = "transformer.h.1.attn.c_proj.weight"
+            tensors[name] = tensors[name].T.contiguous()
+        if "query and key swapped" in mistakes:
+            for kind in ("weight", "bias"):
+                name = "transformer.h.0.attn.c_attn." + kind
+                q, k, v = tensors[name].split(64, dim=-1)
+                tensors[name] = torch.cat([k, q, v], dim=-1)
+
+    return changed
+
+
+def port(network, mistakes, stack):
+    """(a function of weights and inputs, the weights)"""
+    config = {}
+    if "gelu" in mistakes:
+        config["activation_function"] = "gelu"
+    if "epsilon" in mistakes:
+        config["layer_norm_epsilon"] = 1e-6
+    if "not tied" in mistakes:
+        config["tie_word_embeddings"] = False
+    if "mask one further" in mistakes:
+        further = lambda ids, dtype: jnp.tril(jnp.ones((1, 1) + ids.shape[-1:] * 2, dtype), 1)  # noqa: E731
+        drawn.patched(stack, flax_gpt2, "make_causal_mask", further)
+    if "last norm missing" in mistakes:
+        norm = flax.linen.LayerNorm.__call__
+        left = lambda self, x: x if self.name == "ln_f" else norm(self, x)  # noqa: E731
+        drawn.patched(stack, flax.linen.LayerNorm, "__call__", left)
+    made = drawn.carried(FlaxGPT2LMHeadModel, network, change(mistakes), **config)
+    weights = made.params
+    if "not tied" in mistakes:
+        weights["lm_head"] = {"kernel": weights["transformer"]["wte"]["embedding"].T}
+    options = {}
+    if "dropout on" in mistakes:
+        options = dict(train=True, dropout_rng=jax.random.PRNGKey(0))
+
+    def called(weights, input_ids, attention_mask):
+        return made(input_ids, attention_mask, params=weights, **options)
+
+    return called, weights
+
+
+def forward(seed, mistakes=(), exact=False, **config):
+    network, x = original(seed, **config), inputs(seed)
+    with drawn.stack() as stack:
+        b = of_jax.record_function(*port(network, mistakes, stack), x)
+    return of_torch.record(network, x), b, of_torch.exact(network, x) if exact else None
+
+
+def steps(seed, mistakes=()):
+    network, x = original(seed), inputs(seed)
+    labels = torch.from_numpy(x["input_ids"][:, 1:].reshape(-1))
+    entropy = torch.nn.functional.cross_entropy
+    with drawn.stack() as stack:
+        called, weights = port(network, mistakes, stack)
+        a = of_torch.record_step(
+            network,
+            x,
+            lambda out: entropy(out.logits[:, :-1].reshape(-1, 120), labels),
+            drawn.decayed(network),
+            steps=3,
+        )
+        b = of_jax.record_step(
+            called,
+            weights,
+            x,
+            lambda out: optax.softmax_cross_entropy_with_integer_labels(
+                out.logits[:, :-1].reshape(-1, 120), labels.numpy()
+            ).mean(),
+            adamw(mistakes),
+            steps=3,
+        )
+    return a, b, None
+
+
+def matrices(weights):
+    return jax.tree.map(lambda w: w.ndim > 1, weights)
+
+
+def adamw(mistakes):
+    if "decay not times the rate" in mistakes:
+        adam = optax.scale_by_adam(*drawn.BETAS, eps=drawn.EPSILON)
+        apart = optax.add_decayed_weights(-drawn.DECAY, matrices)
+        return optax.chain(adam, optax.scale(-drawn.RATE), apart)
+    return optax.adamw(
+        drawn.RATE, *drawn.BETAS, eps=drawn.EPSILON, weight_decay=drawn.DECAY, mask=matrices
+    )

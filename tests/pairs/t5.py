@@ -1,0 +1,147 @@
+"""T5: transformers' classes for PyTorch (A) and for Flax (B)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from transformers import FlaxT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration
+from transformers.models.t5 import modeling_flax_t5 as flax_t5
+
+from frameworks.jax import record as of_jax
+from frameworks.pytorch import record as of_torch
+from tests.pairs import drawn, gpt2
+
+CONFIG = dict(
+    vocab_size=120,
+    d_model=64,
+    d_kv=16,
+    d_ff=96,
+    num_layers=3,
+    num_heads=4,
+    feed_forward_proj="gated-gelu",
+    tie_word_embeddings=True,
+    decoder_start_token_id=0,
+)
+NORM = 0.5
+
+
+def original(seed, **config):
+    network = T5ForConditionalGeneration(T5Config(**CONFIG, **config))
+    drawn.redraw(network, seed)
+    with torch.no_grad():
+        for name, weight in network.named_parameters():
+            if name.endswith("Attention.q.weight"):
+                weight *= 0.25  # T5 draws them so, and does not scale its scores
+    return network
+
+
+def inputs(seed):
+    random = np.random.RandomState(seed + 100)
+    ids, given = random.randint(1, 120, (4, 14)), random.randint(1, 120, (4, 10))
+    mask = (np.arange(14) < np.array([14, 9, 11, 6])[:, None]).astype(int)
+    return {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": given}
+
+
+def change(mistakes):
+    def changed(tensors):
+        if "wi_0 and wi_1 swapped" in mistakes:
+            place = "encoder.block.1.layer.1.DenseReluDense.wi_%d.weight"
+            tensors[place % 0], tensors[place % 1] = tensors[place % 1], tensors[place % 0]
+
+    return changed
+
+
+def port(network, mistakes, stack):
+    """(a function of weights and inputs, the weights)"""
+    config = {}
+    attention = flax_t5.FlaxT5Attention
+    if "decoder's buckets of both directions" in mistakes:
+        bucket = attention._relative_position_bucket
+        both = staticmethod(lambda *given, **named: bucket(*given, **dict(named, bidirectional=True)))
+        drawn.patched(stack, attention, "_relative_position_bucket", both)
+    if "norm subtracts the mean" in mistakes:
+        norm = flax_t5.FlaxT5LayerNorm.__call__
+        centred = lambda self, x: norm(self, x - x.mean(-1, keepdims=True))  # noqa: E731
+        drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", centred)
+    if "scaled" in mistakes:
+        weights_of = flax_t5.dot_product_attention_weights
+        scaled = lambda q, *given, **named: weights_of(q / 4, *given, **named)  # noqa: E731
+        drawn.patched(stack, flax_t5, "dot_product_attention_weights", scaled)
+    if "bias in the first block alone" in mistakes:
+        call = flax_t5.FlaxT5Attention.__call__
+
+        def alone(self, *given, position_bias=None, **named):
+            return call(self, *given, position_bias=None, **named)
+
+        drawn.patched(stack, flax_t5.FlaxT5Attention, "__call__", alone)
+    if "head not scaled" in mistakes:
+        config["tie_word_embeddings"] = False
+    made = drawn.carried(FlaxT5ForConditionalGeneration, network, change(mistakes), **config)
+    weights = made.params
+    if "head not scaled" in mistakes:
+        weights["lm_head"] = {"kernel": weights["shared"]["embedding"].T}
+
+    def called(weights, input_ids, attention_mask, decoder_input_ids):
+        if "cross-attention's mask ignored" not in mistakes:
+            return made(
+                input_ids, attention_mask, decoder_input_ids=decoder_input_ids, params=weights
+            )
+        encoded = made.encode(input_ids, attention_mask, params=weights)
+        return made.decode(decoder_input_ids, encoded, params=weights)
+
+    return called, weights
+
+
+def forward(seed, mistakes=(), exact=False, **config):
+    network, x = original(seed, **config), inputs(seed)
+    with drawn.stack() as stack:
+        b = of_jax.record_function(*port(network, mistakes, stack), x)
+    return of_torch.record(network, x), b, of_torch.exact(network, x) if exact else None
+
+
+class Clipped:
+    """An optimiser that clips before it steps."""
+
+    def __init__(self, optimizer, weights):
+        self.optimizer, self.weights = optimizer, weights
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+    def step(self):
+        torch.nn.utils.clip_grad_norm_(self.weights, NORM)
+        self.optimizer.step()
+
+
+def steps(seed, mistakes=()):
+    network, x = original(seed), inputs(seed)
+    labels = np.random.RandomState(seed).randint(0, 120, 40)
+    entropy = torch.nn.functional.cross_entropy
+    clip = optax.clip_by_global_norm(NORM)
+    if "clipped per tensor" in mistakes:
+        clip = optax.stateless(
+            lambda updates, _: jax.tree.map(
+                lambda g: g * jnp.minimum(1, NORM / jnp.linalg.norm(g.reshape(-1))), updates
+            )
+        )
+    with drawn.stack() as stack:
+        called, weights = port(network, mistakes, stack)
+        a = of_torch.record_step(
+            network,
+            x,
+            lambda out: entropy(out.logits.reshape(-1, 120), torch.from_numpy(labels)),
+            Clipped(drawn.decayed(network), list(network.parameters())),
+            steps=3,
+        )
+        b = of_jax.record_step(
+            called,
+            weights,
+            x,
+            lambda out: optax.softmax_cross_entropy_with_integer_labels(
+                out.logits.reshape(-1, 120), labels
+            ).mean(),
+            optax.chain(clip, gpt2.adamw(mistakes)),
+            steps=3,
+        )
+    return a, b, None

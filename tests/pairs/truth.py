@@ -1,0 +1,242 @@
+"""The mistakes of each pair: what is changed in the port, and what ``compare`` should say of it."""
+
+
+class Mistake:
+    """One wrong thing in the port.
+
+    name: how the pair's module knows it. truth: the cause, in words. where: a pattern of the places
+    that show it first, in A or in B. says: patterns of the text that name it, all of them needed.
+    """
+
+    def __init__(self, name, truth, where, says, steps=False):
+        self.name, self.truth, self.where, self.says = name, truth, where, says
+        self.steps = steps  # it shows in steps of training alone
+
+
+BERT = [
+    Mistake(
+        "epsilon",
+        "LayerNorm's epsilon is 1e-12 in A, 1e-3 in B",
+        r"embeddings\.LayerNorm",
+        [r"LayerNorm, epsilon 1e-12 in A, (LayerNorm, epsilon )?0\.001 in B"],
+    ),
+    Mistake(
+        "gelu",
+        "GELU by erf in A, by tanh in B",
+        r"layer\.0\.intermediate",
+        [r"GELU \(by erf\) in A, GELU \(by tanh\) in B"],
+    ),
+    Mistake(
+        "mask ignored",
+        "B does not mask the padding",
+        r"layer\.0\.attention\.self|layer_._0.attention.self",
+        [r"mask"],
+    ),
+    Mistake(
+        "positions from 2",
+        "B's positions begin at 2: each gets the vector of two places later",
+        r"position_embeddings|embeddings",
+        [r"position|rows|2 places|shifted"],
+    ),
+    Mistake(
+        "output transposed",
+        "attention.output.dense of layer 2 is transposed",
+        r"layer\.2\.attention\.output\.dense",
+        [r"layer\.2\.attention\.output\.dense.*transposed"],
+    ),
+    Mistake(
+        "query and key swapped",
+        "queries and keys of layer 1 are exchanged",
+        r"layer\.1\.attention\.self\.(query|key)",
+        [r"exchanged|swapped|order"],
+    ),
+    Mistake(
+        "not scaled",
+        "B does not divide the scores by 4, the root of a head's width",
+        r"layer\.0\.attention\.self|layer_._0.attention.self",
+        [r"scale"],
+    ),
+    Mistake(
+        "all tensors decay",
+        "biases and norms do not decay in A; they do in B",
+        r"step1",
+        [r"no decay of|not of|spare|decay"],
+        steps=True,
+    ),
+]
+BERT_DOUBLES = [
+    ("gelu", "positions from 2"),
+    ("epsilon", "mask ignored"),
+    ("query and key swapped", "output transposed"),
+]
+
+GPT2 = [
+    Mistake(
+        "gelu",
+        "GELU by tanh in A, by erf in B",
+        r"h\.0\.mlp\.act",
+        [r"GELU \(by tanh\) in A, GELU \(by erf\) in B"],
+    ),
+    Mistake(
+        "epsilon",
+        "LayerNorm's epsilon is 1e-5 in A, 1e-6 in B",
+        r"h\.0\.ln_1",
+        [r"LayerNorm, epsilon 1e-05 in A, (LayerNorm, epsilon )?1e-06 in B"],
+    ),
+    Mistake(
+        "projection transposed",
+        "attn.c_proj of block 1 is transposed",
+        r"h\.1\.attn\.c_proj",
+        [r"h\.1\.attn\.c_proj.*transposed"],
+    ),
+    Mistake(
+        "query and key swapped",
+        "the fused product of block 0 has keys, queries, values",
+        r"h\.0\.attn\.c_attn",
+        [r"exchanged|swapped|order"],
+    ),
+    Mistake("last norm missing", "ln_f is left out of B", r"transformer\.ln_f|lm_head", [r"norm"]),
+    Mistake(
+        "not tied",
+        "B's head is no longer the embedding: the embedding's gradient lacks the head's part",
+        r"(grad1|step1) transformer\.wte|lm_head",
+        [r"tie|shared|lm_head"],
+        steps=True,
+    ),
+    Mistake(
+        "mask one further",
+        "B's causal mask lets each token see the next one",
+        r"h\.0\.attn",
+        [r"1 after it, too"],
+    ),
+    Mistake(
+        "dropout on", "B drops a tenth, with dropout on", r"transformer\.drop", [r"dropout|drop"]
+    ),
+    Mistake(
+        "decay not times the rate",
+        "decay 0.1 times the rate in A; 0.1 in B, not times the rate",
+        r"step1",
+        [r"not times the rate in B"],
+        steps=True,
+    ),
+]
+GPT2_DOUBLES = [
+    ("gelu", "projection transposed"),
+    ("epsilon", "query and key swapped"),
+    ("not tied", "decay not times the rate"),
+]
+
+T5 = [
+    Mistake(
+        "decoder's buckets of both directions",
+        "B's decoder sorts distances into buckets of both directions",
+        r"decoder\.block\.0\.layer\.0\.SelfAttention",
+        [r"bidirectional|both directions|bucket|added to the scores|bias"],
+    ),
+    Mistake(
+        "norm subtracts the mean",
+        "RMSNorm in A, LayerNorm in B",
+        r"encoder\.block\.0\.layer\.0\.layer_norm",
+        [r"RMSNorm.* in A, LayerNorm.* in B"],
+    ),
+    Mistake(
+        "scaled",
+        "B divides the scores by 4, the root of a head's width",
+        r"encoder\.block\.0\.layer\.0\.SelfAttention",
+        [r"scale"],
+    ),
+    Mistake(
+        "head not scaled",
+        "B does not multiply by d_model**-0.5 = 0.125 before the head",
+        r"lm_head",
+        [r"times 8|0\.125"],
+    ),
+    Mistake(
+        "wi_0 and wi_1 swapped",
+        "the two matrices of the gated layer in encoder block 1 are exchanged",
+        r"encoder\.block\.1\.layer\.1\.DenseReluDense\.wi_[01]",
+        [r"exchanged|swapped|order"],
+    ),
+    Mistake(
+        "cross-attention's mask ignored",
+        "B's cross-attention sees the encoder's padding",
+        r"decoder\.block\.0\.layer\.1\.EncDecAttention",
+        [r"mask"],
+    ),
+    Mistake(
+        "bias in the first block alone",
+        "the relative position bias is not added in the blocks after the first",
+        r"encoder\.block\.1\.layer\.0\.SelfAttention",
+        [r"bias|added|position"],
+    ),
+    Mistake(
+        "clipped per tensor",
+        "gradients clipped to a global norm of 0.5 in A, each tensor's in B",
+        r"step1",
+        [r"global norm of 0\.5 in A", r"each tensor's gradient clipped to a norm of 0\.5 in B"],
+        steps=True,
+    ),
+]
+T5_DOUBLES = [
+    ("norm subtracts the mean", "head not scaled"),
+    ("scaled", "wi_0 and wi_1 swapped"),
+    ("cross-attention's mask ignored", "decoder's buckets of both directions"),
+]
+
+RESNET = [
+    Mistake(
+        "epsilon",
+        "batch norms' epsilon is 1.001e-5 in A, 1e-3 in B",
+        r"conv1_bn",
+        [r"epsilon 1(\.001)?e-05 in A, (batch norm, epsilon )?0\.001 in B"],
+    ),
+    Mistake(
+        "stride in the 3 x 3",
+        "each stage's first block strides in its 3 x 3 convolution, not in the first 1 x 1",
+        r"conv3_block1_1_conv",
+        [r"stride"],
+    ),
+    Mistake(
+        "stem padded as 'same'",
+        "the stem pads 2 before and 3 after, not 3 on each side",
+        r"conv1_conv",
+        [r"padding 3 in A.* in B|padding"],
+    ),
+    Mistake(
+        "colours in the other order",
+        "the stem's input channels are reversed: RGB and BGR",
+        r"conv1_conv",
+        [r"channels|order|revers|flip"],
+    ),
+    Mistake(
+        "kernel's height and width exchanged",
+        "the 3 x 3 kernel of stage 2, block 1 is transposed in space",
+        r"conv3_block1_2_conv",
+        [r"height and width|transposed"],
+    ),
+    Mistake(
+        "biases dropped",
+        "the convolutions' biases are lost",
+        r"conv1_conv|conv1_bn",
+        [r"bias"],
+    ),
+    Mistake(
+        "momentum of the batch norms",
+        "running statistics keep 0.99 in A, 0.01 in B",
+        r"step1 .*(moving|bn)",
+        [r"0\.99 in A.*0\.01 in B|momentum"],
+        steps=True,
+    ),
+    Mistake(
+        "Nesterov",
+        "SGD, momentum 0.9 in A, Nesterov momentum in B",
+        r"step1",
+        [r"SGD, momentum 0\.9, .*in A; SGD, Nesterov momentum 0\.9, .* in B"],
+        steps=True,
+    ),
+]
+RESNET_DOUBLES = [
+    ("epsilon", "stem padded as 'same'"),
+    ("stride in the 3 x 3", "kernel's height and width exchanged"),
+    ("colours in the other order", "biases dropped"),
+]
