@@ -1,4 +1,5 @@
-"""Recording a pass through a TensorFlow 2 network, a ``tf.Module`` or another callable, as it is.
+"""Recording a pass, or a step of training, of a TensorFlow 2 network, a ``tf.Module`` or another
+callable, as it is.
 
 Idiom: its call is traced into a graph, which is pruned to one that gives every operation's result.
 Surprise: the graph of a ``tf.function`` cannot be pruned; that of ``wrap_function`` can.
@@ -22,12 +23,9 @@ def record(network, x):
     their names.
     """
     found = _inputs(x)
-    off = {"training": False} if "training" in inspect.signature(network).parameters else {}
 
     def forward(*tensors):
-        if isinstance(x, Mapping):
-            return network(**dict(zip(found, tensors)), **off)
-        return network(*tensors, **off)
+        return _called(network, x, tensors)
 
     specs = [tf.TensorSpec(array.shape, array.dtype) for array in found.values()]
     eager = tf.config.functions_run_eagerly()
@@ -44,6 +42,58 @@ def record(network, x):
     probe = traced.prune(traced.inputs[: len(specs)], results)
     arrays = probe(*(tf.constant(array) for array in found.values()))
     found.update((result.op.name, array.numpy()) for result, array in zip(results, arrays))
+    return found
+
+
+def record_step(network, x, loss, optimizer, steps=1, training=False):
+    """The same, and the loss, the gradients and the weights before and after each step.
+
+    network: must have ``trainable_variables``. loss: a function of what it returns. optimizer: has
+    ``apply_gradients``, as those of Keras, or ``apply(gradients, variables)``. training: is given
+    to the network, if it takes that; dropout then is on, too.
+    """
+    found = record(network, x)
+    tensors = [tf.constant(array) for array in _inputs(x).values()]
+    variables = _variables(network)
+    found.update(("step0 " + name, v.numpy()) for name, v in variables.items())
+    for step in range(1, steps + 1):
+        with tf.GradientTape() as tape:
+            value = loss(_called(network, x, tensors, training))
+        trained = {name: v for name, v in variables.items() if v.trainable}
+        gradients = tape.gradient(value, trained)
+        gradients = {name: g for name, g in gradients.items() if g is not None}
+        found["loss%d" % step] = value.numpy()
+        for name, g in gradients.items():  # an embedding's has the rows alone that were looked up
+            found["grad%d %s" % (step, name)] = tf.convert_to_tensor(g).numpy()
+        pairs = [(g, trained[name]) for name, g in gradients.items()]
+        if hasattr(optimizer, "apply_gradients"):
+            optimizer.apply_gradients(pairs)
+        else:
+            optimizer.apply(*zip(*pairs))
+        found.update(("step%d %s" % (step, name), v.numpy()) for name, v in variables.items())
+    return found
+
+
+def _called(network, x, tensors, training=False):
+    """What the network returns."""
+    call = getattr(network, "call", network)  # a layer's own call hides what its __call__ takes
+    takes = "training" in inspect.signature(call).parameters
+    mode = {"training": training} if takes else {}
+    if isinstance(x, Mapping):
+        return network(**dict(zip(x, tensors)), **mode)
+    return network(*tensors, **mode)
+
+
+def _variables(network):
+    """{name: variable} of the floats, the running statistics among them; each name once."""
+    found = OrderedDict()
+    moving = getattr(network, "non_trainable_variables", ())
+    for variable in [*network.trainable_variables, *moving]:
+        name, n = variable.name.split(":")[0], 2
+        while name in found:
+            name, n = "%s, %d" % (variable.name.split(":")[0], n), n + 1
+        if variable.dtype.is_floating:
+            found[name] = variable
     return found
 
 

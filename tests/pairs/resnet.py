@@ -25,7 +25,7 @@ def original(seed):
 
     options = dict(include_top=True, weights=None, classes=CLASSES, classifier_activation=None)
     network = of_applications.ResNet(
-        stages, False, True, "resnet", input_shape=(64, 64, 3), **options
+        stages, False, True, input_shape=(64, 64, 3), name="resnet", **options
     )
     random = np.random.RandomState(seed)
     for layer in network.layers:

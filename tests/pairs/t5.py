@@ -26,6 +26,19 @@ CONFIG = dict(
 NORM = 0.5
 
 
+class Renamed:
+    """NumPy's functions in JAX; ``clip`` with the name of an argument that these classes use."""
+
+    def __getattr__(self, name):
+        return getattr(jnp, name)
+
+    def clip(self, x, a_min=None, a_max=None):
+        return jnp.clip(x, a_min, a_max)
+
+
+flax_t5.jnp = Renamed()
+
+
 def original(seed, **config):
     network = T5ForConditionalGeneration(T5Config(**CONFIG, **config))
     drawn.redraw(network, seed)
