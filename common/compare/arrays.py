@@ -114,7 +114,8 @@ def allowed(a, b, tolerance):
         return 0.0
     if a.unit is not None:
         return max(UNITS * a.unit, max(a.epsilon, b.epsilon) * max(a.rms, b.rms))
-    return rounding(max(a.rms, b.rms), a, b) + tolerance * min(a.spread, b.spread)
+    spreads = [abs(x.mean) if x.size == 1 else x.spread for x in (a, b)]  # as of a loss
+    return rounding(max(a.rms, b.rms), a, b) + tolerance * min(spreads)
 
 
 def rounding(size, a, b):

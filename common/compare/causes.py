@@ -2,8 +2,9 @@
 of inputs, are why.
 """
 
-from common.compare.layers import combination, search
+from common.compare.layers import search
 from common.compare.layers.layer import Layer
+from common.compare.relations import Comparison
 
 
 def explained(recordings, layer):
@@ -16,7 +17,7 @@ def explained(recordings, layer):
     places = {recordings.b[pair.b].name: pair.a for pair in recordings.pairs}
     theirs = _origin(layer.b_fit, places)
     if ours is None or theirs is None:
-        return None
+        return _changed_before(recordings, layer)
     inputs = [
         sorted(known[x.name] for x in fit.case.inputs)
         for fit, known in ((ours, paired), (theirs, places))
@@ -26,19 +27,34 @@ def explained(recordings, layer):
     return "%s, in A; %s, in B" % (search.function(ours), search.function(theirs))
 
 
+def _changed_before(recordings, layer):
+    """The same function of another input, whose relation to A's is known, in words; or None.
+
+    Such is a dropout that is on: neither side recorded it as what the other side has.
+    """
+    fits = layer.a_fit, layer.b_fit
+    if None in fits or not search.same_family(*fits) or fits[0].constants != fits[1].constants:
+        return None
+    inputs = [fit.case.inputs for fit in fits]
+    if any(len(side) != 1 for side in inputs):
+        return None
+    ours, theirs = inputs[0][0], inputs[1][0]
+    relation = Comparison(ours, theirs, recordings.tolerance).relation()
+    if relation.after is None:
+        return None
+    says = "%s in both, of %s in A, of %s in B, where %s"
+    return says % (search.shown(fits[0]), ours.name, theirs.name, relation.says)
+
+
 def _origin(fit, known):
     """The ``Fit``, or that of its input if it copies one that the other side does not have.
 
     None if it is not known, or if an input of it is not in both recordings.
     """
-    while fit is not None and _copies(fit) and fit.case.inputs[0].name not in known:
+    while fit is not None and search.copies(fit) and fit.case.inputs[0].name not in known:
         layer, name = fit.case.layer, fit.case.inputs[0].name
         place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
         fit = search.fit(Layer(layer.arrays, place, layer.bank))
     if fit is None or any(array.name not in known for array in fit.case.inputs):
         return None
     return fit
-
-
-def _copies(fit):
-    return fit.family is combination and combination.copies(fit.constants)

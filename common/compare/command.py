@@ -6,7 +6,7 @@ from common.compare import conventions, difference, page, trying, verdict
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
-from common.compare.optimizers import clipping
+from common.compare.optimizers import clipping, later
 from common.compare.pairing import Recordings, add_units, read
 from common.system import array_files
 from common.system.errors import InputError
@@ -70,6 +70,9 @@ def command(options):
     if convention:
         print("a convention, not a mistake: " + convention)
         first = difference.first(recordings)
+    grown = later.accept(recordings, first)
+    if grown:
+        first = difference.first(recordings)
     layers = trying.verdicts(recordings, first, bool(options.json or options.html))
     first = difference.with_verdicts(recordings, first, layers)
     if first is not None and not first["computes"]:
@@ -94,6 +97,7 @@ def command(options):
     for line in layer_lines(layers, first):
         print(line)
     hints = [] if convention else list(hint_lines(recordings, layers))
+    hints += ["no difference: " + grown] if grown else []
     clips = clipping.explained(a, b)
     if clips and (first is None or clips != first["computes"]):
         hints.append("a difference within the tolerance: " + clips)
@@ -197,6 +201,9 @@ def hint_lines(recordings, layers):
             names = (recordings.a[i].name, recordings.b[j].name)
             yield "a jump within the tolerance, which may be a mistake: %s in A, %s in B" % names
             return
+    if recordings.silent:
+        says = "no difference: the gradient is rounding alone, on both sides: %s"
+        yield says % ", ".join(recordings.silent[:4]) + ", ..." * (len(recordings.silent) > 4)
     for i, j, ours, theirs in trying.masks(recordings):
         names = (recordings.a[i].name, ours, recordings.b[j].name, theirs)
         yield "no difference: %s masks with %s in A, %s with %s in B" % names

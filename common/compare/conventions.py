@@ -11,6 +11,7 @@ from common.compare.counterparts import matched
 from common.compare.layers import search, statistics
 from common.compare.layers.layer import Layer, full
 from common.compare.layouts import Agreement, plain
+from common.compare.optimizers import running, steps
 
 GROWTH = 3  # times the distance of the layer before, which a layer may make of it
 SPREAD = 0.05  # of the logarithms of variances that tell both apart
@@ -21,6 +22,8 @@ def accept(recordings, difference):
 
     None if that is not the difference.
     """
+    if steps.kind(difference["a"])[0] == "weight":
+        return running.accept(recordings)
     return _statistics(recordings, difference) or _normalised(recordings, difference)
 
 

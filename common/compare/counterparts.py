@@ -1,7 +1,8 @@
-"""Which array of B should be which of A, if they do not agree: by name, shape and place."""
+"""Which array of B should be which of A, if they do not agree: by name, scope, shape and place."""
 
 import numpy as np
 
+from common.compare import names
 from common.compare.relations import Comparison
 
 TRIED = 12  # arrays on either side that are compared with each other
@@ -16,6 +17,46 @@ def by_name(recordings, ours, theirs):
     """Pairs of places with the same name; the longest list that is in both recordings' order."""
     places = set(theirs)
     pairs = [(i, recordings.named[i]) for i in ours if recordings.named.get(i) in places]
+    return _ordered(pairs)
+
+
+def by_scope(recordings, ours, theirs):
+    """Pairs of places of modules and the last operation in their scopes, in both orders."""
+    sides = [recordings.a[i].name for i in ours], [recordings.b[j].name for j in theirs]
+    pairs = {}
+    for turned in (False, True):
+        for n, inside in names.scopes(*(sides[::-1] if turned else sides)).items():
+            places = [(k, n) if turned else (n, k) for k in inside]
+            places = [(ours[i], theirs[j]) for i, j in places]
+            fitting = [pair for pair in places if _may_be(recordings, *pair)]
+            if fitting and fitting[-1] == _last(recordings, places, turned):
+                pairs.setdefault(_first_equal(recordings, fitting[-1][0], ours), fitting[-1][1])
+    return _ordered(sorted(pairs.items()))
+
+
+def _first_equal(recordings, i, ours):
+    """The first of the arrays in a row that A recorded with these values: a module's last part."""
+    arrays = recordings.a
+    while i - 1 in ours and arrays[i - 1].shape == arrays[i].shape:
+        if not np.array_equal(arrays[i - 1].values, arrays[i].values):
+            break
+        i -= 1
+    return i
+
+
+def _may_be(recordings, i, j):
+    a, b = recordings.a[i], recordings.b[j]
+    return form(a) == form(b) and (a.dtype.kind == "f") == (b.dtype.kind == "f")
+
+
+def _last(recordings, places, turned):
+    """The pair of the last operation of a scope that is as large as the module's result."""
+    sizes = [(recordings.a[i].size, recordings.b[j].size) for i, j in places]
+    return next((pair for pair, (m, n) in zip(places[::-1], sizes[::-1]) if m == n), None)
+
+
+def _ordered(pairs):
+    """The longest list of pairs that is in both recordings' order."""
     best = []  # best[n]: the longest list that ends in pair n
     for n, (_, j) in enumerate(pairs):
         before = [best[k] for k in range(n) if pairs[k][1] < j]
@@ -61,12 +102,23 @@ def matched(recordings, ours, theirs, before):
     """[(place in A, place in B, by)] of arrays that should be the same, in order."""
     named = by_name(recordings, ours, theirs)
     pairs = [(i, j, "name") for i, j in named]
-    ends = [(-1, -1)] + named + [(len(recordings.a), len(recordings.b))]
     taken = set(recordings.named), set(recordings.named.values())
-    for start, end in zip(ends, ends[1:]):
+    for start, end in _between(recordings, named):
+        new = (
+            recordings.only_in_a(i for i in ours if start[0] < i < end[0] and i not in taken[0]),
+            recordings.only_in_b(j for j in theirs if start[1] < j < end[1] and j not in taken[1]),
+        )
+        pairs += [(i, j, "place") for i, j in by_scope(recordings, *new)]
+    for start, end in _between(recordings, sorted(pair[:2] for pair in pairs)):
         between = (
             [i for i in ours if start[0] < i < end[0] and i not in taken[0]],
             [j for j in theirs if start[1] < j < end[1] and j not in taken[1]],
         )
         pairs += [(i, j, "place") for i, j in by_shape(recordings, between[0], between[1], before)]
     return sorted(pairs)
+
+
+def _between(recordings, pairs):
+    """The ends of what lies between pairs."""
+    ends = [(-1, -1)] + pairs + [(len(recordings.a), len(recordings.b))]
+    return list(zip(ends, ends[1:]))

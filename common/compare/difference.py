@@ -6,7 +6,7 @@ import numpy as np
 
 from common.compare import strides
 from common.compare.arrays import apart
-from common.compare.counterparts import TRIED, matched
+from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
@@ -123,10 +123,12 @@ def _other_stride(recordings, before, difference):
 
 def _swapped(recordings, difference):
     """Two arrays before the difference that have each other's names in B; or None."""
-    for i, j in sorted(recordings.named.items()):
+    named = dict(by_scope(recordings, range(len(recordings.a)), range(len(recordings.b))))
+    named.update(recordings.named)
+    for i, j in sorted(named.items()):
         if i > difference["a_place"] or recordings.agreement(i, j):
             continue
-        for k, m in recordings.named.items():
+        for k, m in named.items():
             same = recordings.agreement(i, m), recordings.agreement(k, j)
             if k > i and all(x is not None and x.proof for x in same):
                 names = (recordings.b[m].name, recordings.b[j].name)
@@ -174,8 +176,31 @@ def _in_last_gap(recordings, before, ours, theirs):
                 both_new = i in new[0] and k in new[1]
                 if relation.after is not None and (both_new or not relation.partial):
                     return _described(recordings, before, i, k, "value", relation)
+        if i in new[0] and i not in named[0]:
+            crossed = _crossed(recordings, before, i, theirs)
+            if crossed is not None:
+                return crossed
         if j is not None and i in new[0] and j in new[1]:
             return _described(recordings, before, i, j, by)
+    return None
+
+
+def _crossed(recordings, before, i, theirs):
+    """A relation to an array that B computed sooner than the last pair, in another order; or None.
+
+    As of positions and kinds of tokens, which are looked up one after the other.
+    """
+    a, b = recordings.a, recordings.b
+    earlier = range(max(0, theirs[0] - TRIED), theirs[0]) if theirs else ()
+    for j in recordings.only_in_b(earlier):
+        if j in recordings.named.values() or a[i].values.shape != b[j].values.shape:
+            continue
+        if a[i].dtype.kind != "f" or b[j].dtype.kind != "f":
+            continue
+        likely = recordings.layouts(before)
+        relation = Comparison(a[i], b[j], recordings.tolerance, likely).relation()
+        if relation.after is not None:
+            return _described(recordings, before, i, j, "value", relation)
     return None
 
 

@@ -54,10 +54,23 @@ class Layout(namedtuple("Layout", "split axes flipped axis order")):
             flipped = " and ".join(str(b.axes[axis]) for axis in self.flipped)
             words.append("flipped along axis %s" % flipped)
         if self.order is not None:
-            first = ", ".join(str(place) for place in self.order[:8])
-            more = ", ..." if len(self.order) > 8 else ""
-            words.append("axis %d in the order %s%s" % (b.axes[self.axis], first, more))
+            width, order = blocks(self.order)
+            first = ", ".join(str(place) for place in order[:8])
+            more = ", ..." if len(order) > 8 else ""
+            part = " in blocks of %d," % width if width > 1 else ""
+            words.append("axis %d%s in the order %s%s" % (b.axes[self.axis], part, first, more))
         return ", ".join(words) or None
+
+
+def blocks(order):
+    """(width, order) of the widest blocks that an order keeps whole."""
+    for width in range(len(order) // 2, 1, -1):
+        if len(order) % width == 0:
+            table = np.array(order).reshape(-1, width)
+            whole = (table - table[:, :1] == np.arange(width)).all()
+            if whole and not (table[:, 0] % width).any():
+                return width, tuple((table[:, 0] // width).tolist())
+    return 1, order
 
 
 def with_ones(a, b, axes):

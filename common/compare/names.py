@@ -91,3 +91,19 @@ def _match(ours, theirs, pairs, level):
         )
         if len(free[0]) == len(free[1]) == 1:
             pairs[free[0][0]] = free[1][0]
+
+
+def scopes(ours, theirs):
+    """{place in ours: place in theirs} of modules and their last operation, or the other way round.
+
+    A recording of operations names them by the scopes that they are in: what the module
+    ``layer.0.output`` returns is the last of ``model/layer_0/output/add``.
+    """
+    sides = [[" %s " % " ".join(words(name)) for name in names] for names in (ours, theirs)]
+    found = {}
+    for place, name in enumerate(sides[0]):
+        if _telling(words(ours[place])):
+            inside = [k for k, other in enumerate(sides[1]) if name in other and name != other]
+            if inside:
+                found[place] = inside
+    return found

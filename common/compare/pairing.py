@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.compare import digits, names
+from common.compare import digits, names, silent, tensors
 from common.compare.arrays import Array, apart
 from common.compare.layouts import agreement, plain
 from common.system import array_files
@@ -63,6 +63,8 @@ class Recordings:
     def __init__(self, a, b, tolerance):
         self.tolerance = tolerance
         self.a, self.b = a, b
+        self.tensors = tensors.matched(a, b, tolerance)
+        self.b = tensors.in_order(a, b, self.tensors)
         positions = {array.name: position for position, array in enumerate(a)}
         if all(names.has_name(array.name) and array.name in positions for array in b):
             self.b = sorted(b, key=lambda array: positions[array.name])  # the same order in both
@@ -71,8 +73,22 @@ class Recordings:
             for i, j in names.same([x.name for x in a], [x.name for x in self.b]).items()
             if a[i].size == self.b[j].size or _written_alike(a[i], self.b[j])
         }
+        self.named.update(self._of_steps())
         self.agreements = {}
+        self.silent = silent.accept(self)
         self.pairs = self.aligned()
+
+    def _of_steps(self):
+        """{place in A: place in B} of the arrays of steps; others lose the places that these take.
+
+        A tensor's name may begin with other words in B, after those that tell the step.
+        """
+        found = tensors.places(self.a, self.b, self.tensors)
+        found = {i: j for i, j in found.items() if self.a[i].size == self.b[j].size}
+        taken = set(found.values())
+        for i in [i for i, j in self.named.items() if j in taken]:
+            del self.named[i]
+        return found
 
     def same_name(self, i, j):
         """Whether two arrays have the same name, which is not positional."""

@@ -248,6 +248,9 @@ class Comparison:
         by = "" if abs(scale - 1) < 1e-4 else ", the others times %s" % shown(scale)
         share = 100 * (there & ~kept).sum() / float(there.sum())
         says = " with %.1f%% of the values that are not 0 set to 0%s: a mask" % (share, by)
+        rate = 1 - 1 / scale if scale > 1 else 0.0
+        if by and abs(share / 100 - rate) < 5 * np.sqrt(rate * (1 - rate) / there.sum()):
+            says += ", as by dropout at a rate of %s" % shown(rate)
         return self.near(says, other * scale * kept, values, other, 1, kept.mean())
 
     def along_an_axis(self, ours, theirs):

@@ -11,13 +11,14 @@ from common.compare.layers import combination, search
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer
 from common.compare.masks import words as mask_words
-from common.compare.optimizers import clipping, steps
+from common.compare.optimizers import clipping, running, steps
 from common.compare.optimizers import explain as optimizer
 
 LARGEST = 2**24  # values of an array whose difference is explained
 MOST = 48  # pairs of layers that are looked at
 USUAL = 8  # times the error of all earlier pairs: beyond that, something has changed
 LEAST = 16  # roundings that a change must exceed
+BORROWED = 12  # arrays of the other side that may be a layer's input
 
 
 def verdicts(recordings, first, every=False):
@@ -41,7 +42,48 @@ def verdicts(recordings, first, every=False):
     )
     rest = [pair for pair in pairs if every and pair not in likely]
     chosen = sorted((sorted(likely) + rest)[:MOST])
-    return [search.verdict(*layers(*pair), likely=pair in likely) for pair in chosen]
+    found = []
+    for pair in chosen:
+        verdict = search.verdict(*layers(*pair), likely=pair in likely)
+        if first is not None and pair == (first["a_place"], first["b_place"]):
+            verdict = _with_borrowed(recordings, theirs, verdict, bank, in_order)
+        found.append(verdict)
+    return [v if _is_certain(recordings, v, first) else silenced(v) for v in found]
+
+
+def _with_borrowed(recordings, theirs, verdict, bank, in_order):
+    """The ``Verdict`` on the first difference, of inputs that one side alone recorded, too.
+
+    All that both recorded before it agrees. So what one side made of it, the other has as well.
+    """
+    if verdict.differs:
+        return verdict
+    i, j = verdict.a.place, verdict.b.place
+    known = {pair.a for pair in recordings.pairs}, {pair.b for pair in recordings.pairs}
+    ours = [recordings.a[k] for k in range(i - 1, -1, -1) if k not in known[0]][:BORROWED]
+    others = [theirs[k] for k in range(j - 1, -1, -1) if k not in known[1]][:BORROWED]
+    pair = Layer(recordings.a, i, bank, borrowed=others), Layer(theirs, j, bank, in_order, ours)
+    fits = [fit or search.fit(layer) for fit, layer in zip((verdict.a_fit, verdict.b_fit), pair)]
+    again = search.judged(*pair, fits)
+    return again if again.differs else verdict
+
+
+def _is_certain(recordings, verdict, first):
+    """Whether a pair is known to be one: by its names, its values, or as the first difference.
+
+    Of later pairs by shape and place alone, one may be an array that the other did not record.
+    """
+    i, j = verdict.a.place, verdict.b.place
+    if not verdict.differs or recordings.same_name(i, j) or recordings.agreement(i, j):
+        return True
+    if first is not None and (i, j) == (first["a_place"], first["b_place"]):
+        return True
+    return not any(search.copies(fit) for fit in (verdict.a_fit, verdict.b_fit))
+
+
+def silenced(verdict):
+    """The verdict without an accusation."""
+    return verdict._replace(differs=False, says=None, docs=None)
 
 
 def alone(recordings, difference):
@@ -69,7 +111,10 @@ def explanation(recordings, difference, layers):
             if says is not None:
                 return Explanation(says, None)
     if steps.kind(difference["a"])[0] in ("weight", "update"):
-        says = optimizer.explained(recordings.a, recordings.b)
+        says = running.explained(recordings)
+        if says is not None and running.is_statistic(recordings, difference):
+            return Explanation(says, pages.RUNNING)
+        says = optimizer.explained(recordings.a, recordings.b, recordings.tensors)
         return says and Explanation(says, pages.OPTIMISER)
     a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[0][j]
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:

@@ -58,7 +58,8 @@ def _optimizer(recordings):
     if not all(tensors):
         return None
     a, b = optimizer.sides(recordings.a, recordings.b)
-    return OrderedDict(a=a, b=b, differs=optimizer.explained(recordings.a, recordings.b))
+    differs = optimizer.explained(recordings.a, recordings.b, recordings.tensors)
+    return OrderedDict(a=a, b=b, differs=differs)
 
 
 def relative(recordings, pair):

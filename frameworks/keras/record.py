@@ -119,7 +119,9 @@ def record_step(network, x, y, steps=1):
     """
     found = record(network, x)
     variables = network.trainable_variables
-    found.update(("step0 " + v.path, _array(v)) for v in variables)
+    running = [v for v in network.non_trainable_variables if "float" in v.dtype]
+    moving = [*variables, *running]
+    found.update(("step0 " + v.path, _array(v)) for v in moving)
     eager, network.run_eagerly = network.run_eagerly, True
     try:
         for step in range(1, steps + 1):
@@ -128,7 +130,7 @@ def record_step(network, x, y, steps=1):
             found["loss%d" % step] = losses.reshape(-1)[:1]
             pairs = zip(variables, gradients)
             found.update(("grad%d %s" % (step, v.path), g) for v, g in pairs if g is not None)
-            found.update(("step%d %s" % (step, v.path), _array(v)) for v in variables)
+            found.update(("step%d %s" % (step, v.path), _array(v)) for v in moving)
     finally:
         network.run_eagerly = eager
     return found

@@ -24,7 +24,7 @@ def record(network, x):
     """
     network.eval()  # dropout off
     with torch.inference_mode():
-        return _passed(network, x)[0]
+        return _passed(network, x)
 
 
 def exact(network, x):
@@ -35,19 +35,20 @@ def exact(network, x):
 def record_step(network, x, loss, optimizer, steps=1, training=False):
     """The same, and the loss, the gradients and the weights before and after each step.
 
-    loss: a function of what the model returns. training: whether batch norms use this batch;
-    dropout then is on, too.
+    loss: a function of what the model returns. training: whether batch norms use this batch in the
+    steps, and move their running statistics; dropout then is on, too.
     """
+    found = record(network, x)
     network.train(training)
-    found, output = _passed(network, x)
     weights = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
-    found.update(("step0 " + name, _array(p)) for name, p in weights)
+    moving = weights + [
+        (name, b) for name, b in network.named_buffers() if name.endswith(("_mean", "_var"))
+    ]
+    found.update(("step0 " + name, _array(p)) for name, p in moving)
+    arguments, named = _arguments(network, x)
     for step in range(1, steps + 1):
-        if step > 1:
-            arguments, named = _arguments(network, x)
-            output = network(*arguments, **named)
         optimizer.zero_grad()
-        value = loss(output)
+        value = loss(network(*arguments, **named))
         value.backward()
         found["loss%d" % step] = _array(value)
         found.update(
@@ -56,12 +57,12 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
             if p.grad is not None
         )
         optimizer.step()
-        found.update(("step%d %s" % (step, name), _array(p)) for name, p in weights)
+        found.update(("step%d %s" % (step, name), _array(p)) for name, p in moving)
     return found
 
 
 def _passed(network, x):
-    """(what a pass records, what the model returns)"""
+    """What a pass records."""
     arguments, named = _arguments(network, x)
     found = _inputs(x)
 
@@ -80,11 +81,11 @@ def _passed(network, x):
     ]
     try:
         with _no_fast_path():
-            output = network(*arguments, **named)
+            network(*arguments, **named)
     finally:
         for hook in hooks:
             hook.remove()
-    return found, output
+    return found
 
 
 def _inputs(x):

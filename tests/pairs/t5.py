@@ -71,8 +71,11 @@ def port(network, mistakes, stack):
     attention = flax_t5.FlaxT5Attention
     if "decoder's buckets of both directions" in mistakes:
         bucket = attention._relative_position_bucket
-        both = staticmethod(lambda *given, **named: bucket(*given, **dict(named, bidirectional=True)))
-        drawn.patched(stack, attention, "_relative_position_bucket", both)
+
+        def both(*given, **named):
+            return bucket(*given, **dict(named, bidirectional=True))
+
+        drawn.patched(stack, attention, "_relative_position_bucket", staticmethod(both))
     if "norm subtracts the mean" in mistakes:
         norm = flax_t5.FlaxT5LayerNorm.__call__
         centred = lambda self, x: norm(self, x - x.mean(-1, keepdims=True))  # noqa: E731

@@ -4,7 +4,9 @@ A module has ``explain(both)``, which returns an ``Explanation`` or None.
 """
 
 from common.compare.between import (
+    attended,
     batchnorm,
+    buckets,
     dense,
     hidden,
     losses,
@@ -15,7 +17,19 @@ from common.compare.between import (
     transposed,
 )
 
-WAYS = (probabilities, dense, transposed, positions, batchnorm, normed, rows, losses, hidden)
+WAYS = (
+    probabilities,
+    buckets,
+    attended,
+    dense,
+    transposed,
+    positions,
+    batchnorm,
+    normed,
+    rows,
+    losses,
+    hidden,
+)
 
 
 BESIDE = (batchnorm, losses, normed)  # these say why a relation between the results holds

@@ -44,11 +44,14 @@ class Case:
 class Layer:
     """An array of a recording, and the arrays that were recorded before it."""
 
-    def __init__(self, arrays, place, bank=(), in_order=None):
+    def __init__(self, arrays, place, bank=(), in_order=None, borrowed=()):
         """bank: recorded weights, of this side or of the other.
 
         in_order: the names of arrays that agree with A's in the order of their values, too.
+        borrowed: arrays that the other side alone recorded, the nearest first; they are tried
+        before this side's own.
         """
+        self.borrowed = borrowed
         self.arrays, self.place, self.output = arrays, place, arrays[place]
         self.bank, self.in_order = bank, in_order
 
@@ -62,7 +65,8 @@ class Layer:
 
     def earlier(self, floats=True):
         """Arrays computed before, the nearest first."""
-        for array in self.arrays[self.place - 1 :: -1] if self.place else ():
+        own = self.arrays[self.place - 1 :: -1] if self.place else ()
+        for array in itertools.chain(self.borrowed, own):
             if array.finite and (not floats or array.dtype.kind == "f") and self.is_computed(array):
                 yield array
 

@@ -29,6 +29,8 @@ EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0
 DECADES = 10.0 ** np.arange(-9, 0)
 FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
 NEARLY = 0.01  # of a channel's spread
+ADDED = 0.01  # of a norm's result, the least that varies from row to row
+SAME = 2e-3  # relative: differences of epsilons that rounding does not tell apart
 FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
 UNUSUAL = LAYER[2:]
@@ -67,7 +69,9 @@ def by_row(layer, values=VALUES // 2):
     for (x, one), (z, other) in branches(known):
         yield Case(layer, [x, z], x=one + other, y=tables[0], kinds=LAYER)
     for (z, other), (x, one) in branches(known):
-        yield Case(layer, [z, x], x=other, y=tables[0] - one, kinds=LAYER[:2], added=True)
+        rest = tables[0] - one
+        if size(rest - rest.mean(0)) > ADDED * size(rest):  # else it is a bias
+            yield Case(layer, [z, x], x=other, y=rest, kinds=LAYER[:2], added=True)
 
 
 def by_place(layer):
@@ -227,11 +231,18 @@ def epsilons(a, b):
 def epsilons_apart(more):
     """The pair of usual epsilons with this difference, or the difference, in words."""
     pairs = [(abs((b - a) / more - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b]
-    close = [pair for pair in pairs if pair[0] < 0.02]
+    least = min(pair[0] for pair in pairs)
+    close = [pair[1:] for pair in pairs if pair[0] < min(0.02, least + SAME)]
     if close:
-        _, a, b = min(close, key=lambda pair: EPSILONS.index(pair[1]) + EPSILONS.index(pair[2]))
-        return "epsilon %s in A, %s in B" % (number(a), number(b))
+        usual = min(close, key=lambda pair: sum(map(EPSILONS.index, pair)))
+        return "epsilon %s in A, %s in B" % tuple(_or_less(usual, close, side) for side in (0, 1))
     return "B's epsilon is A's plus %s" % number(float("%.3g" % more))
+
+
+def _or_less(usual, close, side):
+    """A side's epsilon; smaller ones may do as well, with the same one on the other side."""
+    others = [pair[side] for pair in close if pair[1 - side] == usual[1 - side]]
+    return number(usual[side]) + (" or less" if min(others) < usual[side] else "")
 
 
 def weights(a, b):
@@ -309,6 +320,17 @@ def words(constants):
         says += " of %d groups" % constants["groups"]
     says += ", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else ""
     return says + (", and another array added" if "added" in constants else "")
+
+
+def shown(fit):
+    """The same; an epsilon that 0 would do for is the largest that fits."""
+    says = words(fit.constants)
+    epsilon = fit.constants.get("epsilon")
+    if not epsilon or fit.constants["kind"] not in LAYER:
+        return says
+    none = off(fit.case, dict(fit.constants, epsilon=0.0))
+    near = none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
+    return says.replace(number(epsilon), number(epsilon) + " or less", 1) if near else says
 
 
 def docs(a, b):

@@ -71,7 +71,16 @@ def verdict(a, b, likely=True):
     likely: whether they differ, or agree much worse than layers before them. Others compute the
     same, perhaps of values in another order.
     """
-    fits = fit(a), fit(b)
+    return judged(a, b, (fit(a), fit(b)), likely)
+
+
+def copies(found):
+    """Whether a layer is one of its inputs as it is, such as a dropout that is off."""
+    return found.family is combination and combination.copies(found.constants)
+
+
+def judged(a, b, fits, likely=True):
+    """The ``Verdict``, given the ``Fit`` of each side, or None."""
     says = docs = None
     if likely and None not in fits and same_family(*fits) and _comparable(*fits):
         family = fits[0].family
@@ -146,9 +155,14 @@ def function(fit):
     return "%s; computed from %s" % (fit.family.words(fit.constants), inputs)
 
 
+def shown(fit):
+    """A side's function in words; a family may know how sure its constants are."""
+    return getattr(fit.family, "shown", lambda fit: fit.family.words(fit.constants))(fit)
+
+
 def sentence(*fits):
     """Two fits that differ in words."""
-    a, b = (fit.family.words(fit.constants) for fit in fits)
+    a, b = (shown(fit) for fit in fits)
     common = _shared_start(a, b)
     return "%s in A, %s in B" % (a, b[len(common) :])
 

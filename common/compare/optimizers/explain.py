@@ -4,16 +4,22 @@ from common.compare.names import key, words
 from common.compare.optimizers import fit, steps, walk
 
 
-def explained(a, b):
-    """What the optimisers of two recordings do, in words; None if it is not known to differ."""
+def explained(a, b, tensors=None):
+    """What the optimisers of two recordings do, in words; None if it is not known to differ.
+
+    tensors: {tensor of B: the same one of A}, if their names are not the same.
+    """
+    known = tensors or {}
     fits = _several_steps(a, b) or _one_step(a, b)
     if None in fits:
-        difference = fit.between(steps.of(a), steps.of(b))
+        theirs = {known.get(name, name): step for name, step in steps.of(b).items()}
+        difference = fit.between(steps.of(a), theirs)
         return difference and "the optimiser: " + difference
     (ours, left), (theirs, right) = fits
-    if ours != theirs:
+    apart = _decays_apart(left, right, known)
+    if ours != theirs and (apart or _nameless(ours, left) != _nameless(theirs, right)):
         return "the optimiser: %s in A; %s in B" % (ours, theirs)
-    return _decays_apart(left, right)
+    return apart
 
 
 def sides(a, b):
@@ -21,13 +27,31 @@ def sides(a, b):
     return [found and found[0] for found in _several_steps(a, b) or _one_step(a, b)]
 
 
-def _decays_apart(ours, theirs):
+def alike(a, b, tensors):
+    """Whether the optimisers are known, and the same but for the place of Adam's epsilon."""
+    fits = _several_steps(a, b) or _one_step(a, b)
+    if None in fits:
+        return False
+    says = [_nameless(*found).replace(walk.LATE, "") for found in fits]
+    return says[0] == says[1] and not _decays_apart(fits[0][1], fits[1][1], tensors)
+
+
+def _nameless(says, decays):
+    """The words without the tensors that do not decay, which B may name its own way."""
+    names = fit.without(decays)
+    return says[: -len(names)] if names and says.endswith(names) else says
+
+
+def _decays_apart(ours, theirs, known):
     """The tensors that decay on one side alone, in words; None if there are none."""
-    decaying = [{key(words(name)) for name in side if side[name]} for side in (ours, theirs)]
+    keys = [{name: key(words(name)) for name in side} for side in (ours, theirs)]
+    keys[1] = {name: known.get(k, k) for name, k in keys[1].items()}
+    sides = ours, theirs
+    decaying = [{keys[n][name] for name in side if side[name]} for n, side in enumerate(sides)]
     parts = []
     for n, side in enumerate("AB"):
         only = decaying[n] - decaying[1 - n]
-        names = [name for name in (ours, theirs)[n] if key(words(name)) in only]
+        names = [name for name in sides[n] if keys[n][name] in only]
         if names:
             parts.append("decay of %s in %s alone" % (fit.listed(names), side))
     return "the optimiser: " + ", ".join(parts) if parts else None

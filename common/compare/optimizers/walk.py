@@ -22,6 +22,7 @@ Rule.__doc__ = """An optimiser in words, and its directions: of the gradients of
 Clip = namedtuple("Clip", "words apply")
 Clip.__doc__ = """A clipping in words, and what it makes of {tensor: gradients}."""
 
+LATE = " added before the correction"  # of Adam's epsilon
 SAMPLE = 2048  # values of each tensor
 LIMITS = (1.0, 0.5, 0.1, 0.01, 5.0, 10.0, 2.0, 0.25, 0.05)
 MOMENTA = (0.9, 0.99, 0.95, 0.8, 0.5, 0.85, 0.7, 0.98)
@@ -171,7 +172,7 @@ def _rules():
     for betas, epsilon in itertools.product(BETAS, EPSILONS):
         name = "Adam, betas %g and %g, epsilon %g" % (betas + (epsilon,))
         yield Rule(name, _adam(betas, epsilon, True))
-        yield Rule(name + " added before the correction", _adam(betas, epsilon, True, late=True))
+        yield Rule(name + LATE, _adam(betas, epsilon, True, late=True))
         if betas[0]:
             yield Rule(name + ", without bias correction", _adam(betas, epsilon, False))
             yield Rule("NAdam" + name[4:], _adam(betas, epsilon, True, nesterov=True))

@@ -1,0 +1,114 @@
+"""Gradients that are nothing but rounding, and weights that an optimiser moves by them.
+
+The gradient of a bias that no result depends on, as that of an attention's keys, is 0 but for
+rounding. Adam divides it by its own size, so that its weight moves at random, in a right port too.
+"""
+
+import numpy as np
+
+from common.compare.arrays import allowed, apart
+from common.compare.layers.layer import full
+from common.compare.layouts import Agreement, agreement
+from common.compare.names import words
+from common.compare.optimizers import steps
+
+ROUNDINGS = 64  # of the largest gradient of the same layer
+SMALL = 16  # times a gradient's tolerance: Adam's ratio of smaller ones is rounding
+RARE = 0.02  # of a tensor's values; of more, all must be rounding
+
+
+def accept(recordings):
+    """Accept arrays of steps that differ where their gradients are rounding; their names in A."""
+    sides = _gradients(recordings.a), _gradients(recordings.b)
+    accepted = []
+    if not all(sides):
+        return accepted
+    limits = [_limits(side, recordings.tolerance) for side in sides]
+    for i, j in sorted(recordings.named.items()):
+        what, step, key = steps.kind(recordings.a[i].name)
+        if what not in ("gradient", "weight", "update") or recordings.agreement(i, j):
+            continue
+        theirs = steps.kind(recordings.b[j].name)[2]
+        silent = _silent(sides, limits, (key, theirs), step)
+        layout = silent is not None and _layout(recordings, key, theirs)
+        if not layout:
+            continue
+        a, b = recordings.a[i], recordings.b[j]
+        places = silent[0].reshape(a.values.shape)
+        places = layout.apply(places, b.values.shape) & silent[1].reshape(b.values.shape)
+        off = _apart_elsewhere(layout.apply(a.values, b.values.shape), b.values, places)
+        if off is None or off > allowed(a, b, recordings.tolerance):
+            continue
+        recordings.agreements[i, j] = Agreement(layout, off, False)
+        if places.all() and what == "gradient":
+            accepted.append(a.name)
+    return accepted
+
+
+def _apart_elsewhere(a, b, places):
+    """The distance of the values that are not in these places; None if there are too many."""
+    if places.all():
+        return 0.0
+    if places.mean() > RARE and not _is_block(places):
+        return None
+    return apart(a[~places], b[~places]) if places.any() else None
+
+
+def _is_block(places):
+    """Whether the places are whole rows, columns or runs, as the keys' part of a fused bias."""
+    flat = places.reshape(-1).astype(int)
+    return np.abs(np.diff(flat)).sum() <= 0.1 * flat.sum()
+
+
+def _gradients(arrays):
+    """{(tensor, step): gradient}"""
+    found = {}
+    for array in arrays:
+        what, step, key = steps.kind(array.name)
+        if what == "gradient" and array.finite:
+            found[key, step] = array
+    return found
+
+
+def _limits(gradients, tolerance):
+    """{(tensor, step): what is rounding there}"""
+    sizes = {}
+    for (_, step), array in gradients.items():
+        for stem in (_stem(array), None):
+            sizes[stem, step] = max(sizes.get((stem, step), 0.0), array.rms)
+    limits = {}
+    for (key, step), array in gradients.items():
+        own = [sizes[_stem(array), step], sizes[None, step]]
+        reference = own[0] if own[0] > array.rms else own[1]
+        limits[key, step] = max(
+            ROUNDINGS * array.epsilon * reference, SMALL * tolerance * array.spread
+        )
+    return limits
+
+
+def _stem(array):
+    """The layer of a tensor."""
+    return words(steps.label(array.name))[:-1]
+
+
+def _silent(sides, limits, keys, step):
+    """The places of both sides whose gradients are rounding in a step so far; None if unknown."""
+    found = []
+    for gradients, limit, key in zip(sides, limits, keys):
+        if any((key, n) not in gradients for n in range(1, step + 1)):
+            return None
+        quiet = [np.abs(full(gradients[key, n])) <= limit[key, n] for n in range(1, step + 1)]
+        found.append(np.any(quiet, 0))
+    return found
+
+
+def _layout(recordings, *keys):
+    """The layout of a tensor in B, by its weights before the first step; None if they differ."""
+    starts = []
+    for arrays, key in zip((recordings.a, recordings.b), keys):
+        kinds = (("start", 1, key), ("weight", 0, key))
+        starts.append(next((x for x in arrays if steps.kind(x.name) in kinds), None))
+    if None in starts:
+        return None
+    same = agreement(starts[0], starts[1], recordings.tolerance)
+    return same and same.layout
