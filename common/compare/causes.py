@@ -2,6 +2,10 @@
 of inputs, are why.
 """
 
+import itertools
+
+import numpy as np
+
 from common.compare.layers import search
 from common.compare.layers.layer import Layer
 from common.compare.relations import Comparison
@@ -35,15 +39,22 @@ def _changed_before(recordings, layer):
     fits = layer.a_fit, layer.b_fit
     if None in fits or not search.same_family(*fits) or fits[0].constants != fits[1].constants:
         return None
-    inputs = [fit.case.inputs for fit in fits]
-    if any(len(side) != 1 for side in inputs):
+    if any(len(fit.case.inputs) != 1 for fit in fits):
         return None
-    ours, theirs = inputs[0][0], inputs[1][0]
-    relation = Comparison(ours, theirs, recordings.tolerance).relation()
-    if relation.after is None:
-        return None
-    says = "%s in both, of %s in A, of %s in B, where %s"
-    return says % (search.shown(fits[0]), ours.name, theirs.name, relation.says)
+    for ours, theirs in itertools.product(*(_alternatives(fit) for fit in fits)):
+        relation = Comparison(ours, theirs, recordings.tolerance).relation()
+        if relation.after is not None:
+            says = "%s in both, of %s in A, of %s in B, where %s"
+            return says % (search.shown(fits[0]), ours.name, theirs.name, relation.says)
+    return None
+
+
+def _alternatives(fit):
+    """The inputs that give the same: a layer's own operations may have been recorded, too."""
+    with np.errstate(all="ignore"):
+        for case in fit.family.cases(fit.case.layer):
+            if len(case.inputs) == 1 and fit.family.off(case, fit.constants) <= case.limit:
+                yield case.inputs[0]
 
 
 def _origin(fit, known):

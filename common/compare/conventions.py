@@ -23,7 +23,9 @@ def accept(recordings, difference):
     None if that is not the difference.
     """
     if steps.kind(difference["a"])[0] == "weight":
-        return running.accept(recordings)
+        accepted = running.accept(recordings)
+        if accepted:
+            return accepted
     return _statistics(recordings, difference) or _normalised(recordings, difference)
 
 

@@ -96,7 +96,7 @@ def _chain(recordings, before, ours, theirs):
     """
     new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
     pairs = matched(recordings, new[0], new[1], before)
-    if len(pairs) < CHAIN or 2 * len(pairs) <= max(len(new[0]), len(new[1])):
+    if len(pairs) < CHAIN or 2 * len(pairs) <= min(len(new[0]), len(new[1])):
         return None
     return _described(recordings, before, *pairs[0])
 

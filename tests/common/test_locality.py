@@ -41,8 +41,12 @@ EXCEPTIONS = {
     ),
     "docs/examples/mistake_sizes.py": ("pytorch torch", "its layers make the mistakes"),
     "docs/examples/keras-to-jax/": ("jax keras", "a port from one to the other"),
+    "tests/pairs/": (
+        "flax jax keras pytorch tensorflow torch",
+        "published networks of these are compared with each other",
+    ),
     "tests/recordings/test_record_step.py": (
-        "flax keras pytorch torch",
+        "flax keras pytorch tensorflow torch",
         "a training step is recorded of the framework's own classes",
     ),
     "tests/recordings/test_record_models.py": (

@@ -69,10 +69,43 @@ def pytorch(record):
     return found, "SGD, momentum 0.9", 0.1
 
 
+def tensorflow(record):
+    """Momentum in TensorFlow, of a ``tf.Module``, with an optimiser that has ``apply``."""
+    import tensorflow as tf
+
+    class Network(tf.Module):
+        def __init__(self):
+            super().__init__()
+            draw = np.random.RandomState(2)
+            shapes = ((12, 16), (16,), (12, 16), (16,), (16, 3), (3,))
+            drawn = [draw.standard_normal(shape).astype("f") / 4 for shape in shapes]
+            self.parts = [tf.Variable(array) for array in drawn]
+
+        def __call__(self, left, right):
+            w = self.parts
+            hidden = tf.nn.relu(left @ w[0] + w[1] + tf.tanh(right @ w[2] + w[3]))
+            return hidden @ w[4] + w[5]
+
+    class Momentum:
+        def __init__(self):
+            self.velocities = {}
+
+        def apply(self, gradients, variables):
+            for g, v in zip(gradients, variables):
+                old = self.velocities.get(id(v), 0.0)
+                self.velocities[id(v)] = 0.9 * old + g
+                v.assign_sub(0.1 * self.velocities[id(v)])
+
+    loss = lambda y: tf.reduce_mean(y**2)  # noqa: E731
+    found = record.record_step(Network(), (X["l"], X["r"]), loss, Momentum(), steps=STEPS)
+    return found, "SGD, momentum 0.9", 0.1
+
+
 def test_the_optimiser_is_named_from_the_recorded_steps(name):
     beside.need(name, "record")
     record = modules.load(name, "record")
-    run = {"keras": keras, "flax": flax, "pytorch": pytorch}.get(record.__name__.split(".")[-2])
+    runs = {"keras": keras, "flax": flax, "pytorch": pytorch, "tensorflow": tensorflow}
+    run = runs.get(record.__name__.split(".")[-2])
     if run is None or not hasattr(record, "record_step"):
         pytest.skip("this framework's recorder has no steps")
     found, words, rate = run(record)
@@ -82,3 +115,21 @@ def test_the_optimiser_is_named_from_the_recorded_steps(name):
     walked = walk.side(tensors)
     assert len(tensors) >= 6 and walked.rule.words.startswith(words)
     assert np.allclose(walked.rates, rate, rtol=2e-3)
+
+
+def test_running_statistics_are_recorded_and_the_pass_is_of_prediction(name):
+    beside.need(name, "record")
+    record = modules.load(name, "record")
+    if record.__name__.split(".")[-2] != "pytorch":
+        pytest.skip("only there is training a choice of record_step, with batch norms")
+    import torch
+    from torch import nn
+
+    network = nn.Sequential(nn.Linear(12, 16), nn.BatchNorm1d(16), nn.Linear(16, 3))
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    loss = lambda y: (y**2).mean()  # noqa: E731
+    found = record.record_step(network, X["l"], loss, optimizer, steps=2, training=True)
+    assert np.allclose(found["1"], found["0"] / np.sqrt(1 + 1e-5), atol=1e-6)
+    means = [found["step%d 1.running_mean" % step] for step in range(3)]
+    assert not means[0].any() and np.allclose(means[1], 0.1 * found["0"].mean(0), atol=1e-6)
+    assert (means[2] != means[1]).any() and "grad1 1.running_mean" not in found

@@ -30,6 +30,8 @@ DECADES = 10.0 ** np.arange(-9, 0)
 FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
 NEARLY = 0.01  # of a channel's spread
 ADDED = 0.01  # of a norm's result, the least that varies from row to row
+TINY = 1e-12  # an epsilon that is as good as none
+ALIKE = 5e-3  # relative: the sizes of rows that a norm has made
 SAME = 2e-3  # relative: differences of epsilons that rounding does not tell apart
 FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
@@ -63,7 +65,7 @@ def by_row(layer, values=VALUES // 2):
     if not 4 <= y.shape[-1] <= WIDEST or y.size // y.shape[-1] < LEAST:
         return
     tables = rows_of(y, *near, values=values)
-    for x, table in zip(near, tables[1:]):
+    for x, table in sorted(zip(near, tables[1:]), key=lambda pair: _is_normalised(pair[1])):
         yield Case(layer, [x], x=table, y=tables[0], kinds=LAYER)
     known = list(zip(near, tables[1:]))
     for (x, one), (z, other) in branches(known):
@@ -72,6 +74,12 @@ def by_row(layer, values=VALUES // 2):
         rest = tables[0] - one
         if size(rest - rest.mean(0)) > ADDED * size(rest):  # else it is a bias
             yield Case(layer, [z, x], x=other, y=rest, kinds=LAYER[:2], added=True)
+
+
+def _is_normalised(rows):
+    """Whether all rows are of one size, as a norm leaves them: they do not show its epsilon."""
+    square = (rows**2).mean(1)
+    return bool(np.ptp(square) <= ALIKE * square.max())
 
 
 def by_place(layer):
@@ -242,7 +250,7 @@ def epsilons_apart(more):
 def _or_less(usual, close, side):
     """A side's epsilon; smaller ones may do as well, with the same one on the other side."""
     others = [pair[side] for pair in close if pair[1 - side] == usual[1 - side]]
-    return number(usual[side]) + (" or less" if min(others) < usual[side] else "")
+    return number(usual[side]) + (" or less" if min(others) < usual[side] > TINY else "")
 
 
 def weights(a, b):
@@ -329,7 +337,7 @@ def shown(fit):
     if not epsilon or fit.constants["kind"] not in LAYER:
         return says
     none = off(fit.case, dict(fit.constants, epsilon=0.0))
-    near = none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
+    near = epsilon > TINY and none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
     return says.replace(number(epsilon), number(epsilon) + " or less", 1) if near else says
 
 
