@@ -62,7 +62,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
         trained = {name: v for name, v in variables.items() if v.trainable}
         gradients = tape.gradient(value, trained)
         gradients = {name: g for name, g in gradients.items() if g is not None}
-        found["loss%d" % step] = value.numpy()
+        found["loss%d" % step] = np.array(value)
         for name, g in gradients.items():  # an embedding's has the rows alone that were looked up
             found["grad%d %s" % (step, name)] = tf.convert_to_tensor(g).numpy()
         pairs = [(g, trained[name]) for name, g in gradients.items()]
