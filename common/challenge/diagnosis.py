@@ -389,11 +389,13 @@ class Diagnosis:
         """The ``Finding`` of an optimiser that is not the challenge's; None if it is not known."""
         if stage not in ("one step", "three steps", "eight steps"):
             return None
+        ours = optimizers.words(self, module, self.answers)
+        if ours is None:
+            return None
         right = {}
         for simulated in self.simulated(module, "three steps"):
             right.update(simulated)
-        ours, asked = (optimizers.words(self, module, part) for part in (self.answers, right))
-        if ours is None or ours == asked:
+        if ours == optimizers.words(self, module, right):
             return None
         return Finding(CAUSE, stage, "the optimiser is " + ours, [], before, before, "optimiser")
 
@@ -523,16 +525,25 @@ class Diagnosis:
     def _first_step(self, module, stage):
         """(name, module, model, weights) of a stage's first model; its optimiser has gradients."""
         entry = self.models[STAGES[stage][0]]
-        wrapped = self._configured(updates.with_rule(updates.keep_gradients)(module), "float64")
-        model, settings = protocol.build(
-            entry, self.arrays, self.description, wrapped, "same", self.threads
-        )
-        x, y = next(action["train"][0] for action in entry["do"] if "train" in action)
-        for _ in wrapped.train(model, [wrapped.load(self.arrays[x], self.arrays[y], settings)]):
-            pass
+        batch = next(action["train"][0] for action in entry["do"] if "train" in action)
+        wrapped, model = self.unmoved(module, entry, self.arrays, batch)
         _, _, optimizer = model
         weights = {name: w.copy() for name, (w, _) in optimizer.tensors.items()}
         return entry["name"], wrapped, model, weights
+
+    def unmoved(self, module, entry, arrays, batch):
+        """(module, model) after a step in float64 that moved nothing; its optimiser has gradients.
+
+        arrays: has the entry's weights. batch: the names of its observations and targets.
+        """
+        wrapped = self._configured(updates.with_rule(updates.keep_gradients)(module), "float64")
+        model, settings = protocol.build(
+            entry, arrays, self.description, wrapped, "same", self.threads
+        )
+        x, y = (self.arrays[name] for name in batch)
+        for _ in wrapped.train(model, [wrapped.load(x, y, settings)]):
+            pass
+        return wrapped, model
 
     def _first_step_fits(self, rule, first_step, allowed):
         """Whether a rule applied to the gradients gives the answer's first step."""

@@ -6,9 +6,7 @@ every usual optimiser on them.
 
 import numpy as np
 
-from common.challenge import protocol, updates
 from common.compare.optimizers import fit, steps, walk
-from common.system.modules import replaced
 
 MODEL = "momentum"  # whose weights are asked for after each step
 
@@ -22,30 +20,15 @@ def words(diagnosis, module, answers):
     start = {tensor: diagnosis.arrays[name] for tensor, name in entry["weights"].items()}
     batches = [batch for action in entry["do"] for batch in action.get("train", ())]
     weights, gradients = [start], []
-    for step, (x, y) in enumerate(batches, 1):
+    own = dict(entry, weights={tensor: tensor for tensor in start})
+    for step, batch in enumerate(batches, 1):
         after = {tensor: answers.get("%s/after%d/%s" % (MODEL, step, tensor)) for tensor in start}
         if any(w is None for w in after.values()):
             break
-        batch = diagnosis.arrays[x], diagnosis.arrays[y]
-        gradients.append(_gradients(diagnosis, module, entry, weights[-1], batch))
+        _, (_, _, optimizer) = diagnosis.unmoved(module, own, weights[-1], batch)
+        gradients.append({tensor: g.copy() for tensor, g in optimizer.state.items()})
         weights.append(after)
     return _fitted(weights, gradients) if gradients else None
-
-
-def _gradients(diagnosis, module, entry, weights, batch):
-    """{tensor: gradient} in float64 of a model with these weights."""
-
-    def configure(lane, threads, seed):
-        return dict(module.configure(lane, threads, seed), precision="float64")
-
-    keeping = updates.with_rule(updates.keep_gradients)(replaced(module, configure=configure))
-    entry = dict(entry, weights={tensor: tensor for tensor in weights})
-    model, settings = protocol.build(
-        entry, weights, diagnosis.description, keeping, "same", diagnosis.threads
-    )
-    for _ in keeping.train(model, [keeping.load(*batch, settings=settings)]):
-        pass
-    return {tensor: g.copy() for tensor, g in model[2].state.items()}
 
 
 def _fitted(weights, gradients):

@@ -15,7 +15,7 @@ from common.system.errors import InputError
 LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
-ALIKE = 0.9  # of the highest gain: a timing tells no difference
+ALIKE = 0.9  # gains above this part of the highest one count as equal to it
 SECONDS = 150  # for all trials
 SLOW = 3  # the exit code
 
@@ -122,13 +122,13 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
 
 def ranked(found):
     """``Finding``s, the highest gain first; of gains that are nearly equal, the likeliest cause."""
-    ranked = []
+    order = []
     while found:
         most = max(finding.most for finding in found)
         first = next(finding for finding in found if finding.most > ALIKE * most)
-        ranked.append(first)
+        order.append(first)
         found = [finding for finding in found if finding is not first]
-    return ranked
+    return order
 
 
 def compared(installation, trial, plain):

@@ -189,7 +189,7 @@ def trained(named, seed=0, noise=1, decayed=("weight",), moved=0.1, unbiased=Fal
 
 
 def flat(name):
-    """A tensor's name in another framework, behind the model's own."""
+    """A tensor's name in another framework, which comes after the model's own."""
     return "my_model_1/" + name.replace(".", "/").replace("weight", "kernel")
 
 
