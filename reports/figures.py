@@ -12,7 +12,7 @@ from reports.tables import kind, latest, of_model, ordered
 
 # Two widths of line, so that both lanes are seen where they agree; the third stands alone.
 POINTS = 150  # of a learning curve: more cannot be seen, and make the page large
-COLOURS = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9), MIXED: (ACCENT, 0.9)}
+COLOURS = {"same": (ACCENT, 2.2), "best": (OTHER, 0.9), "bf16": (ACCENT, 0.9), "tf32": (OTHER, 2.2)}
 
 
 def _panels(runs, title, xlabel, ylabel, draw, log=False):
@@ -145,7 +145,7 @@ def divergence(committed):
     """How far each framework's losses are from float64, of the latest certificates."""
     title = "How far is each framework from the float64 reference?"
     svg = _panels(
-        [run for run in latest(committed) if run.result["lane"] != MIXED],
+        [run for run in latest(committed) if run.result["lane"] not in MIXED],
         title,
         "step",
         "difference of the loss (logarithmic)",

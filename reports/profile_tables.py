@@ -117,7 +117,7 @@ def _filled(result):
 
 def _limit(result, model):
     """A step's least time over its actual time; "-" unless it is float32 on a CPU."""
-    if result["lane"] == MIXED or result["settings"]["device"] != "cpu":
+    if result["lane"] in MIXED or result["settings"]["device"] != "cpu":
         return "-"
     convolutions = sum(result.get("multiply_adds", {}).values())
     others = model.step_multiply_adds - convolutions

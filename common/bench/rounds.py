@@ -10,7 +10,7 @@ import psutil
 
 from common.bench import compare, remote
 from common.bench.process import PRODUCT
-from common.system import machine, modules
+from common.system import machine
 from common.system.errors import InputError, NotProven
 
 LEAST_ROUNDS = 10  # fewer would not show the spread
@@ -120,7 +120,7 @@ def time_rounds(request, records, remotes):
             records.others[key].append(others)
         time.sleep(SETTLE)
         speed = {"matmul_flops": machine.matmul_flops(), "bandwidth": bandwidth(request.threads)}
-        mixed = [key for key in remotes if request.contenders[key].lane == modules.MIXED]
+        mixed = [key for key in remotes if request.contenders[key].lane == "bf16"]
         flops = [remotes[key].order(PRODUCT).get("flops") for key in mixed]
         if any(flops):
             speed["bfloat16_flops"] = max(filter(None, flops))

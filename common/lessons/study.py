@@ -30,7 +30,7 @@ TRAINED_WITH = ("versions", "settings", "dataset")
 def sources(name):
     """The files whose code determines a training; no other network is among them."""
     environment = frameworks.ENVIRONMENTS[name]
-    start = [frameworks.path(environment, file) for file in ("cnn", modules.MIXED, "variants")]
+    start = [frameworks.path(environment, file) for file in ("cnn", *modules.MIXED, "variants")]
     start = [path for path in start if os.path.isfile(os.path.join(files.ROOT, path))]
     start += ["common/lessons/%s.py" % file for file in ("initializers", "switches", "training")]
     own = "frameworks/%s/" % environment.folder

@@ -11,7 +11,7 @@ import re
 
 import frameworks
 from common import networks
-from common.system import source
+from common.system import modules, source
 from common.system.files import ROOT
 
 REFERENCE = "frameworks/%s" % frameworks.REFERENCE
@@ -42,8 +42,8 @@ def own(name, model, lane):
     environment = frameworks.ENVIRONMENTS[name]
     folder = "frameworks/" + environment.folder
     start = [frameworks.path(environment, networks.file(model))]
-    if lane == "bf16":
-        start.append(frameworks.path(environment, "bf16"))
+    if lane in modules.MIXED:
+        start.append(frameworks.path(environment, lane))
     return _digest(
         source.code_sha256(source.imported(start, (folder + "/",))),
         _pins(folder + "/" + environment.requirements) + _pins("common/requirements.txt"),

@@ -44,8 +44,8 @@ Settings
     and ``threads``. ``ties`` is "all" if a pool gives the gradient to each of several equal maxima,
     and "shared" if it divides the gradient among them. ``adam_epsilon`` and ``adam_scalars`` name
     conventions of Adam (``reference.Conventions``). ``products`` is "bfloat16" if factors and
-    products are rounded to bfloat16; weights, updates and all arguments and results of these
-    functions remain float32.
+    products are rounded to bfloat16, and "tf32" if factors are rounded to TF32; weights, updates
+    and all arguments and results of these functions remain float32.
     The rest are switches in the framework's own terms, read back from it where possible.
     ``not_in_force`` lists those that cannot act on this machine, such as cuDNN's autotune without a
     GPU.
@@ -69,9 +69,9 @@ SIGNATURES = {
 }
 
 LAYOUTS = ("NCHW", "NHWC", "NTC", "NT")
-LANES = ("same", "best")  # every framework has these; some have MIXED too
-ALL_LANES = LANES + (MIXED,)
-PRODUCTS = ("float32", "bfloat16")
+LANES = ("same", "best")  # every framework has these; some have some of MIXED too
+ALL_LANES = LANES + tuple(MIXED)
+PRODUCTS = ("float32",) + tuple(MIXED.values())
 
 REQUIRED_SETTINGS = ("device", "layout", "precision", "threads", "not_in_force")
 

@@ -10,9 +10,9 @@ from common.proof.reference import distance
 
 SIGMAS = 5  # a fair dropout layer is outside once in 1.7 million observations
 # Allowed relative errors, by the precision of products: masks are read from differences of these.
-LEFT = {"float32": 1e-2, "bfloat16": 2.0**-4}
-SCALE = {"float32": 2e-3, "bfloat16": 2.0**-4}
-BACKWARD = {"float32": 1e-2, "bfloat16": 2.0**-4}
+LEFT = {"float32": 1e-2, "bfloat16": 2.0**-4, "tf32": 2.0**-6}
+SCALE = {"float32": 2e-3, "bfloat16": 2.0**-4, "tf32": 2.0**-6}
+BACKWARD = {"float32": 1e-2, "bfloat16": 2.0**-4, "tf32": 2.0**-6}
 # The total gradient that a 2x2 pool of four equal pixels returns for a gradient of 1, by ``ties``.
 TIED = {"one": 1, "all": 4, "shared": 1}
 

@@ -1,8 +1,11 @@
-"""Lane bf16: the factors and results of products have 8 significant bits, all other values 24.
+"""Lanes bf16 and tf32: products have fewer digits, and nothing else has.
+
+In lane bf16, the factors and results of products have 8 significant bits, all other values 24.
 
 A tolerance cannot show that: if half of the roundings are left out, a result is closer to float64,
 not farther. So these checks are exact. Digits that bfloat16 lacks must not matter in a factor, must
-not be in a product, and must be everywhere else.
+not be in a product, and must be everywhere else. In lane tf32, factors have 11 significant bits and
+products 24, where the library takes TF32.
 """
 
 import numpy as np
@@ -32,6 +35,19 @@ def frayed(x, random):
     """Other float32 numbers that round to ``x``, some larger, some smaller; 0 remains 0."""
     noise = random.randint(1 - 2**15, 2**15, x.shape)
     return np.where(x == 0, x, (x.view(np.uint32) + noise).astype(np.uint32).view(np.float32))
+
+
+def in_force(oracle, build, predict):
+    """TF32 is in force in some product: the scores are farther from float64's than float32's are.
+
+    A library may use TF32 for some sizes of a product only, so more cannot be asked.
+    build, predict: as for ``forward``.
+    """
+    plain = type(oracle)(oracle.model, oracle.threads, oracle.cache)
+    exact, one = plain.scores("scores", plain.biased, plain.test_images)
+    scores = predict(build(oracle.gradient_hp, plain.biased), plain.test_images)
+    wrong = distance(scores, exact) <= plain.multiple * one
+    return Check("TF32", wrong, 0, "the scores are as exact as float32's: TF32 is not in force")
 
 
 def _kernels(change, weights):

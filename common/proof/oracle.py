@@ -31,8 +31,8 @@ LATE = 60  # steps without gradient before one that is compared, for Adam
 LONG_STEPS = 72  # of a long run
 PUSHED, COMPARED = 12, 6  # every twelfth step has a gradient, every sixth is compared
 PERTURBED = 8  # float32 trajectories from weights perturbed by their rounding, with Adam
-PERTURBED_MIXED = 2  # the same with bfloat16 products
-BATCHES_MIXED = 4  # from which the unit of a late step is taken, with bfloat16 products
+PERTURBED_MIXED = 2  # the same with fewer digits in products
+BATCHES_MIXED = 4  # from which the unit of a late step is then taken
 ONE_BRIGHT_OF = 8  # one image in so many is bright
 FAINT = 0.05  # the contrast left in an image whose brightness alone should open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
@@ -136,8 +136,8 @@ class Oracle:
     def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
         """``count`` images near no kink under ``weights``, and their labels; cached under ``key``.
 
-        ValueError if there is no such image. With bfloat16 products, every image has kinks that
-        rounding flips, in the reference too, so any image is taken.
+        ValueError if there is no such image. With fewer digits in products, every image has kinks
+        that rounding flips, in the reference too, so any image is taken.
 
         key: None caches nothing, because the weights are a module's own. rounded: the weights that
         float32 has reached, if they differ. bright: make images 64 times as bright. start: with
@@ -149,7 +149,7 @@ class Oracle:
         both = weights, weights if rounded is None else rounded
 
         def search():
-            if self.products == "bfloat16":
+            if self.products != "float32":
                 return np.arange(start, start + count)
             networks = [
                 reference.model(hp, own)[0] for reference, own in zip(self.references(), both)
@@ -323,15 +323,15 @@ class Oracle:
         """The correct next ``Step`` after one that led from ``before`` to ``weights``.
 
         Only for gradient descent with momentum, where these two determine the whole state. With
-        bfloat16 products images are near kinks, and rounding flips none in one batch and many in
-        the next. So the unit is the largest of several batches.
+        fewer digits in products, images are near kinks, and rounding flips none in one batch and
+        many in the next. So the unit is the largest of several batches.
         """
 
         def step(images, labels):
             return Training(self.references(conventions), hp, weights, before).step(images, labels)
 
         result, size = step(images, labels), len(images)
-        if self.products == "bfloat16":
+        if self.products != "float32":
             for first in range(size, BATCHES_MIXED * size, size):
                 batch = slice(first, first + size)
                 others = step(self.images[batch], self.labels[batch]).units
@@ -360,7 +360,7 @@ class Oracle:
                 self.model, ROUNDED, self.threads, conventions, ROUNDED, self.products
             )
             jobs = [(exact, self.weights), (rounded, self.weights)]
-            usual = PERTURBED_MIXED if self.products == "bfloat16" else 1
+            usual = PERTURBED_MIXED if self.products != "float32" else 1
             kinks_and_adam = "adam" in self.model.traits and "attention" not in self.model.traits
             count = PERTURBED if kinks_and_adam else usual
             jobs += [(throughout, perturbed(seed)) for seed in range(SEED, SEED + count)]

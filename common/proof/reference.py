@@ -5,6 +5,7 @@ framework may be off by ``MULTIPLE`` units. Frameworks sum in another order than
 rounding errors have the same size but not the same values; real mistakes are hundreds of units.
 With bfloat16 products, the reference rounds the factors and results of each product and sums in
 float32, as frameworks do; the unit is its distance from float64. Frameworks may round a bias too.
+With TF32 products, it cuts the factors off, as a GPU may.
 """
 
 import importlib.util
@@ -19,7 +20,7 @@ from common.system import modules
 from common.system.files import ROOT
 
 MULTIPLE = 16
-MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4}  # by the precision of products
+MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4, "tf32": 4}  # by the precision of products
 
 EXACT, ROUNDED = "float64", "float32"
 
@@ -56,7 +57,7 @@ def conventions_of(settings):
 
 
 def products(settings):
-    """The precision of products by a module's settings: "float32", the default, or "bfloat16"."""
+    """By a module's settings: "float32", which is the default, "bfloat16" or "tf32"."""
     return settings.get("products", "float32")
 
 
@@ -70,9 +71,10 @@ def _numpy_module(model, products):
     chosen = os.environ.pop("ARRAY_MODULE", None)
     try:
         spec.loader.exec_module(module)
-        if products == "bfloat16":
-            mixed = importlib.import_module("frameworks.numpy.bf16")
-            module = modules.replaced(module, **mixed.functions(module))
+        for lane, precision in modules.MIXED.items():
+            if precision == products:
+                mixed = importlib.import_module("frameworks.numpy." + lane)
+                module = modules.replaced(module, **mixed.functions(module))
     finally:
         for name in [name for name in sys.modules if name.startswith("frameworks.numpy.")]:
             del sys.modules[name]
@@ -86,7 +88,7 @@ class Reference:
     """The reference of one model at one precision, ``EXACT`` or ``ROUNDED``.
 
     conventions: the ones it follows. scalars: the precision of Adam's corrections, if
-    ``adam_scalars`` names them. products: "bfloat16", or the same as the rest.
+    ``adam_scalars`` names them. products: "bfloat16", "tf32", or the same as the rest.
     """
 
     def __init__(
@@ -165,11 +167,12 @@ def distance(ours, theirs):
 def pair(model, threads, conventions=USUAL, products="float32"):
     """The reference to compare with, and one whose distance from it is the unit.
 
-    These are float64 and float32; or, for bfloat16 products, bfloat16 and float64.
+    These are float64 and float32; or float64 and TF32, which a library may use for some products
+    only; or bfloat16 and float64.
     """
     exact = Reference(model, EXACT, threads, conventions)
     rounded = Reference(model, ROUNDED, threads, conventions, products=products)
-    return [exact, rounded] if products == "float32" else [rounded, exact]
+    return [rounded, exact] if products == "bfloat16" else [exact, rounded]
 
 
 def unit(exact, rounded):

@@ -31,11 +31,16 @@ class Proof(namedtuple("Proof", "kind name model lane")):
     @property
     def path(self):
         """The record's file."""
+        return self.made_on("cuda" if frameworks.ENVIRONMENTS[self.name].gpu else "cpu")
+
+    def made_on(self, device):
+        """The file of a record that was made on this device, as its settings name it."""
         if self.kind == MISTAKES:
             file = os.path.join("mistakes", "%s-%s.json" % (self.name, self.model))
         else:
             file = os.path.join("proofs", self.name, "%s-%s.json" % (self.model, self.lane))
-        return os.path.join(files.ROOT, "reports", file)
+        folder = ["reports"] if device == "cpu" else ["reports", "gpu"]
+        return os.path.join(files.ROOT, *(folder + [file]))
 
     def command(self, threads, out):
         """Python's arguments to make the proof in its environment and write it to ``out``."""
@@ -90,7 +95,8 @@ class Proof(namedtuple("Proof", "kind name model lane")):
             rests_on=rests_on,
         )
         record.update((key, result[key]) for key in KEPT if key in result)
-        files.write_json(self.path, record)
+        device = result.get("settings", {}).get("device", "cpu")
+        files.write_json(self.made_on(device), record)
 
 
 def proofs(names=(), only=()):

@@ -19,7 +19,7 @@ _interrupts = []  # raised while a command ran
 DATA_HELP = "find or download the data set (default), generate images, or read your own copy"
 LANE_HELP = (
     "the settings. same: plain float32, alike in every framework; best: what an expert would set; "
-    "bf16: best with bfloat16 products (default: %(default)s)"
+    "bf16, tf32: best with products of bfloat16, of TF32 (default: %(default)s)"
 )
 MODEL_HELP = "the network (default: %(default)s)"
 

@@ -159,6 +159,11 @@ def _nvidia_smi():
         return ""
 
 
+def has_gpu():
+    """Whether this machine has an NVIDIA GPU."""
+    return bool(_gpus())
+
+
 def _gpus():
     """[{name, memory in MiB, driver}] of the NVIDIA GPUs, from nvidia-smi."""
     rows = [line.split(", ") for line in _nvidia_smi().splitlines()]

@@ -14,7 +14,9 @@ from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
 from common.system.patches import by_file, patched
 
-MIXED = "bf16"  # the lane with products of bfloat16, and the file for it
+# The lanes whose products have fewer digits, each with a file of its name, and those digits.
+TF32 = "tf32"
+MIXED = OrderedDict([("bf16", "bfloat16"), (TF32, TF32)])
 
 
 def find(name, model="cnn"):
@@ -135,7 +137,7 @@ def load(name, model="cnn", lever=""):
 def in_lane(name, lane, model="cnn", lever=""):
     """The module in this lane; InputError if it has no such lane.
 
-    Lanes differ in their settings; ``MIXED`` also has functions of its own.
+    Lanes differ in their settings; those of ``MIXED`` also have functions of their own.
     """
     check_lane(name, lane, model)
     return for_lane(load(name, model, lever), name, lane)
@@ -143,31 +145,39 @@ def in_lane(name, lane, model="cnn", lever=""):
 
 def for_lane(module, name, lane):
     """The framework's ``module`` in this lane."""
-    if lane != MIXED:
+    if lane not in MIXED:
         return module
-    mixed = load(name, MIXED)
+    mixed = load(name, lane)
     sources = module.__file__, mixed.__file__
     return replaced(module, sources=sources, **mixed.functions(module))
 
 
-def has_mixed(name):
-    """Whether the framework has lane ``MIXED``; some have it only on CPUs."""
-    return has(name, MIXED) and (not find(name).gpu or find(name).mixed_on_gpu)
+def has_mixed(name, lane):
+    """Whether the environment has this lane of ``MIXED``: TF32 needs a GPU, or NumPy's rounding."""
+    facts = find(name)
+    fits = not facts.gpu or facts.mixed_on_gpu
+    if lane == TF32:
+        fits = facts.gpu or facts.mixed_on_gpu or facts.mixed_anywhere
+    return has(name, lane) and fits
 
 
 def check_lane(name, lane, model="cnn"):
     """InputError if the framework has no such lane for the model."""
-    if lane != MIXED:
+    if lane not in MIXED:
         return
-    if not has_mixed(name):
-        others = ", ".join(other for other in frameworks.ENVIRONMENTS if has_mixed(other))
-        raise InputError("%s has no lane %s; these have it: %s" % (name, MIXED, others))
+    if not has_mixed(name, lane):
+        others = ", ".join(other for other in frameworks.ENVIRONMENTS if has_mixed(other, lane))
+        raise InputError("%s has no lane %s; these have it: %s" % (name, lane, others))
     if model != "cnn":
-        raise InputError("lane %s exists only for the CNN, not for %r" % (MIXED, model))
+        raise InputError("lane %s exists only for the CNN, not for %r" % (lane, model))
+    if find(name).mixed_anywhere:
+        return
+    if lane == TF32 and not machine.has_gpu():
+        raise InputError("%s, lane %s: it needs a GPU" % (name, lane))
     on_gpu = find(name).mixed_on_gpu
-    if not find(name).mixed_anywhere and not machine.takes_bfloat16(on_gpu):
+    if lane != TF32 and not machine.takes_bfloat16(on_gpu):
         gpu = "a GPU, or " if on_gpu else ""
-        raise InputError("%s, lane %s: it needs %sa CPU with AVX-512" % (name, MIXED, gpu))
+        raise InputError("%s, lane %s: it needs %sa CPU with AVX-512" % (name, lane, gpu))
 
 
 def replaced(module, **functions):
@@ -213,7 +223,7 @@ def _patched_copy(path, patches, folder, name):
 
 
 def source_sha256(module):
-    """sha256 of the module's source file, or of both files in lane ``MIXED``."""
+    """sha256 of the module's source file, or of both files in a lane of ``MIXED``."""
     digest = hashlib.sha256()
     for path in getattr(module, "sources", (module.__file__,)):
         with open(path, "rb") as file:

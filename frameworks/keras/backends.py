@@ -77,7 +77,10 @@ def of_torch(best, threads):
 
     gpu = torch.cuda.is_available()
     torch.set_num_threads(threads)
-    torch.backends.fp32_precision = "ieee"  # cuDNN's convolutions take TF32 by default
+    torch.backends.cuda.matmul.fp32_precision = "ieee"
+    # cuDNN takes TF32 by default, and PyTorch 2.11 does so even if torch.backends says "ieee".
+    torch.backends.cudnn.conv.fp32_precision = "ieee"
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"
     torch.backends.cudnn.benchmark = best  # autotune
     precisions = (
         torch.backends.cuda.matmul.fp32_precision,

@@ -29,7 +29,10 @@ def configure(lane, threads, seed):
     flushed = torch.set_flush_denormal(best) and best
     torch.set_num_threads(threads)
     lightning.seed_everything(seed, verbose=False)
-    torch.backends.fp32_precision = "ieee"  # cuDNN's convolutions take TF32 by default
+    torch.backends.cuda.matmul.fp32_precision = "ieee"
+    # cuDNN takes TF32 by default, and PyTorch 2.11 does so even if torch.backends says "ieee".
+    torch.backends.cudnn.conv.fp32_precision = "ieee"
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"
     precisions = (
         torch.backends.cuda.matmul.fp32_precision,
         torch.backends.cudnn.conv.fp32_precision,

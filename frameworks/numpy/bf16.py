@@ -42,21 +42,24 @@ class Rounded(Layer):
         return None if g is None else rounded(g)
 
 
-def functions(module):
-    """The functions of a network's ``module`` that differ in this lane: {name: function}."""
+def functions(module, products="bfloat16", kind=Rounded):
+    """The functions of a network's ``module`` that differ in this lane: {name: function}.
+
+    products, kind: what the settings call its products, and the wrapper of each.
+    """
 
     def configure(lane, threads, seed):
-        """As in lane best, without strips of images; products are bfloat16."""
+        """As in lane best, without strips of images."""
         settings = module.configure("best", threads, seed)
         del settings["chunk_images"], settings["shares"]
-        return dict(settings, products="bfloat16")
+        return dict(settings, products=products)
 
     def symbol(settings, hp):
         """The network with every product rounded."""
         network = unfused(settings, module.symbol(settings, hp))
-        products = (Convolution, Dense)
+        multiply = (Convolution, Dense)
         return [
-            Rounded(settings, layer) if isinstance(layer, products) else layer for layer in network
+            kind(settings, layer) if isinstance(layer, multiply) else layer for layer in network
         ]
 
     return dict(configure=configure, symbol=symbol)

@@ -1,1 +1,1 @@
-"""Tests of lane bf16."""
+"""Tests of the lanes whose products have fewer digits."""

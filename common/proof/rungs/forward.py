@@ -6,6 +6,7 @@ the initial ones, which are small.
 """
 
 from common.proof import mixed, probes
+from common.system.modules import TF32
 
 BRIGHT_IMAGES, LOCATED_IMAGES = 40, 64
 # (trait of a model, what may be wrong if weights that only pass their input on are already off).
@@ -38,6 +39,8 @@ def checks(subject):
         yield from small(subject, images[:BRIGHT_IMAGES])
     if oracle.products == "bfloat16":
         yield from mixed.forward(oracle, subject.build, subject.scores)
+    if oracle.products == TF32:
+        yield mixed.in_force(oracle, subject.build, subject.scores)
 
 
 def small(subject, images):

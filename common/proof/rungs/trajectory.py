@@ -37,7 +37,8 @@ def checks(subject):
         if step > STEPS // 2:
             detail += "; the second pass began at step %d" % (STEPS // 2 + 1)
         yield Check(what, abs(o - e), tolerance, detail)
-    yield float64_in_disguise(exact, rounded, ours)
+    if subject.oracle.products == "float32":  # NumPy's other lanes are their own reference
+        yield float64_in_disguise(exact, rounded, ours)
 
 
 def float64_in_disguise(exact, rounded, ours):

@@ -6,7 +6,7 @@ from common.networks import weights as canonical
 from common.proof import contract
 from common.proof.check import Check
 from common.proof.reference import products
-from common.system.modules import MIXED
+from common.system.modules import MIXED, TF32
 
 
 def checks(subject):
@@ -17,8 +17,11 @@ def checks(subject):
     yield Check("precision", precision != "float32", 0, detail)
     named = products(settings)
     detail = "settings say products of %s, in lane %s" % (named, subject.lane)
-    wrong = named != subject.oracle.products or (named == "bfloat16") != (subject.lane == MIXED)
+    wrong = named != subject.oracle.products or named != MIXED.get(subject.lane, "float32")
     yield Check("products", wrong, 0, detail)
+    taken = settings.get("tf32", False) and "tf32" not in settings.get("not_in_force", ())
+    detail = "settings say that products take TF32, in lane %s" % subject.lane
+    yield Check("TF32", taken and subject.lane != TF32, 0, detail)
     problems = contract.settings_problems(settings)
     yield Check("settings", len(problems), 0, "; ".join(problems))
     model, _ = subject.gradient_model()

@@ -1,7 +1,8 @@
-"""Lane bf16 is proven if a framework has it, and a lack of mixed precision is caught."""
+"""Lanes bf16 and tf32 are proven if a framework has them, and a lack of theirs is caught."""
 
 import subprocess
 import sys
+from contextlib import suppress
 from multiprocessing import get_context
 
 from common.networks.cnn import CNN
@@ -14,15 +15,16 @@ from common.system.files import ROOT
 
 def pytest_generate_tests(metafunc):
     name = metafunc.config.getoption("--framework")
-    try:
-        modules.check_lane(name, modules.MIXED)
-        lanes, mistakes = [modules.MIXED], list(traps(name))
-    except InputError:
-        lanes, mistakes = [], []
-    if "lane" in metafunc.fixturenames:
-        metafunc.parametrize("lane", lanes)
+    lanes = []
+    for lane in modules.MIXED:
+        with suppress(InputError):
+            modules.check_lane(name, lane)
+            lanes.append(lane)
     if "mistake" in metafunc.fixturenames:
-        metafunc.parametrize("mistake", mistakes)
+        planted = [(lane, mistake) for lane in lanes for mistake in traps(name, lane)]
+        metafunc.parametrize("lane, mistake", planted)
+    elif "lane" in metafunc.fixturenames:
+        metafunc.parametrize("lane", lanes)
 
 
 def test_certificate(name, lane):
@@ -32,26 +34,26 @@ def test_certificate(name, lane):
     assert done.returncode == 0
 
 
-def test_what_is_not_mixed_precision_is_caught(name, mistake, threads, tmp_path):
+def test_what_is_not_mixed_precision_is_caught(name, lane, mistake, threads, tmp_path):
     """In a separate process, because mixed precision may be on for a whole process."""
     with get_context("spawn").Pool(1) as pool:
-        rung = pool.apply(first_failed, (name, mistake, threads, str(tmp_path)))
-    assert rung == traps(name)[mistake].rung
+        rung = pool.apply(first_failed, (name, lane, mistake, threads, str(tmp_path)))
+    assert rung == traps(name, lane)[mistake].rung
 
 
-def traps(name):
+def traps(name, lane):
     """{name: trap} of a framework's lane."""
-    return {trap.name: trap for trap in modules.traps(name, modules.MIXED)}
+    return {trap.name: trap for trap in modules.traps(name, lane)}
 
 
-def first_failed(name, mistake, threads, folder):
+def first_failed(name, lane, mistake, threads, folder):
     """The first rung that fails with the mistake; empty if none does."""
     machine.limit_threads(threads)
-    patches, module = traps(name)[mistake].patches, modules.load(name)
-    made = modules.changed(modules.load(name, modules.MIXED), patches, folder, mistake)
+    patches, module = traps(name, lane)[mistake].patches, modules.load(name)
+    made = modules.changed(modules.load(name, lane), patches, folder, mistake)
     cache = ReferenceCache(CNN, threads)
-    certifier = Certifier(CNN, threads, cache, "bfloat16")
-    certifier.take(modules.replaced(module, **made.functions(module)), modules.MIXED)
+    certifier = Certifier(CNN, threads, cache, modules.MIXED[lane])
+    certifier.take(modules.replaced(module, **made.functions(module)), lane)
     failed = (rung for rung in certifier.rungs if not certifier.climb(rung, True)["passed"])
     rung = next(failed, "")
     cache.save()
