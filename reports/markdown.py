@@ -139,7 +139,10 @@ def built(used):
         "benches": ("Earlier benches", [bench_tables.compared(bench) for bench in earlier]),
         "profiles": ("Where does a step's time go?", profiled),
         "sweeps": ("Do frameworks reach the same accuracy?", sweeps),
-        "certificates": ("Certificates", [tables.certificates(used.runs, m) for m in ALL.values()]),
+        "certificates": (
+            "Certificates",
+            [tables.certificates(used.runs, m) for m in ALL.values()] + [tables.on_gpus()],
+        ),
         "mistakes": ("Planted mistakes", planted),
         "diagnosis": ("Diagnosis and exchange", diagnosed),
         "original": (

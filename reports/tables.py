@@ -322,9 +322,23 @@ def _proven(name, model, lane):
     return lane + "†" * (proof.state() == records.STALE)
 
 
+def on_gpus():
+    """The certificates that were made on a GPU."""
+    rows = []
+    for path in sorted((HERE / "gpu" / "proofs").glob("*/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        passed = sum(rung["passed"] for rung in record["rungs"])
+        rungs = "%d of %d" % (passed, len(record["rungs"]))
+        versions = record["versions"]
+        cells = [(record["framework"], str(path.relative_to(HERE.parent))), record["model"]]
+        rows.append(cells + [record["lane"], record["machine"], versions["framework"], rungs])
+    columns = ["environment", "network", "lane", "machine", "version", "rungs passed"]
+    return Table("Certificates on a GPU", "", columns, rows)
+
+
 def proofs(committed):
     """Tables of certificates and of planted mistakes."""
-    tables = [certificates(committed, model) for model in ALL.values()]
+    tables = [certificates(committed, model) for model in ALL.values()] + [on_gpus()]
     for model in MODELS.values():
         if planted(model):
             tables += [mistakes(model), own_mistakes(model)]

@@ -121,13 +121,18 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
 
 
 def ranked(found):
-    """``Finding``s, the highest gain first; of gains that are nearly equal, the likeliest cause."""
+    """``Finding``s, the highest gain first; of gains that are nearly equal, the likeliest cause.
+
+    Of several changes of one variable, only the first is left.
+    """
     order = []
     while found:
         most = max(finding.most for finding in found)
         first = next(finding for finding in found if finding.most > ALIKE * most)
         order.append(first)
-        found = [finding for finding in found if finding is not first]
+        changed = first.trial.variables
+        rest = [finding for finding in found if finding is not first]
+        found = [finding for finding in rest if not changed & finding.trial.variables]
     return order
 
 

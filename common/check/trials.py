@@ -27,6 +27,11 @@ class Trial(NamedTuple):
     cores: bool = False
     threads: Optional[int] = None
 
+    @property
+    def variables(self):
+        """The names of the variables that it changes."""
+        return set(self.add) | set(self.drop)
+
     def environ(self, base):
         """``base`` with the change."""
         kept = {name: value for name, value in base.items() if name not in self.drop}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from common.compare import conventions, difference, page, trying, verdict
+from common.compare import conventions, difference, grown, page, trying, verdict
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
@@ -70,8 +70,11 @@ def command(options):
     if convention:
         print("a convention, not a mistake: " + convention)
         first = difference.first(recordings)
-    grown = later.accept(recordings, first)
-    if grown:
+    rounding = grown.accept(recordings, first)
+    if rounding:
+        first = difference.first(recordings)
+    enlarged = later.accept(recordings, first)
+    if enlarged:
         first = difference.first(recordings)
     layers = trying.verdicts(recordings, first, bool(options.json or options.html))
     first = difference.with_verdicts(recordings, first, layers)
@@ -97,7 +100,7 @@ def command(options):
     for line in layer_lines(layers, first):
         print(line)
     hints = [] if convention else list(hint_lines(recordings, layers))
-    hints += ["no difference: " + grown] if grown else []
+    hints += ["no difference: " + says for says in (rounding, enlarged) if says]
     clips = clipping.explained(a, b)
     if clips and (first is None or clips != first["computes"]):
         hints.append("a difference within the tolerance: " + clips)

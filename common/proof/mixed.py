@@ -38,16 +38,25 @@ def frayed(x, random):
 
 
 def in_force(oracle, build, predict):
-    """TF32 is in force in some product: the scores are farther from float64's than float32's are.
+    """Some products take TF32, and none takes bfloat16.
 
-    A library may use TF32 for some sizes of a product only, so more cannot be asked.
-    build, predict: as for ``forward``.
+    A library may use TF32 for some sizes of a product only. So scores are to be farther from
+    float64's than float32's may be, and digits that TF32 has and bfloat16 lacks are to matter in
+    every kernel. build, predict: as for ``forward``.
     """
     plain = type(oracle)(oracle.model, oracle.threads, oracle.cache)
     exact, one = plain.scores("scores", plain.biased, plain.test_images)
     scores = predict(build(oracle.gradient_hp, plain.biased), plain.test_images)
     wrong = distance(scores, exact) <= plain.multiple * one
-    return Check("TF32", wrong, 0, "the scores are as exact as float32's: TF32 is not in force")
+    yield Check("TF32", wrong, 0, "the scores are as exact as float32's: TF32 is not in force")
+    random = np.random.RandomState(SEED)
+    images, weights = oracle.test_images[:IMAGES], _kernels(cut, oracle.biased)
+    scores = predict(build(oracle.gradient_hp, weights), images)
+    for name in [name for name, w in weights.items() if w.ndim > 1]:
+        other = dict(weights, **{name: frayed(weights[name], random)})
+        share = np.mean(predict(build(oracle.gradient_hp, other), images) == scores)
+        detail = "%s: digits that bfloat16 lacks do not matter" % name
+        yield Check("TF32, " + name, share, 0.5, detail)
 
 
 def _kernels(change, weights):

@@ -5,7 +5,7 @@ framework may be off by ``MULTIPLE`` units. Frameworks sum in another order than
 rounding errors have the same size but not the same values; real mistakes are hundreds of units.
 With bfloat16 products, the reference rounds the factors and results of each product and sums in
 float32, as frameworks do; the unit is its distance from float64. Frameworks may round a bias too.
-With TF32 products, it cuts the factors off, as a GPU may.
+With TF32 products, it cuts the factors, which is the most that TF32 may be off.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from common.system import modules
 from common.system.files import ROOT
 
 MULTIPLE = 16
-MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4, "tf32": 4}  # by the precision of products
+MULTIPLES = {"float32": MULTIPLE, "bfloat16": 4, "tf32": MULTIPLE}  # by the precision of products
 
 EXACT, ROUNDED = "float64", "float32"
 

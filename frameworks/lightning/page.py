@@ -14,7 +14,7 @@ ROWS = {
     "weights-in": "load_state_dict",
     "loss-function": ("criterion =", "def training_step"),
     "optimiser": ("optim.SGD", "def configure_optimizers", "def trainer_of", "trainer_of"),
-    "loop": ("loader =", "max_epochs", "def __init__", "def __iter__", "while"),
+    "loop": ("loader =", "epoch_progress", "def __init__", "def __iter__", "while"),
     "train-on": "classifier.train",
     "batch reset forward backward update": "trainer.fit",
     "loss-out": ("yield", "step_loss =", "def on_train_batch_end"),

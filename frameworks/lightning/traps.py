@@ -10,7 +10,7 @@ MANUAL = ("super().__init__()", "super().__init__()\nself.automatic_optimization
 
 def asked(name, rung, argument):
     """A mistake that is one more argument of the trainer."""
-    return trap(name, rung, ("max_epochs=0,", "max_epochs=0, %s," % argument))
+    return trap(name, rung, ("max_epochs=1,", "max_epochs=1, %s," % argument))
 
 
 TRAPS = [
@@ -18,6 +18,12 @@ TRAPS = [
         "shuffled_by_the_loader",
         "data",
         (LOADER, "DataLoader(list(batches), batch_size=None, shuffle=True)"),
+    ),
+    trap(
+        "batches_begun_twice_from_the_second_epoch_on",
+        "momentum",
+        ("max_epochs=1,", "max_epochs=0,"),
+        ("trainer.fit_loop.epoch_progress.reset()", "trainer.fit_loop.max_epochs += 1"),
     ),
     asked("batches_limited_as_in_a_trial", "data", "limit_train_batches=6"),
     asked("prediction_limited_as_in_a_trial", "forward", "limit_predict_batches=1"),

@@ -61,7 +61,7 @@ def parallel(module, workers, rank, counted):
             use_distributed_sampler=False,
             precision="32-true",
             benchmark=settings["autotune"],
-            max_epochs=0,  # every pass adds one
+            max_epochs=1,
             logger=False,
             enable_checkpointing=False,
             enable_progress_bar=False,
@@ -76,8 +76,7 @@ def parallel(module, workers, rank, counted):
 
     def train(model, batches):
         """One pass over this worker's shares of the batches; yields the loss of the whole batch."""
-        # A list, because the trainer may begin to read the batches twice.
-        for step_loss in module.train(model[:2], [shared(*batch) for batch in batches]):
+        for step_loss in module.train(model[:2], (shared(*batch) for batch in batches)):
             dist.all_reduce(step_loss)
             yield step_loss / workers
 

@@ -2,8 +2,8 @@
 
 Idiom: a wrapper around each layer that multiplies. It cuts the factors of its products; the layer
     inside is unchanged.
-Surprise: a GPU cuts the other 13 bits off and does not round, and its libraries use TF32 for some
-    sizes of a product only. NumPy has no TF32, so this gives its numbers, not its speed.
+Surprise: an H100 with cuBLAS and cuDNN rounds, and uses TF32 for some sizes of a product only.
+    Cutting is the most that TF32 may be off. NumPy has no TF32, so this shows no speed.
 """
 
 from frameworks.numpy.bf16 import BITS, Rounded

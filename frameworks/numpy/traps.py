@@ -696,3 +696,15 @@ TRAPS += [
         model="gru",
     ),
 ]
+
+TRAPS += [
+    trap("not_in_force", "forward", ("KEPT = 3", "KEPT = 16"), model="tf32"),
+    trap("bfloat16", "forward", ("KEPT = 3", "KEPT = 0"), model="tf32"),
+    trap(
+        "one_layer_in_bfloat16",
+        "forward",
+        ("import BITS, Rounded", "import BITS, Rounded, rounded"),
+        ("[cut(weight), *bias]", "[(rounded if self.name == 'conv3' else cut)(weight), *bias]"),
+        model="tf32",
+    ),
+]

@@ -272,3 +272,38 @@ def test_a_relation_must_explain_nine_tenths_of_the_difference(compared):
     off = h * np.float32(1.0001) + np.float32(3e-5) * normal(16, 64, seed=2)
     difference = compared({"x": x, "h": h}, {"x": x, "h": off}, "--tolerance", "4e-5")[1]
     assert difference["apart_with_relation"] is None
+
+
+def deep(side, jump=0, follows=False, growth=1.1):
+    """Forty layers; in B each adds rounding, so that the distance grows by ``growth`` in each.
+
+    jump: a layer that adds ten times as much. follows: its difference follows from the values.
+    """
+    x, arrays, off = normal(8, 64), {}, 3e-7
+    arrays["x"] = x
+    for n in range(1, 41):
+        x = np.tanh(2 * normal(8, 64, seed=n))
+        noise = normal(8, 64, seed=100 + n)
+        off *= growth
+        if n == jump:
+            noise, off = (np.abs(x) ** 3 if follows else noise), 10 * off
+        arrays["layer%d" % n] = x + np.float32(off if side == "B" else 0) * noise
+    return arrays
+
+
+def test_rounding_that_grows_from_layer_to_layer_is_no_mistake(compared):
+    """After 40 layers it is 1.4e-5 of a standard deviation, more than the tolerance."""
+    code, difference, printed = compared(deep("A"), deep("B"))
+    assert (code, difference) == (0, None)
+    assert "by rounding that grew from layer to layer" in printed
+
+
+@pytest.mark.parametrize("layer", [25, 38])
+@pytest.mark.parametrize("follows", [False, True])
+def test_what_jumps_or_follows_from_the_values_is_no_grown_rounding(compared, layer, follows):
+    code, difference, _ = compared(deep("A"), deep("B", jump=layer, follows=follows))
+    assert code == 3 and difference["a"] == "layer%d" % layer
+
+
+def test_rounding_that_grows_without_end_is_a_difference(compared):
+    assert compared(deep("A"), deep("B", growth=1.25))[0] == 3

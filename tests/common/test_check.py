@@ -259,6 +259,16 @@ def test_two_faults_are_tried_together():
     assert trials.joined(made).line == "unset A; export B=2"
 
 
+def test_of_two_changes_of_one_variable_the_better_one_is_advised():
+    made = [
+        trials.unsetting("A", "1"),
+        trials.setting("A", "2", "why"),
+        trials.setting("B", "2", ""),
+    ]
+    found = [check.Finding(trial, gain, 1) for trial, gain in zip(made, (1.4, 1.3, 1.2))]
+    assert [finding.trial.line for finding in check.ranked(found)] == ["unset A", "export B=2"]
+
+
 @pytest.mark.parametrize("speed, code", [(1.0, 0), (0.7, 0), (0.4, 3)])
 def test_the_exit_code_says_whether_it_is_below_half(speed, code, monkeypatch, capsys):
     installation = Installation(slow_if({}, speed))

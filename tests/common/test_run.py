@@ -435,6 +435,18 @@ def test_lane_bf16_is_where_the_machine_multiplies_bfloat16(flags, gpus, monkeyp
                 modules.check_lane(name, "bf16")
 
 
+def test_lane_tf32_is_where_a_gpu_is(monkeypatch):
+    modules.check_lane("numpy", "tf32")  # cuts by hand
+    name = some.environment(lambda env: modules.has(env.name, "tf32"), mixed_on_gpu=True, gpu=False)
+    for gpus in ([], [1]):
+        monkeypatch.setattr(machine, "_gpus", lambda gpus=gpus: gpus)
+        if gpus:
+            modules.check_lane(name, "tf32")
+        else:
+            with pytest.raises(InputError, match="lane tf32: it needs a GPU"):
+                modules.check_lane(name, "tf32")
+
+
 class SlowModule:
     """Steps of known losses, for the clock."""
 

@@ -40,7 +40,7 @@ def checks(subject):
     if oracle.products == "bfloat16":
         yield from mixed.forward(oracle, subject.build, subject.scores)
     if oracle.products == TF32:
-        yield mixed.in_force(oracle, subject.build, subject.scores)
+        yield from mixed.in_force(oracle, subject.build, subject.scores)
 
 
 def small(subject, images):

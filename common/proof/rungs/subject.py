@@ -74,8 +74,8 @@ class Subject:
         self.scores(model, images)
 
     def train(self, model, pairs):
-        """Yield (loss, weights) after each step of one pass."""
-        for loss in self.module.train(model, [self.load(x, y) for x, y in pairs]):
+        """Yield (loss, weights) after each step of one pass; its batches can be read once only."""
+        for loss in self.module.train(model, (self.load(x, y) for x, y in pairs)):
             yield float(loss), self.module.weights(model)
 
     def detail(self, explain, *arguments):
