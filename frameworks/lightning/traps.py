@@ -21,7 +21,7 @@ TRAPS = [
     ),
     trap(
         "batches_begun_twice_from_the_second_epoch_on",
-        "momentum",
+        "data",
         ("max_epochs=1,", "max_epochs=0,"),
         ("trainer.fit_loop.epoch_progress.reset()", "trainer.fit_loop.max_epochs += 1"),
     ),
