@@ -31,12 +31,14 @@ class Request(NamedTuple):
 class Finding(NamedTuple):
     """A trial that gained.
 
-    gain: of the training's speed. product: of NumPy's matrix product.
+    gain: of the training's speed. product: of NumPy's matrix product. others: the share of the
+    cores that other processes used meanwhile.
     """
 
     trial: trials.Trial
     gain: float
     product: float
+    others: float = 0.0
 
     @property
     def most(self):
@@ -112,8 +114,8 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
         finding = compared(installation, trial, plain)
         if finding and gained(finding):
             again = compared(installation, trial, installation.time())
-            lesser = [min(pair) for pair in zip(finding[1:], again[1:])] if again else [1, 1]
-            finding = Finding(trial, *lesser)
+            lesser = [min(pair) for pair in zip(finding[1:3], again[1:3])] if again else [1, 1]
+            finding = Finding(trial, *lesser, finding.others)
         say(report.tried(trial, finding, finding is not None and gained(finding)))
         if finding and gained(finding):
             found.append(finding)
@@ -143,7 +145,7 @@ def compared(installation, trial, plain):
     except InputError:
         return None
     gains = [answer[key] / plain[key] for key in ("per_second", "product")]
-    return Finding(trial, *gains)
+    return Finding(trial, *gains, answer["others"])
 
 
 def gained(finding):

@@ -95,7 +95,9 @@ def tried(trial, finding, gained):
     text = "%.2f times as fast" % finding.gain
     if finding.product >= 1.15:
         text += ", NumPy's product %.1f times" % finding.product
-    return "  %s  %s%s" % (text, trial.name, "  ->  " + trial.line if gained else "")
+    line = "  %s  %s%s" % (text, trial.name, "  ->  " + trial.line if gained else "")
+    busy = "; others used %.0f%% of the cores meanwhile" % (100 * finding.others)
+    return line + (busy if finding.others > BUSY else "")
 
 
 def verdict(judgement, found, best):

@@ -32,7 +32,7 @@ Shapes and units
     joints (n, joints, 2). ``evaluate`` gives the mean distance of the visible ones.
     hp: one of ``common.networks.hyperparameters``, with the model's kind of optimiser.
     weights: dict of float32 arrays, names and shapes as in the model's description.
-    batches: an iterable of (x, y), each ``hp.batch_size`` rows of what ``load`` returned.
+    batches: (x, y) one after the other, to be read once, each ``hp.batch_size`` rows of ``load``.
     The losses that ``train`` yields are anything that ``float()`` accepts. An asynchronous
     framework yields them unread, so that waiting for them is not timed as training. When a loss is
     yielded, its step and its weight update have been issued.

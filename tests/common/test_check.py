@@ -209,6 +209,17 @@ def test_a_busy_machine_does_not_hide_a_wrong_number_of_threads():
     assert any("without OMP_NUM_THREADS=1" in line for line in said) and found == []
 
 
+def test_a_trial_on_a_busy_machine_is_marked():
+    def fault(environ, trial):
+        return 0.6, 1
+
+    installation = Installation(fault, {"OMP_NUM_THREADS": "2"})
+    judgement, said = judged(installation), []
+    installation.facts["others"] = 0.7  # they begin after the first measurement
+    check.search(installation, judgement, said.append)
+    assert said and all(line.endswith("others used 70% of the cores meanwhile") for line in said)
+
+
 def test_a_quota_is_named(monkeypatch):
     monkeypatch.setattr(cgroup, "cpus", lambda *_: 1.0)
     _, said = lines(Installation(throttled=1.25))
