@@ -5,13 +5,15 @@ Some frameworks divide a running variance's sum of squares by the batch's count,
 
 import numpy as np
 
-from common.compare import grown
+from common.compare.arrays import apart
 from common.compare.between import batchnorm
+from common.compare.counterparts import matched
 from common.compare.layers import search, statistics
 from common.compare.layers.layer import Layer, full
-from common.compare.layouts import Agreement
+from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import running, steps
 
+GROWTH = 3  # times the distance of the layer before, which a layer may make of it
 SPREAD = 0.05  # of the logarithms of variances that tell both apart
 
 
@@ -47,18 +49,26 @@ def _statistics(recordings, difference):
 
 def _accept_within(recordings, k, m, gain):
     """Accept two arrays whose difference is no larger than the divisor makes it."""
-    for layout, a, b in grown.laid_out(recordings, k, m):
+    for layout, a, b in _laid_out(recordings, k, m):
         off = float(abs(a - b).max())
         if off <= 1.01 * gain * float(abs(full(recordings.a[k])).max()):
             recordings.agreements[k, m] = Agreement(layout, off, True)
             return
 
 
+def _laid_out(recordings, k, m):
+    """Yield (layout, A's values in it, B's values) of two arrays of the same size."""
+    a, b = recordings.a[k], recordings.b[m]
+    if a.finite and b.finite and a.size == b.size:
+        for layout in [plain(a)] if a.shape == b.shape else recordings.usual_layouts(a, b):
+            yield layout, layout.apply(a.values, b.values.shape), b.values
+
+
 def _normalised(recordings, difference):
     """The batch norm's result was recorded: its channels' factors are off by half of 1 / n."""
     i, j = difference["a_place"], difference["b_place"]
     inputs = [p for p in recordings.pairs if p.a < i and p.b < j and recordings.a[p.a].finite]
-    for layout, ours, theirs in grown.laid_out(recordings, i, j):
+    for layout, ours, theirs in _laid_out(recordings, i, j):
         for pair in inputs[:-4:-1]:
             x = recordings.a[pair.a]
             if x.shape != recordings.a[i].shape:
@@ -67,7 +77,7 @@ def _normalised(recordings, difference):
             for axis in {1, theirs.ndim - 1} if theirs.ndim > 1 else ():
                 gain = _of_a_divisor(x, ours, theirs, axis, recordings.a[i].epsilon)
                 if gain:
-                    grown.extend(recordings, i, j, gain)
+                    _accept_chain(recordings, i, j, gain)
                     return "the variance of a batch norm, divided by n or by n - 1"
     return None
 
@@ -95,3 +105,22 @@ def _of_a_divisor(x, ours, theirs, axis, epsilon):
     slopes = np.abs(batchnorm.slopes_of(centred, rows[1]))
     running = -2 * np.polyfit(variance, np.log(slopes), 1)[0]
     return gain if effect > 0.5 - min(1, max(0, running)) else None
+
+
+def _accept_chain(recordings, i, j, gain):
+    """Accept this pair and those after it, as long as the distance grows no faster than usual."""
+    ours, theirs = range(i, len(recordings.a)), range(j, len(recordings.b))
+    before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
+    usual = gain
+    for k, m, _ in matched(recordings, ours, theirs, before):
+        if recordings.agreement(k, m):
+            continue
+        for layout, a, b in _laid_out(recordings, k, m):
+            off = apart(a, b)
+            if off <= GROWTH * usual * recordings.b[m].spread:
+                recordings.agreements[k, m] = Agreement(layout, off, True)
+                usual = max(usual, off / recordings.b[m].spread)
+                break
+        else:
+            break
+    recordings.pairs = recordings.aligned()

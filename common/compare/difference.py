@@ -28,7 +28,7 @@ def first(recordings):
             difference = _at_the_end(recordings, before, ours, theirs)
         if difference is not None:
             if doubtful is not None:
-                return doubtful
+                return _swapped(recordings, doubtful) or doubtful
             sooner = _other_stride(recordings, before, difference)
             if sooner is not None:
                 return sooner

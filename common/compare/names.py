@@ -99,7 +99,10 @@ def scopes(ours, theirs):
     A recording of operations names them by the scopes that they are in: what the module
     ``layer.0.output`` returns is the last of ``model/layer_0/output/add``.
     """
-    sides = [[" %s " % " ".join(words(name)) for name in names] for names in (ours, theirs)]
+    sides = [
+        [" %s " % " ".join(words(_without_methods(name))) for name in names]
+        for names in (ours, theirs)
+    ]
     found = {}
     for place, name in enumerate(sides[0]):
         if _telling(words(ours[place])):
@@ -107,3 +110,12 @@ def scopes(ours, theirs):
             if inside:
                 found[place] = inside
     return found
+
+
+def _without_methods(name):
+    """A name without the scopes of methods, which Flax names ``module/module.method``."""
+    kept = []
+    for part in name.split("/"):
+        if not (kept and part.startswith(kept[-1] + ".")):
+            kept.append(part)
+    return "/".join(kept)

@@ -47,6 +47,7 @@ def verdicts(recordings, first, every=False):
         verdict = search.verdict(*layers(*pair), likely=pair in likely)
         if first is not None and pair == (first["a_place"], first["b_place"]):
             verdict = _with_borrowed(recordings, theirs, verdict, bank, in_order)
+            verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order)
         found.append(verdict)
     return [v if _is_certain(recordings, v, first) else silenced(v) for v in found]
 
@@ -65,6 +66,22 @@ def _with_borrowed(recordings, theirs, verdict, bank, in_order):
     pair = Layer(recordings.a, i, bank, borrowed=others), Layer(theirs, j, bank, in_order, ours)
     fits = [fit or search.fit(layer) for fit, layer in zip((verdict.a_fit, verdict.b_fit), pair)]
     again = search.judged(*pair, fits)
+    return again if again.differs else verdict
+
+
+def _of_common_inputs(recordings, theirs, verdict, bank, in_order):
+    """The ``Verdict`` on the first difference, of inputs that both sides recorded alone.
+
+    A layer's own operations, recorded on one side, hide its first ones: what is left is the same.
+    """
+    if verdict.differs:
+        return verdict
+    i, j = verdict.a.place, verdict.b.place
+    pairs = [pair for pair in recordings.pairs if pair.a < i and pair.b < j]
+    ours = [recordings.a[pair.a] for pair in pairs] + [recordings.a[i]]
+    others = [theirs[pair.b] for pair in pairs] + [theirs[j]]
+    both = Layer(ours, len(pairs), bank), Layer(others, len(pairs), bank, in_order)
+    again = search.judged(verdict.a, verdict.b, [search.fit(layer) for layer in both])
     return again if again.differs else verdict
 
 

@@ -1,9 +1,13 @@
-"""python -m tests.pairs record|count FOLDER: what ``compare`` finds in implementations of others.
+"""What ``compare`` finds in published implementations.
+
+    python -m tests.pairs record FOLDER [PAIR [CASE]]
+    python -m tests.pairs count FOLDER [PAIR [CASE]] [--write]
 
 ``record`` needs an environment with
     torch transformers==4.48.* timm tensorflow tf-keras keras jax flax optax
-and ``count`` NumPy alone. In A is a network of a published library, in B the same one in another
-framework, with random weights that were carried over; then with one mistake, or two (``truth``).
+and ``count`` NumPy alone; ``--write`` writes its table to reports/compare/pairs.md. In A is a
+network of a published library, in B the same one in another framework, with random weights that
+were carried over; then with one mistake, or two (``truth``).
 """
 
 import contextlib
@@ -11,18 +15,30 @@ import importlib
 import io
 import json
 import os
+import re
 import sys
 from argparse import Namespace
+from collections import OrderedDict
 
 import numpy as np
 
 from common.compare import command as compare
 from common.compare.arrays import TOLERANCE
 from common.system import commands
+from common.system.files import ROOT
 from tests.pairs import truth
 
 PAIRS = ("bert", "gpt2", "t5", "resnet")
+NAMES = {"bert": "BERT", "gpt2": "GPT-2", "t5": "T5", "resnet": "ResNet-50"}
+OUTCOMES = ("named", "located", "wrong", "unseen")
 SEEDS = 4
+HEAD = """# Mistakes planted in published implementations
+
+`compare` on recordings of [tests/pairs](../../tests/pairs): "named" if the text says of the right
+place what each mistake is, "located" if the first difference is at the right place, "wrong" if it
+is elsewhere. `compare` was mended with these mistakes in view, so they are no estimate for others.
+
+"""
 
 
 def cases(pair):
@@ -80,19 +96,85 @@ def compared(folder, pair, name):
         return json.load(file), text.getvalue()
 
 
+def statements(verdict):
+    """[(names of a place in A and B, what is said of it)], the first difference first."""
+    first, found = verdict["first_difference"], []
+    if first is not None:
+        said = "; ".join(x for x in (first["computes"], first["relation"]) if x)
+        found.append(((first["a"], first["b"]), said))
+    rows = [row for row in verdict["rows"] if row["state"] == "also different"]
+    return found + [((row["a"]["name"], row["b"]["name"]), row["says"]) for row in rows]
+
+
+def judged(mistakes, said):
+    """ "named", "located", "wrong" or "unseen": the first difference, and all mistakes in words."""
+    if not said:
+        return "unseen"
+    if all(_is_named(mistake, said) for mistake in mistakes):
+        return "named"
+    places = said[0][0]
+    return "located" if any(_is_at(mistake, places) for mistake in mistakes) else "wrong"
+
+
+def _is_at(mistake, names):
+    return any(re.search(mistake.where, name) for name in names)
+
+
+def _is_named(mistake, said):
+    """Whether all that names a mistake is said of one place, which shows it."""
+    return any(
+        _is_at(mistake, names) and all(re.search(pattern, words) for pattern in mistake.says)
+        for names, words in said
+    )
+
+
+def count(folder, pair, only=""):
+    """{(what was recorded, kind): the outcomes} of a pair's recordings."""
+    outcomes = OrderedDict()
+    for name, kind, _, mistakes in cases(pair):
+        if not name.startswith(only):
+            continue
+        said = statements(compared(folder, pair, name)[0])
+        outcome = judged(mistakes, said) if mistakes else ("accused" if said else "passed")
+        what = "steps" if "steps" in name or any(m.steps for m in mistakes) else "pass"
+        outcomes.setdefault((what, kind), []).append(outcome)
+        print(pair, name, [m.name for m in mistakes], outcome, flush=True)
+        for places, words in said[:4]:
+            print("   ", " / ".join(places), ": ", words, sep="", flush=True)
+    return outcomes
+
+
+def table(counts):
+    """The table of {pair: {(what was recorded, kind): outcomes}} in Markdown."""
+    yield "| networks | recorded | mistakes | of | %s | right ports | accused |" % " | ".join(
+        OUTCOMES
+    )
+    yield "|---" * (len(OUTCOMES) + 6) + "|"
+    for pair, outcomes in counts.items():
+        for what, kind in outcomes:
+            if kind != "right":
+                own, right = outcomes[what, kind], outcomes.get((what, "right"), [])
+                cells = [NAMES[pair], what, kind, len(own)] + [own.count(x) for x in OUTCOMES]
+                cells += [len(right), right.count("accused")]
+                yield "| %s |" % " | ".join(map(str, cells))
+
+
 def main(arguments):
     """Record or count."""
-    what, folder, *rest = arguments
-    pairs = rest[:1] or PAIRS
-    for pair in pairs:
+    write = "--write" in arguments
+    what, folder, *rest = [x for x in arguments if x != "--write"]
+    counts = OrderedDict()
+    for pair in rest[:1] or PAIRS:
         if what == "record":
             record(folder, pair, *rest[1:])
-            continue
-        for name, _, _, mistakes in cases(pair):
-            if not name.startswith("".join(rest[1:])):
-                continue
-            verdict, _ = compared(folder, pair, name)
-            print(pair, name, [m.name for m in mistakes], verdict["first_difference"], flush=True)
+        else:
+            counts[pair] = count(folder, pair, *rest[1:])
+    text = "\n".join(table(counts))
+    if what == "count":
+        print(text)
+    if write:
+        with open(os.path.join(ROOT, "reports", "compare", "pairs.md"), "w") as file:
+            file.write(HEAD + text + "\n")
     return 0
 
 

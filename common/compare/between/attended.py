@@ -1,6 +1,8 @@
 """Attentions of the same queries, keys and values that were recorded, or dense layers of them.
 
-Each side is computed with one scale and mask after another: one of them gives its numbers.
+Each side is computed with one scale and mask after another: one of them gives its numbers. If a
+dense layer follows whose weight was not recorded, both sides together have more rows than it has
+inputs: one weight must make both results of both contexts.
 """
 
 import itertools
@@ -8,6 +10,7 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.between import dense
 from common.compare.between.both import Explanation
 from common.compare.functions import softmax
 from common.compare.layers import attention
@@ -24,6 +27,9 @@ WEIGHTS = 4  # recorded ones that are tried
 SOURCES = 24
 VALUES = 2**16  # scores that are looked at
 BIASES = 3
+WIDEST = 256  # context whose weight is unknown
+SPARE_ROWS = 1.1  # rows of both sides for each unknown of an output
+FIRST = 6  # sources, the likeliest, that are tried with an unknown weight
 
 
 def explain(both):
@@ -36,6 +42,8 @@ def explain(both):
         next((found for found in (_first(both, *given, z) for given in sources) if found), None)
         for z in (both.ours, both.theirs)
     ]
+    if None in shown:
+        shown = _with_one_weight(both, sources[:FIRST])
     if None in shown or shown[0] == shown[1]:
         return None
     words = [_words(constants) for constants in shown]
@@ -70,14 +78,21 @@ def _sources(both):
 def _first(both, heads, sources, wanted):
     """The constants of the attention that gives a result; None if none does."""
     some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[2].shape[1] * heads)))
+    projections = list(_projections(both, wanted.shape))
+    for constants, made in _contexts(both, heads, sources, some):
+        if any(_is(made, weight, wanted[some]) for weight in projections):
+            return constants
+    return None
+
+
+def _contexts(both, heads, sources, some):
+    """Yield (constants, context) of some observations, with each scale, bias and mask."""
     q, k, v = (attention.split(x[some].astype(np.float64), heads) for x in sources[1:])
-    wanted = wanted[some]
     products = np.matmul(q, k.transpose(0, 1, 3, 2))
     each = q.shape[-1]
     scales = OrderedDict(zip(SCALES, (each**-0.5, 1.0, 1.0 / each)))
     masks = list(_masks(both, products.shape, some))
     biases = list(_biases(both, products.shape))
-    projections = list(_projections(both, wanted.shape))
     for scale, bias, mask, causal in itertools.product(
         SCALES, biases, masks, CAUSAL if products.shape[2] == products.shape[3] else (None,)
     ):
@@ -87,13 +102,30 @@ def _first(both, heads, sources, wanted):
         if causal is not None:
             scores = np.where(np.tril(np.ones(scores.shape[2:], bool), causal), scores, MASKED)
         made = np.matmul(softmax(scores, -1), v).transpose(0, 2, 1, 3)
-        made = made.reshape(made.shape[:2] + (-1,))
-        for weight in projections:
-            if _is(made, weight, wanted):
-                constants = OrderedDict(of=sources[0], scale=scale, bias=bias[0])
-                constants.update(mask=mask[0], causal=causal)
-                return constants
-    return None
+        constants = OrderedDict(of=sources[0], scale=scale, bias=bias[0])
+        constants.update(mask=mask[0], causal=causal)
+        yield constants, made.reshape(made.shape[:2] + (-1,))
+
+
+def _with_one_weight(both, sources):
+    """The constants of A's and B's attention, one of which differs; [None, None] if none fit."""
+    width = both.ours.shape[-1]
+    count = int(SPARE_ROWS * width / 2) + 1  # of each side
+    if width > WIDEST or both.ours[..., 0].size < count:
+        return [None, None]
+    some = slice(0, -(-count // both.ours.shape[1]))
+    results = np.concatenate([y[some].reshape(-1, width) for y in (both.ours, both.theirs)])
+    for heads, named in sources:
+        made = [
+            (constants, context.reshape(-1, context.shape[-1]))
+            for constants, context in _contexts(both, heads, named, some)
+        ]
+        for (ours, x), (theirs, z) in itertools.permutations(made, 2):
+            if sum(ours[key] != theirs[key] for key in ours) != 1 or np.array_equal(x, z):
+                continue
+            if dense.weight(np.concatenate([x, z]), results) is not None:
+                return [ours, theirs]
+    return [None, None]
 
 
 def _is(made, weight, wanted):

@@ -1,55 +1,126 @@
-"""Steps after the first one, where rounding grows.
+"""Steps of right ports, whose optimisers make rounding larger.
 
-An optimiser that divides a gradient by its size, as Adam does, turns the rounding of small ones
-into a share of its step; the next gradients differ by that. So does the place where Adam adds its
-epsilon. Where both optimisers are known and otherwise the same, and the first gradients agree, this
-is no mistake.
+One that divides a gradient by its size, as Adam does, takes a whole step where a gradient is as
+small as its own rounding: such an update is not determined. The next gradients differ by that. So
+does the place where Adam adds its epsilon. Where both optimisers are known, each from its own
+gradients, and otherwise the same, and the first gradients agree, this is no mistake. How far later
+gradients may be apart is measured, too: a step changes them, and a share of the step that is
+rounding may change them by that share.
 """
 
 import re
+from collections import namedtuple
+
+import numpy as np
 
 from common.compare.arrays import allowed, apart
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import explain, steps
 
-GROWTH = 100  # tolerances
+GAIN = 4  # times that share: a small change has another direction than the step
+
+Later = namedtuple("Later", "i j what step key layout off")
+Later.__doc__ = (
+    """A pair of arrays of a step: their places, kind, step, tensor, layout, distance."""
+)
 
 
 def accept(recordings, first):
-    """Accept arrays of later steps; in words, None if there is another difference or none."""
-    if first is None or not _is_later(first["a"]):
+    """Accept arrays of steps; in words, None if there is another difference or none."""
+    if first is None or not _step_after(first["a"]):
         return None
     if not explain.alike(recordings.a, recordings.b, recordings.tensors):
         return None
-    layouts = _layouts(recordings)
-    count, largest = 0, 0.0
-    for i, j in sorted(recordings.named.items()):
-        a, b = recordings.a[i], recordings.b[j]
-        what, _, key = steps.kind(a.name)
-        if recordings.agreement(i, j) or not _is_later(a.name):
-            continue
-        layout = layouts.get(key) or plain(a)
-        if not (a.finite and b.finite and a.size == b.size):
-            return None
-        moved = layout.apply(a.values, b.values.shape)
-        off = apart(moved, b.values)
-        if off > GROWTH * allowed(a, b, recordings.tolerance):
-            return None
-        recordings.agreements[i, j] = Agreement(layout, off, False)
-        count, largest = count + 1, max(largest, off / (b.spread or b.rms or 1))
-    if not count:
+    arrays = _by_step(recordings)
+    shares = _Shares(recordings, arrays)
+    accepted = []
+    for step in sorted(arrays):
+        new = [x for x in arrays[step] if not recordings.agreement(x.i, x.j)]
+        if any(x.off is None or not shares.explain(x) for x in new):
+            break
+        accepted += new
+    if not accepted:
         return None
+    for x in accepted:
+        recordings.agreements[x.i, x.j] = Agreement(x.layout, x.off, False)
     recordings.pairs = recordings.aligned()
-    says = "%d arrays of steps differ by up to %.2g, by rounding that the optimiser makes larger"
-    return says % (count, largest)
+    largest = max(
+        x.off / (recordings.b[x.j].spread or recordings.b[x.j].rms or 1) for x in accepted
+    )
+    says = "%d arrays of steps differ by up to %.2g, by rounding that the optimiser makes larger: "
+    says += "a gradient as small as its own rounding does not determine a whole step"
+    return says % (len(accepted), largest)
 
 
-def _is_later(name):
-    """Whether an array is a weight after a step, or a loss or a gradient of one after the first."""
+def _step_after(name):
+    """The number of steps before an array of steps; 0 if it is of the first pass."""
     what, step, _ = steps.kind(name)
     if what in ("weight", "update"):
-        return step >= 1
-    return step > 1 if what == "gradient" else bool(re.match(r"loss([2-9]|\d\d+)$", name))
+        return step
+    loss = re.match(r"loss(\d+)$", name)
+    return step - 1 if what == "gradient" else int(loss.group(1)) - 1 if loss else 0
+
+
+def _by_step(recordings):
+    """{steps before: [``Later``]}, the weights after a step before the gradients that follow."""
+    layouts, found = _layouts(recordings), {}
+    for i, j in sorted(recordings.named.items()):
+        a, b = recordings.a[i], recordings.b[j]
+        after = _step_after(a.name)
+        if not after or a.size != b.size:
+            continue
+        what, step, key = steps.kind(a.name)
+        layout, off = layouts.get(key) or plain(a), None
+        if a.finite and b.finite:
+            off = apart(layout.apply(a.values, b.values.shape), b.values)
+        found.setdefault(after, []).append(Later(i, j, what, step, key, layout, off))
+    return found
+
+
+class _Shares:
+    """Which share of each step is rounding, and what a step changed in A."""
+
+    def __init__(self, recordings, arrays):
+        self.recordings = recordings
+        self.known = {steps.kind(x.name): x for x in recordings.a}
+        self.known.update({x.name: x for x in recordings.a if x.name.startswith("loss")})
+        silent = {steps.kind(name)[2] for name in recordings.silent}
+        self.of = {0: 0.0}
+        for after in sorted(arrays):
+            rows = [
+                (x.off**2 * recordings.a[x.i].size, self._moved(x) ** 2 * recordings.a[x.i].size)
+                for x in arrays[after]
+                if x.what == "weight" and x.key not in silent and x.off is not None
+            ]
+            off, moved = np.sum(rows, 0) if rows else (0.0, 0.0)
+            self.of[after] = float(np.sqrt(off / moved)) if moved else 0.0
+
+    def _before(self, x):
+        """A's array of the same kind, one step sooner; None if it was not recorded."""
+        if x.what == "plain":
+            return self.known.get("loss%d" % (_step_after(self.recordings.a[x.i].name)))
+        kinds = [(x.what, x.step - 1, x.key)]
+        kinds += [("start", 1, x.key), ("plain", 0, x.key)] if kinds[0][:2] == ("weight", 0) else []
+        return next((self.known[kind] for kind in kinds if kind in self.known), None)
+
+    def _moved(self, x):
+        """How far an array of A is from the same one a step sooner; 0 if that is not known."""
+        before, a = self._before(x), self.recordings.a[x.i]
+        known = before is not None and before.values.shape == a.values.shape and before.finite
+        return apart(a.values, before.values) if known else 0.0
+
+    def explain(self, x):
+        """Whether rounding explains an array's distance: weights follow from gradients.
+
+        Their optimisers were recognised. What has no gradient, as running statistics, follows from
+        the weights, as the gradients of the next step do.
+        """
+        a, b = self.recordings.a[x.i], self.recordings.b[x.j]
+        weight = x.what in ("weight", "update")
+        if weight and ("gradient", x.step, x.key) in self.known:
+            return True
+        share = self.of.get(x.step - 1 if weight else _step_after(a.name), 0.0)
+        return x.off <= allowed(a, b, self.recordings.tolerance) + GAIN * share * self._moved(x)
 
 
 def _layouts(recordings):
