@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare import strides
+from common.compare import folded, strides
 from common.compare.arrays import apart
 from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
@@ -27,17 +27,20 @@ def first(recordings):
         else:
             difference = _at_the_end(recordings, before, ours, theirs)
         if difference is not None:
-            if doubtful is not None:
-                return _swapped(recordings, doubtful) or doubtful
-            sooner = _other_stride(recordings, before, difference)
-            if sooner is not None:
-                return sooner
-            swapped = _swapped(recordings, difference)
-            if swapped is not None:
-                return swapped
+            better = _better(recordings, doubtful or difference)
+            if better is not None or doubtful is not None:
+                return better or doubtful
             unrelated = difference["correlation"] is not None
             return unrelated and _moved(recordings, before) or difference
     return _moved(recordings, len(recordings.pairs))
+
+
+def _better(recordings, difference):
+    """What the difference follows from, or shows more; None if it is the first itself."""
+    before = difference["agree_before"]
+    sooner = _other_stride(recordings, before, difference) or _swapped(recordings, difference)
+    norm = None if sooner else folded.norm_after(recordings, difference)
+    return _described(recordings, before, *norm, "place") if norm else sooner
 
 
 def with_verdicts(recordings, difference, verdicts):
@@ -111,8 +114,8 @@ def _other_stride(recordings, before, difference):
         if not before - BRANCH <= earlier <= before:
             continue
         new = (
-            recordings.only_in_a([i for i in ours if i < difference["a_place"]]),
-            recordings.only_in_b([j for j in theirs if j < difference["b_place"]]),
+            recordings.only_in_a([i for i in ours if i <= difference["a_place"]]),
+            recordings.only_in_b([j for j in theirs if j <= difference["b_place"]]),
         )
         for i, j in zip(new[0][:1], new[1][:1]):
             relation = strides.relation(recordings.a[i], recordings.b[j], recordings.tolerance)

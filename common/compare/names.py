@@ -106,7 +106,11 @@ def scopes(ours, theirs):
     found = {}
     for place, name in enumerate(sides[0]):
         if _telling(words(ours[place])):
-            inside = [k for k, other in enumerate(sides[1]) if name in other and name != other]
+            inside = [
+                k
+                for k, other in enumerate(sides[1])
+                if name in other and name != other and re.search("[./]", theirs[k])
+            ]
             if inside:
                 found[place] = inside
     return found

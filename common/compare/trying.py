@@ -45,9 +45,11 @@ def verdicts(recordings, first, every=False):
     found = []
     for pair in chosen:
         verdict = search.verdict(*layers(*pair), likely=pair in likely)
-        if first is not None and pair == (first["a_place"], first["b_place"]):
+        is_first = first is not None and pair == (first["a_place"], first["b_place"])
+        if verdict.differs or is_first:
+            verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs)
+        if is_first:
             verdict = _with_borrowed(recordings, theirs, verdict, bank, in_order)
-            verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order)
         found.append(verdict)
     return [v if _is_certain(recordings, v, first) else silenced(v) for v in found]
 
@@ -69,20 +71,18 @@ def _with_borrowed(recordings, theirs, verdict, bank, in_order):
     return again if again.differs else verdict
 
 
-def _of_common_inputs(recordings, theirs, verdict, bank, in_order):
-    """The ``Verdict`` on the first difference, of inputs that both sides recorded alone.
+def _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs):
+    """The ``Verdict`` from inputs that both sides recorded, if that makes both results.
 
-    A layer's own operations, recorded on one side, hide its first ones: what is left is the same.
+    A layer's own operations, recorded on one side alone, such as padding, hide what is different.
     """
-    if verdict.differs:
-        return verdict
     i, j = verdict.a.place, verdict.b.place
-    pairs = [pair for pair in recordings.pairs if pair.a < i and pair.b < j]
-    ours = [recordings.a[pair.a] for pair in pairs] + [recordings.a[i]]
-    others = [theirs[pair.b] for pair in pairs] + [theirs[j]]
-    both = Layer(ours, len(pairs), bank), Layer(others, len(pairs), bank, in_order)
-    again = search.judged(verdict.a, verdict.b, [search.fit(layer) for layer in both])
-    return again if again.differs else verdict
+    known = [pair for pair in pairs if pair[0] < i and pair[1] < j]
+    ours = [recordings.a[k] for k, _ in known] + [recordings.a[i]]
+    others = [theirs[m] for _, m in known] + [theirs[j]]
+    both = Layer(ours, len(known), bank), Layer(others, len(known), bank, in_order)
+    fits = [search.fit(layer) for layer in both]
+    return verdict if None in fits else search.judged(verdict.a, verdict.b, fits)
 
 
 def _is_certain(recordings, verdict, first):
@@ -95,7 +95,8 @@ def _is_certain(recordings, verdict, first):
         return True
     if first is not None and (i, j) == (first["a_place"], first["b_place"]):
         return True
-    return not any(search.copies(fit) for fit in (verdict.a_fit, verdict.b_fit))
+    fits = verdict.a_fit, verdict.b_fit
+    return not any(search.copies(fit) or search.is_sum(fit) for fit in fits)
 
 
 def silenced(verdict):

@@ -6,9 +6,11 @@ A module has ``explain(both)``, which returns an ``Explanation`` or None.
 from common.compare.between import (
     attended,
     batchnorm,
+    biased,
     buckets,
     dense,
     hidden,
+    kernels,
     losses,
     normed,
     positions,
@@ -23,6 +25,7 @@ WAYS = (
     attended,
     dense,
     transposed,
+    kernels,
     positions,
     batchnorm,
     normed,
@@ -32,7 +35,7 @@ WAYS = (
 )
 
 
-BESIDE = (batchnorm, losses, normed)  # these say why a relation between the results holds
+BESIDE = (batchnorm, losses, normed, biased)  # these say why a relation between the results holds
 
 
 def explain(both, related=False):

@@ -5,7 +5,7 @@ import numpy as np
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, number, size
-from common.compare.layers.normalisation import epsilons_apart
+from common.compare.layers.normalisation import SAME, epsilons_apart
 
 LEAST = 16  # values of each channel
 LARGEST = 0.05  # epsilon
@@ -14,7 +14,7 @@ SPREAD = 1e-3  # of the channels' factors
 
 def explain(both):
     """Each channel of both is the same input times its own number, plus another."""
-    for x in both.inputs[:3]:
+    for x in both.inputs[:3] + both.alone:
         if x.shape != both.ours.shape or both.ours.ndim < 2:
             continue
         for axis in {1, both.ours.ndim - 1}:
@@ -71,8 +71,9 @@ def _reason(ratio, variance, ours, theirs):
     gain = (ratio**-2 - 1) * variance  # the epsilons' difference, if by this batch's variance
     larger = (ratio < 1).all()
     if size(ours.mean(1) - theirs.mean(1)) < 1e-4 * size(ours.std(1)):
-        if gain.std() < 0.05 * abs(gain.mean()):
-            return Explanation("BatchNorm, " + epsilons_apart(gain.mean()), pages.EPSILON)
+        more, unsure = gain.mean(), max(SAME, gain.std() / abs(gain.mean()))
+        if unsure < 0.05:
+            return Explanation("BatchNorm, " + epsilons_apart(more, unsure), pages.EPSILON)
     ends = "from %s to %s" % tuple(number(float("%.4g" % n)) for n in (ratio.min(), ratio.max()))
     if (larger or (ratio > 1).all()) and abs(np.median(gain)) < LARGEST:
         side = "B" if larger else "A"

@@ -74,7 +74,7 @@ def options(case):
             reach = _reach(case, kind, stride)
             for kernel, dilation, groups in _forms(case, kind, stride):
                 wide = (kernel - 1) * dilation + 1
-                for low in _paddings(kind, wide, stride, sizes):
+                for low in paddings(kind, wide, stride, sizes):
                     hopeless = kind == "convolution" and max(low, wide - 1 - low) <= reach
                     if case.x.shape[1] // groups * kernel**2 <= UNKNOWNS and not hopeless:
                         constants = OrderedDict(kind=kind, kernel=kernel, stride=stride)
@@ -110,7 +110,7 @@ def case_strides(large, small):
     return [n for n in (1, 2, 3, 4, 8) if small and -1 <= (large - n * small) / float(n) <= 7]
 
 
-def _paddings(kind, kernel, stride, sizes):
+def paddings(kind, kernel, stride, sizes):
     """Places before the first one: none, half a kernel, or half of what 'same' needs."""
     if kind == "transposed":
         whole = (sizes[0] - 1) * stride + kernel

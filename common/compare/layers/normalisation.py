@@ -236,11 +236,14 @@ def epsilons(a, b):
     return "%s, %s" % (kind, epsilons_apart(more)), pages.EPSILON
 
 
-def epsilons_apart(more):
-    """The pair of usual epsilons with this difference, or the difference, in words."""
+def epsilons_apart(more, unsure=SAME):
+    """The pair of usual epsilons with this difference, or the difference, in words.
+
+    unsure: the relative error of the difference.
+    """
     pairs = [(abs((b - a) / more - 1), a, b) for a in EPSILONS for b in EPSILONS if a != b]
     least = min(pair[0] for pair in pairs)
-    close = [pair[1:] for pair in pairs if pair[0] < min(0.02, least + SAME)]
+    close = [pair[1:] for pair in pairs if pair[0] < min(max(0.02, unsure), least + unsure)]
     if close:
         usual = min(close, key=lambda pair: sum(map(EPSILONS.index, pair)))
         return "epsilon %s in A, %s in B" % tuple(_or_less(usual, close, side) for side in (0, 1))

@@ -79,6 +79,11 @@ def copies(found):
     return found.family is combination and combination.copies(found.constants)
 
 
+def is_sum(found):
+    """Whether a layer is a sum of inputs, or an activation of it, of which one may be recorded."""
+    return found.family is combination and found.constants["count"] > 1
+
+
 def judged(a, b, fits, likely=True):
     """The ``Verdict``, given the ``Fit`` of each side, or None."""
     says = docs = None
