@@ -51,6 +51,8 @@ def cases(pair):
     known = getattr(truth, pair.upper())
     for n, mistake in enumerate(known):
         yield "single-%d" % n, "single", n % SEEDS, (mistake,)
+    for n, mistake in enumerate(getattr(truth, pair.upper() + "_HELD_OUT")):
+        yield "held-out-%d" % n, "held out", n % SEEDS, (mistake,)
     for n, names in enumerate(getattr(truth, pair.upper() + "_DOUBLES")):
         made = tuple(m for name in names for m in known if m.name == name)
         assert len(made) == 2

@@ -61,10 +61,21 @@ def port(network, mistakes):
         for layer in made.bert.encoder.layer:
             layer.attention.self_attention.sqrt_att_head_size = 1.0
 
+    if "epsilon of one norm" in mistakes:
+        made.bert.encoder.layer[2].bert_output.LayerNorm.epsilon = 1e-5
+    if "residual missing" in mistakes:
+        output = made.bert.encoder.layer[1].attention.dense_output
+        whole = output.call
+        output.call = lambda hidden_states, input_tensor, training=False: whole(
+            hidden_states, tf.zeros_like(input_tensor), training=training
+        )
+
     def called(input_ids, attention_mask, token_type_ids):
         given = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
         if "mask ignored" in mistakes:
             del given["attention_mask"]
+        if "mask the other way round" in mistakes:
+            given["attention_mask"] = 1 - attention_mask
         if "positions from 2" in mistakes:
             given["position_ids"] = tf.range(2, 16)[None]
         return made(input_ids, training=False, **given)

@@ -32,6 +32,11 @@ def change(mistakes):
         if "projection transposed" in mistakes:
             name = "transformer.h.1.attn.c_proj.weight"
             tensors[name] = tensors[name].T.contiguous()
+        if "queries, keys and values per head" in mistakes:
+            for kind in ("weight", "bias"):
+                name = "transformer.h.1.attn.c_attn." + kind
+                parts = tensors[name].unflatten(-1, (3, 4, 16)).transpose(-3, -2)
+                tensors[name] = parts.flatten(-3).contiguous()
         if "query and key swapped" in mistakes:
             for kind in ("weight", "bias"):
                 name = "transformer.h.0.attn.c_attn." + kind
@@ -61,7 +66,11 @@ def port(network, mistakes, stack):
     weights = made.params
     if "not tied" in mistakes:
         weights["lm_head"] = {"kernel": weights["transformer"]["wte"]["embedding"].T}
+    if "shared matrix scaled" in mistakes:
+        weights["transformer"]["wte"]["embedding"] = weights["transformer"]["wte"]["embedding"] * 8
     options = {}
+    if "positions from 1" in mistakes:
+        options = dict(position_ids=np.tile(np.arange(1, 17), (4, 1)))
     if "dropout on" in mistakes:
         options = dict(train=True, dropout_rng=jax.random.PRNGKey(0))
 

@@ -95,6 +95,9 @@ def port(network, mistakes):
     if "stem padded as 'same'" in mistakes:
         made.conv1.padding = (0, 0)
         made.conv1 = torch.nn.Sequential(torch.nn.ZeroPad2d((2, 3, 2, 3)), made.conv1)
+    if "pool padded as 'same'" in mistakes:
+        parts = torch.nn.ZeroPad2d((0, 1, 0, 1)), torch.nn.MaxPool2d(3, 2)  # after a ReLU
+        made.maxpool = torch.nn.Sequential(*parts)
     return made
 
 

@@ -80,6 +80,18 @@ def port(network, mistakes, stack):
         norm = flax_t5.FlaxT5LayerNorm.__call__
         centred = lambda self, x: norm(self, x - x.mean(-1, keepdims=True))  # noqa: E731
         drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", centred)
+    if "encoder's last norm missing" in mistakes:
+        norm_of = flax_t5.FlaxT5LayerNorm.__call__
+
+        def but_the_last(self, x):
+            left = self.scope.path[-2:] == ("encoder", "final_layer_norm")
+            return x if left else norm_of(self, x)
+
+        drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", but_the_last)
+    if "gelu" in mistakes:
+        config["dense_act_fn"] = "gelu"
+    if "epsilon" in mistakes:
+        config["layer_norm_epsilon"] = 1e-5
     if "scaled" in mistakes:
         weights_of = flax_t5.dot_product_attention_weights
         scaled = lambda q, *given, **named: weights_of(q / 4, *given, **named)  # noqa: E731

@@ -1,4 +1,7 @@
-"""The mistakes of each pair: what is changed in the port, and what ``compare`` should say of it."""
+"""The mistakes of each pair: what is changed in the port, and what ``compare`` should say of it.
+
+Those of ``_HELD_OUT`` were written down, with their places and words, before ``compare`` saw any.
+"""
 
 
 class Mistake:
@@ -239,4 +242,76 @@ RESNET_DOUBLES = [
     ("epsilon", "stem padded as 'same'"),
     ("stride in the 3 x 3", "kernel's height and width exchanged"),
     ("colours in the other order", "biases dropped"),
+]
+
+BERT_HELD_OUT = [
+    Mistake(
+        "mask the other way round",
+        "B sees the padding alone",
+        r"layer\.0\.attention\.self|layer_._0.attention.self",
+        [r"mask"],
+    ),
+    Mistake(
+        "epsilon of one norm",
+        "the last layer's norm has an epsilon of 1e-12 in A, 1e-5 in B",
+        r"layer\.2\.output",
+        [r"LayerNorm, epsilon 1e-12.* in A, (LayerNorm, epsilon )?1e-05 in B"],
+    ),
+    Mistake(
+        "residual missing",
+        "attention's input is not added to its output in B's layer 1",
+        r"layer\.1\.attention\.output",
+        [r"residual|sum of 2|computed from .* and "],
+    ),
+]
+
+GPT2_HELD_OUT = [
+    Mistake(
+        "queries, keys and values per head",
+        "the fused product of block 1 has the queries, keys and values of each head together",
+        r"h\.1\.attn\.c_attn",
+        [r"transposed|order|heads"],
+    ),
+    Mistake(
+        "shared matrix scaled",
+        "the embeddings are multiplied by 8, the root of their width, in B",
+        r"transformer\.wte",
+        [r"times 8"],
+    ),
+    Mistake(
+        "positions from 1",
+        "B's positions begin at 1",
+        r"transformer\.wpe",
+        [r"moved by -?1|positions? (are )?(counted|from)"],
+    ),
+]
+
+T5_HELD_OUT = [
+    Mistake(
+        "encoder's last norm missing",
+        "the encoder's final_layer_norm is left out of B",
+        r"encoder\.final_layer_norm|encoder/final_layer_norm",
+        [r"after a norm|RMSNorm"],
+    ),
+    Mistake(
+        "gelu",
+        "GELU by tanh in A, by erf in B",
+        r"encoder\.block\.0\.layer\.1\.DenseReluDense\.act",
+        [r"GELU \(by tanh\) in A, GELU \(by erf\) in B"],
+    ),
+    Mistake(
+        "epsilon",
+        "RMSNorm's epsilon is 1e-6 in A, 1e-5 in B",
+        r"encoder\.block\.0\.layer\.0\.layer_norm",
+        [r"RMSNorm, epsilon 1e-06 in A, (RMSNorm, epsilon )?1e-05 in B"],
+    ),
+]
+
+RESNET_HELD_OUT = [
+    Mistake(
+        "pool padded as 'same'",
+        "the max pool pads 0 before and 1 after, not 1 on each side",
+        r"pool1_pool|maxpool",
+        [r"padding 1 in A.* 0 in B"],
+    ),
 ]
