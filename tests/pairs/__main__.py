@@ -1,18 +1,19 @@
 """What ``compare`` finds in published implementations.
 
     python -m tests.pairs record FOLDER [PAIR [CASE]]
+    python -m tests.pairs compare FOLDER [PAIR [CASE]]
     python -m tests.pairs count FOLDER [PAIR [CASE]] [--write]
 
 ``record`` needs an environment with
     torch transformers==4.48.* timm tensorflow tf-keras keras jax flax optax
-and ``count`` NumPy alone; ``--write`` writes its table to reports/compare/pairs.md. In A is a
+the others NumPy alone. ``count`` reads the verdicts of ``compare``; with ``--write`` it writes its
+table to reports/compare/pairs.md. In A is a
 network of a published library, in B the same one in another framework, with random weights that
 were carried over; then with one mistake, or two (``truth``).
 """
 
 import contextlib
 import importlib
-import io
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare import command as compare
+from common.compare import command
 from common.compare.arrays import TOLERANCE
 from common.system import commands
 from common.system.files import ROOT
@@ -76,26 +77,24 @@ def record(folder, pair, only=""):
         print(pair, name, [len(r) for r in recordings if r is not None], flush=True)
 
 
-def compared(folder, pair, name):
-    """(the verdict, the text)"""
-    start = os.path.join(folder, "%s-%s-" % (pair, name))
-    exact = start + "A64.npz"
-    options = Namespace(
-        a=start + "A.npz",
-        b=start + "B.npz",
-        json=start + "verdict.json",
-        tolerance=TOLERANCE,
-        exact=exact if os.path.exists(exact) else None,
-        html=None,
-        all=False,
-    )
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        compare.command(options)
-    with open(start + "said.txt", "w") as file:
-        file.write(text.getvalue())
-    with open(options.json) as file:
-        return json.load(file), text.getvalue()
+def compare(folder, pair, only=""):
+    """Write the verdict on each of a pair's recordings, and the text."""
+    for name, _, _, _ in cases(pair):
+        if name.startswith(only):
+            start = os.path.join(folder, "%s-%s-" % (pair, name))
+            exact = start + "A64.npz"
+            options = Namespace(
+                a=start + "A.npz",
+                b=start + "B.npz",
+                json=start + "verdict.json",
+                tolerance=TOLERANCE,
+                exact=exact if os.path.exists(exact) else None,
+                html=None,
+                all=False,
+            )
+            with open(start + "said.txt", "w") as file, contextlib.redirect_stdout(file):
+                command.command(options)
+            print(pair, name, flush=True)
 
 
 def statements(verdict):
@@ -109,7 +108,7 @@ def statements(verdict):
 
 
 def judged(mistakes, said):
-    """ "named", "located", "wrong" or "unseen": the first difference, and all mistakes in words."""
+    """The outcome: all mistakes are named, or the first difference is at the place of one."""
     if not said:
         return "unseen"
     if all(_is_named(mistake, said) for mistake in mistakes):
@@ -136,7 +135,8 @@ def count(folder, pair, only=""):
     for name, kind, _, mistakes in cases(pair):
         if not name.startswith(only):
             continue
-        said = statements(compared(folder, pair, name)[0])
+        with open(os.path.join(folder, "%s-%s-verdict.json" % (pair, name))) as file:
+            said = statements(json.load(file))
         outcome = judged(mistakes, said) if mistakes else ("accused" if said else "passed")
         what = "steps" if "steps" in name or any(m.steps for m in mistakes) else "pass"
         outcomes.setdefault((what, kind), []).append(outcome)
@@ -162,18 +162,15 @@ def table(counts):
 
 
 def main(arguments):
-    """Record or count."""
+    """Record, compare or count."""
     write = "--write" in arguments
     what, folder, *rest = [x for x in arguments if x != "--write"]
-    counts = OrderedDict()
-    for pair in rest[:1] or PAIRS:
-        if what == "record":
-            record(folder, pair, *rest[1:])
-        else:
-            counts[pair] = count(folder, pair, *rest[1:])
+    work = {"record": record, "compare": compare, "count": count}[what]
+    counts = OrderedDict((pair, work(folder, pair, *rest[1:])) for pair in rest[:1] or PAIRS)
+    if what != "count":
+        return 0
     text = "\n".join(table(counts))
-    if what == "count":
-        print(text)
+    print(text)
     if write:
         with open(os.path.join(ROOT, "reports", "compare", "pairs.md"), "w") as file:
             file.write(HEAD + text + "\n")

@@ -21,7 +21,7 @@ BERT = [
         "epsilon",
         "LayerNorm's epsilon is 1e-12 in A, 1e-3 in B",
         r"embeddings\.LayerNorm",
-        [r"LayerNorm, epsilon 1e-12 in A, (LayerNorm, epsilon )?0\.001 in B"],
+        [r"LayerNorm, epsilon (1e-12|.* or less) in A, (LayerNorm, epsilon )?0\.001 in B"],
     ),
     Mistake(
         "gelu",
@@ -39,13 +39,13 @@ BERT = [
         "positions from 2",
         "B's positions begin at 2: each gets the vector of two places later",
         r"position_embeddings|embeddings",
-        [r"position|rows|2 places|shifted"],
+        [r"moved by -?2|positions are counted"],
     ),
     Mistake(
         "output transposed",
         "attention.output.dense of layer 2 is transposed",
         r"layer\.2\.attention\.output\.dense",
-        [r"layer\.2\.attention\.output\.dense.*transposed"],
+        [r"weight .*transposed"],
     ),
     Mistake(
         "query and key swapped",
@@ -90,7 +90,7 @@ GPT2 = [
         "projection transposed",
         "attn.c_proj of block 1 is transposed",
         r"h\.1\.attn\.c_proj",
-        [r"h\.1\.attn\.c_proj.*transposed"],
+        [r"weight .*transposed"],
     ),
     Mistake(
         "query and key swapped",
