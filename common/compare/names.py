@@ -117,7 +117,7 @@ def scopes(ours, theirs):
 
 
 def _without_methods(name):
-    """A name without the scopes of methods, which Flax names ``module/module.method``."""
+    """A name without the scopes of methods, which are written ``module/module.method``."""
     kept = []
     for part in name.split("/"):
         if not (kept and part.startswith(kept[-1] + ".")):
