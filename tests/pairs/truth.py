@@ -98,7 +98,9 @@ GPT2 = [
         r"h\.0\.attn\.c_attn",
         [r"exchanged|swapped|order"],
     ),
-    Mistake("last norm missing", "ln_f is left out of B", r"transformer\.ln_f|lm_head", [r"norm"]),
+    Mistake(
+        "last norm missing", "ln_f is left out of B", r"transformer\.ln_f|lm_head", [r"[Nn]orm"]
+    ),
     Mistake(
         "not tied",
         "B's head is no longer the embedding: the embedding's gradient lacks the head's part",
