@@ -115,13 +115,16 @@ GPT2 = [
         [r"1 after it, too"],
     ),
     Mistake(
-        "dropout on", "B drops a tenth, with dropout on", r"transformer\.drop", [r"dropout|drop"]
+        "dropout on",
+        "B drops a tenth, with dropout on",
+        r"transformer\.drop|h\.0\.ln_1",
+        [r"by dropout"],
     ),
     Mistake(
         "decay not times the rate",
         "decay 0.1 times the rate in A; 0.1 in B, not times the rate",
         r"step1",
-        [r"not times the rate in B"],
+        [r"not times the rate.* in B"],
         steps=True,
     ),
 ]
@@ -178,7 +181,7 @@ T5 = [
         "clipped per tensor",
         "gradients clipped to a global norm of 0.5 in A, each tensor's in B",
         r"step1",
-        [r"global norm of 0\.5 in A", r"each tensor's gradient clipped to a norm of 0\.5 in B"],
+        [r"global norm of 0\.5.* in A", r"each tensor's gradient clipped to a norm of 0\.5.* in B"],
         steps=True,
     ),
 ]
