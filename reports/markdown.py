@@ -92,7 +92,7 @@ def results(used):
     for name in tables.by_date(used):
         parts += bench_tables.questions(used, name)
     says = (
-        "Timed in turn on CPUs. `tox run -e report` makes this page from the files in "
+        "Timed in turn. `tox run -e report` makes this page from the files in "
         "[bench](bench); the HTML page that it builds marks the modules that have changed since."
     )
     return Page("Which framework is faster?", says, [unmarked(part) for part in parts])

@@ -120,13 +120,10 @@ def carried():
     return dead[0], next(environment for environment in known if environment not in dead)
 
 
-def machine(used, name):
-    """The page's part for one machine."""
-    runs = used.runs
-    facts = next(
-        committed.result["machine"] for committed in sum(used, []) if committed.machine == name
-    )
+def machine(runs, name):
+    """The page's part for the runs on one machine."""
     own = [run for run in runs if run.machine == name]
+    facts = own[0].result["machine"]
     measured = [tables.results(runs, name, model) for model in ALL.values()]
     return {
         "name": name,
@@ -229,7 +226,7 @@ def index_parts(used, left_out, challenge, size):
         ],
         "metrics": comparison.METRICS,
         "models": models,
-        "machines": [machine(used, name) for name in tables.by_date(used)],
+        "machines": [machine(used.runs, name) for name in tables.by_date([used.runs])],
         "left_out": left_out,
         "shares": [table for table in (proof(runs, model) for model in ALL.values()) if table],
         "proves": {rung: port.seen(rung)[1] for rung in RUNGS},

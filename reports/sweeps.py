@@ -1,5 +1,7 @@
 """The committed sweeps: which frameworks reach the same accuracy."""
 
+from collections import Counter
+
 from common.networks import ALL
 from reports.table import Table, titled
 
@@ -32,9 +34,18 @@ def _table(committed):
     note = NOTE % (_seeds(result), result["train_images"], result["epochs"], result["margin"])
     columns = ["first", "second", "mean difference ", "90% interval", "verdict"]
     title = titled("Do frameworks reach the same accuracy?", model)
-    return Table(
-        title, "%s Mean accuracy, and its range: %s." % (note, _reached(result)), columns, rows
-    )
+    note = "%s Mean accuracy, and its range: %s." % (note, _reached(result))
+    return Table(title, note, columns, rows, answers=[("Answer", _answer(result["pairs"]))])
+
+
+def _answer(pairs):
+    """How many pairs have which verdict, in a sentence."""
+    counts = Counter(pair["verdict"] for pair in pairs)
+    verdict, most = counts.most_common(1)[0]
+    if most == len(pairs):
+        return "All %d pairs: %s." % (most, verdict)
+    said = ", ".join("%d %s" % (count, verdict) for verdict, count in counts.most_common())
+    return "Of %d pairs: %s." % (len(pairs), said)
 
 
 def _seeds(result):

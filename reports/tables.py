@@ -48,7 +48,10 @@ def machines(used):
 
 
 def by_date(used):
-    """The names of the machines with results, the one with the newest first."""
+    """The names of the machines with results, the one with the newest first.
+
+    used: a ``Used``, or lists of ``Committed``.
+    """
     made = {}
     for committed in sorted(sum(used, []), key=lambda committed: committed.result["made"]):
         made[committed.machine] = committed.result["made"]

@@ -49,15 +49,15 @@ def take(dataset, train_images=None, test_images=None, noun="images"):
 
 
 def warn_of_synthetic(name, files, error):
-    """Print a conspicuous warning on stderr that synthetic images replace ``name``.
+    """Print a conspicuous warning on stderr that synthetic data replaces ``name``.
 
     files: what a folder for $ROSETTA_DATA needs. error: why the download failed.
     """
     line = "*" * 80
     print(
         "%s\nNo %s was found and it cannot be downloaded:\n%s\n"
-        "Going on with SYNTHETIC images. Results are not %s results.\n"
-        "Set ROSETTA_DATA to a folder with %s to use the real images.\n%s"
+        "Going on with SYNTHETIC data. Results are not %s results.\n"
+        "Set ROSETTA_DATA to a folder with %s to use the real data.\n%s"
         % (line, name, error, name, files, line),
         file=sys.stderr,
     )
