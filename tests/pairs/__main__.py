@@ -39,7 +39,8 @@ HEAD = """# Mistakes planted in published implementations
 place what each mistake is, "located" if the first difference is at the right place, "wrong" if it
 is elsewhere. `compare` was mended with the mistakes of kind single and double in view, so they are
 no estimate for others. Those held out were written down, with their places and words, after that
-and before `compare` saw any, by somebody who knew its code; they were compared once.
+and before `compare` saw any, by somebody who knew its code; they were compared once. Ten earlier
+ones (4 named, 2 located, 3 wrong, 1 unseen at first) are among the single ones since.
 
 """
 
@@ -51,7 +52,7 @@ def cases(pair):
         if seed < 2:
             yield "right-steps-%d" % seed, "right", seed, ()
     yield "right-exact", "right", SEEDS, ()
-    known = getattr(truth, pair.upper())
+    known = getattr(truth, pair.upper()) + getattr(truth, pair.upper() + "_FIRST")
     for n, mistake in enumerate(known):
         yield "single-%d" % n, "single", n % SEEDS, (mistake,)
     for n, mistake in enumerate(getattr(truth, pair.upper() + "_HELD_OUT")):

@@ -46,6 +46,8 @@ def change(mistakes):
             for kind in ("weight", "bias"):
                 q, k = (place % (1, "self.%s.%s" % (part, kind)) for part in ("query", "key"))
                 tensors[q], tensors[k] = tensors[k], tensors[q]
+        if "bias of the values dropped" in mistakes:
+            tensors[place % (1, "self.value.bias")] *= 0
 
     return changed
 
@@ -61,6 +63,8 @@ def port(network, mistakes):
         for layer in made.bert.encoder.layer:
             layer.attention.self_attention.sqrt_att_head_size = 1.0
 
+    if "pooler without its tanh" in mistakes:
+        made.bert.pooler.dense.activation = tf_keras.activations.linear
     if "epsilon of one norm" in mistakes:
         made.bert.encoder.layer[2].bert_output.LayerNorm.epsilon = 1e-5
     if "residual missing" in mistakes:
@@ -76,6 +80,10 @@ def port(network, mistakes):
             del given["attention_mask"]
         if "mask the other way round" in mistakes:
             given["attention_mask"] = 1 - attention_mask
+        if "token types ignored" in mistakes:
+            made.bert.embeddings.token_type_embeddings.assign(
+                tf.zeros_like(made.bert.embeddings.token_type_embeddings)
+            )
         if "positions from 2" in mistakes:
             given["position_ids"] = tf.range(2, 16)[None]
         return made(input_ids, training=False, **given)
