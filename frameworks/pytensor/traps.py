@@ -157,3 +157,120 @@ TRAPS += [
         model="lstm",
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap("epsilon_of_bert", "forward", ("+ 1e-5)", "+ 1e-12)"), model="gpt"),
+    trap(
+        "variance_by_one_less",
+        "forward",
+        ("(x**2).mean(-1, keepdims=True)", "(x**2).sum(-1, keepdims=True) / (WIDTH - 1)"),
+        model="gpt",
+    ),
+    trap(
+        "gelu_by_a_sigmoid",
+        "forward",
+        (
+            "0.5 * x * (1 + pt.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))",
+            "x * pt.sigmoid(1.702 * x)",
+        ),
+        model="gpt",
+    ),
+    trap(
+        "mask_one_place_late", "forward", ("places <= places", "places <= 1 + places"), model="gpt"
+    ),
+    trap(
+        "mask_of_the_first_places",
+        "generation",
+        ("places <= places[-t:", "places <= places[:t"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("(n, t, 3, HEADS, WIDTH // HEADS)", "(n, t, HEADS, 3, WIDTH // HEADS)"),
+        ("(2, 0, 3, 1, 4)", "(3, 0, 2, 1, 4)"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("(shares @ v).transpose(0, 2, 1, 3).reshape(x.shape)", "(shares @ v).reshape(x.shape)"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("[first : first + tokens.shape[1]]", "[: tokens.shape[1]]"),
+        model="gpt",
+    ),
+    trap(
+        "only_the_new_keys_kept",
+        "generation",
+        ('"attention.out"), kv', '"attention.out"), qkv[1:]'),
+        model="gpt",
+    ),
+    trap("blocks_backwards", "forward", ("[x, None]", "[x, None], go_backwards=True"), model="gpt"),
+    trap(
+        "head_not_in_the_graph",
+        "gradient",
+        ('@ w["tokens.weight"].T', '@ pytensor.gradient.disconnected_grad(w["tokens.weight"]).T'),
+        model="gpt",
+    ),
+    trap("last_steps_moments", "gradient", ("change = new_m", "change = m"), model="gpt"),
+    trap(
+        "warmup_from_zero", "gradient", ("(step + 1) / hp.warmup", "step / hp.warmup"), model="gpt"
+    ),
+    trap(
+        "cosine_as_long_as_the_run",
+        "momentum",
+        ("(step - hp.warmup) / (hp.steps - hp.warmup)", "step / hp.steps"),
+        model="gpt",
+    ),
+    trap(
+        "clipped_by_value",
+        "momentum",
+        ("pt.minimum(1, hp.clip / pt.sqrt((g**2).sum())) * g", "pt.clip(g, -hp.clip, hp.clip)"),
+        model="gpt",
+    ),
+    trap("all_parameters_decayed", "momentum", ("if w.ndim > 1 else 0", ""), model="gpt"),
+    trap(
+        "decay_not_times_the_rate",
+        "momentum",
+        ("+ decay * theta", ""),
+        ("* change", "* change - decay * theta"),
+        model="gpt",
+    ),
+    trap("softmax_of_all_scores", "forward", (", axis=-1", ""), model="gpt"),
+]
+
+# The GRU.
+TRAPS += [
+    trap(
+        "update_before_reset",
+        "forward",
+        ("h_r, h_z, h_n =", "h_z, h_r, h_n ="),
+        ("x_r, x_z, x_n =", "x_z, x_r, x_n ="),
+        model="gru",
+    ),
+    trap(
+        "reset_before_the_product",
+        "forward",
+        ("reset * h_n", 'dense(reset * h, shared, "gru.recurrent")[:, 2 * UNITS :]'),
+        model="gru",
+    ),
+    trap(
+        "state_kept_the_other_way",
+        "forward",
+        ("(1 - update) * new + update * h", "update * new + (1 - update) * h"),
+        model="gru",
+    ),
+    trap("mean_of_the_states", "forward", ("dense(h[-1]", "dense(h.mean(0)"), model="gru"),
+    trap("words_backwards", "forward", ("scan(cell, x", "scan(cell, x[::-1]"), model="gru"),
+    trap(
+        "gradient_of_the_last_word",
+        "gradient",
+        ("scan(cell, x, start", "scan(cell, x, start, truncate_gradient=1"),
+        model="gru",
+    ),
+]

@@ -26,7 +26,43 @@ ROWS = {
 UNSAID = "drop-seed declared input device-network reset no-gradient"
 
 ADAM = {"optimiser": ("nn.optim.Adam", "parameters =", "schedule_step")}
-NETWORKS = {"mlp": ADAM, "lenet5": {**ADAM, "sigmoid": "sigmoid()"}}
+TEXT = {
+    "embedding": ("self.tokens = nn.Embedding", "self.tokens(tokens)"),
+    "norm": ("self.norm1 =", "self.norm2 =", "self.norm ="),
+    "attention": "scaled_dot_product_attention",
+    "mask": "is_causal",
+    "cache": ("here =", "kept.assign", "shape =", "caches ="),
+    "residual": ("x = x + self.attention", "x + self.mlp"),
+    "blocks": ("self.blocks =", "in zip(self.blocks"),
+    "loss-function": ("sparse_categorical_crossentropy", "cross_entropy(scores"),
+    "decay": ("matrices =", "vectors =", "decaying =", "others ="),
+    "optimiser": ("OptimizerGroup", "rest =", "schedule_step"),
+    "schedule": ("def rate_of", "lr.assign"),
+    "clipping": ("norm = sum", "hp.clip"),
+    "greedy": "argmax",
+    "generate": ("in range(2 * half)", "following("),
+}
+NETWORKS = {
+    "mlp": ADAM,
+    "lenet5": {**ADAM, "sigmoid": "sigmoid()"},
+    "gpt": {
+        **TEXT,
+        "positions": ("self.positions = nn.Embedding", "places = Tensor.arange(tokens"),
+        "heads": ("self.qkv =", "qkv =", "q, k, v ="),
+        "gelu": ".gelu()",
+        "head": "self.tokens.weight.T",
+    },
+    "llama": {
+        **TEXT,
+        "cache": ("here =", "kept.assign"),
+        "mask": ("is_causal", "attn_mask"),
+        "rotary": ("def rotations", "def rotate", "rotate("),
+        "heads": ("self.q =", "self.k =", "self.v =", "narrow ="),
+        "swiglu": ("silu()", "self.gate =", "self.up =", "self.down ="),
+        "head": ("self.head =", "self.head(self.norm(x))"),
+        "ignored": "ignore_index",
+    },
+}
 
 PHRASES = {
     "padding": "padding=1",

@@ -104,3 +104,133 @@ TRAPS = [
         ("self.conv2(x).relu().max_pool2d()", "self.conv2(x).relu().avg_pool2d()"),
     ),
 ]
+
+# The GPT.
+TRAPS += [
+    trap("gelu_exact", "forward", (".gelu()", '.gelu("none")'), model="gpt"),
+    trap("gelu_by_a_sigmoid", "forward", (".gelu()", ".quick_gelu()"), model="gpt"),
+    trap(
+        "epsilon_of_bert",
+        "forward",
+        ("self.norm2 = nn.LayerNorm(WIDTH)", "self.norm2 = nn.LayerNorm(WIDTH, 1e-12)"),
+        model="gpt",
+    ),
+    trap("mask_forgotten", "forward", ("(k, v, is_causal=True)", "(k, v)"), model="gpt"),
+    trap(
+        "heads_before_thirds",
+        "forward",
+        ("reshape(n, t, 3, HEADS, -1)", "reshape(n, t, HEADS, 3, -1)"),
+        ("permute(2, 0, 3, 1, 4)", "permute(3, 0, 2, 1, 4)"),
+        model="gpt",
+    ),
+    trap(
+        "heads_before_time",
+        "forward",
+        ("mixed.transpose(1, 2).reshape(n, t, WIDTH)", "mixed.reshape(n, t, WIDTH)"),
+        model="gpt",
+    ),
+    trap(
+        "last_normalisation_forgotten",
+        "forward",
+        ("self.norm(x) @ self", "x @ self"),
+        model="gpt",
+    ),
+    trap(
+        "position_of_the_first_token",
+        "generation",
+        ("if place is None else place", ""),
+        model="gpt",
+    ),
+    trap("cache_not_assigned", "generation", ("kept.assign(here", "(here"), model="gpt"),
+    trap("cache_unmasked", "generation", ("(k, v, places <= place)", "(k, v)"), model="gpt"),
+    trap(
+        "rate_recorded_with_the_step",
+        "momentum",
+        ("part.lr.assign(rate).realize()", "part.lr = rate.realize()"),
+        model="gpt",
+    ),
+    trap("rate_not_set", "gradient", ("part.lr.assign(rate).realize()", "pass"), model="gpt"),
+    trap(
+        "clipped_by_tensor",
+        "momentum",
+        ("(hp.clip / norm)", "(hp.clip / w.grad.square().sum().sqrt())"),
+        model="gpt",
+    ),
+    trap(
+        "loss_reduced_by_sum",
+        "gradient",
+        (
+            "sparse_categorical_crossentropy(targets)",
+            'sparse_categorical_crossentropy(targets, reduction="sum")',
+        ),
+        model="gpt",
+    ),
+    trap(
+        "embeddings_not_decayed",
+        "momentum",
+        (
+            "decaying = nn.optim",
+            "matrices, vectors = matrices[2:], vectors + matrices[:2]\ndecaying = nn.optim",
+        ),
+        model="gpt",
+    ),
+    trap("decay_by_default", "momentum", ("weight_decay=0.0, ", ""), model="gpt"),  # 0.01, not 0
+    trap(
+        "warmup_from_zero", "gradient", ("(step + 1) / hp.warmup", "step / hp.warmup"), model="gpt"
+    ),
+    trap(
+        "cosine_as_long_as_the_run",
+        "momentum",
+        ("(step - hp.warmup) / (hp.steps - hp.warmup)", "step / hp.steps"),
+        model="gpt",
+    ),
+]
+
+# The Llama.
+TRAPS += [
+    trap("epsilon_of_llama_1", "forward", ("10000, 1e-5", "10000, 1e-6"), model="llama"),
+    trap("base_of_llama_3", "forward", ("10000, 1e-5", "500000, 1e-5"), model="llama"),
+    trap(
+        "neighbours_rotated",
+        "forward",
+        ("left, right = x.chunk(2, dim=-1)", "left, right = x[..., ::2], x[..., 1::2]"),
+        model="llama",
+    ),
+    trap(
+        "rotated_the_other_way",
+        "forward",
+        (
+            "(left * cos - right * sin).cat(right * cos + left * sin",
+            "(left * cos + right * sin).cat(right * cos - left * sin",
+        ),
+        model="llama",
+    ),
+    trap(
+        "rotation_restarts_in_generation",
+        "generation",
+        ("if place is None else table[place]", ""),
+        model="llama",
+    ),
+    trap(
+        "keys_tiled",
+        "forward",
+        (
+            "(k, v, enable_gqa=True",
+            "(k.repeat(1, 2, 1, 1), v.repeat(1, 2, 1, 1)",
+        ),
+        model="llama",
+    ),
+    trap("padding_counted", "gradient", (", ignore_index=IGNORED", ""), model="llama"),
+    trap(
+        "first_token_ignored",
+        "gradient",
+        ("ignore_index=IGNORED", "ignore_index=0"),
+        model="llama",
+    ),
+    trap(
+        "gate_and_up_exchanged",
+        "forward",
+        ("self.gate(x).silu() * self.up(x)", "self.gate(x) * self.up(x).silu()"),
+        model="llama",
+    ),
+]
