@@ -188,7 +188,7 @@ def predict(model, x):
     (forward, following), half = model[2], x.shape[1] // 2
     outputs, last = [], None
     for first in range(0, len(x), ROWS):
-        part = np.zeros((ROWS,) + x.shape[1:], x.dtype)
+        part = np.zeros((ROWS,) + x.shape[1:], np.int32)  # as argmax() gives
         part[: len(x) - first] = x[first : first + ROWS]
         scores = [forward(Tensor(part).realize()).numpy()]  # (N, T, 65)
         for place in range(2 * half):
