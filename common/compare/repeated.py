@@ -1,6 +1,5 @@
 """Arrays that one side has once, the other once for each observation, such as positions."""
 
-
 from common.compare.arrays import Array
 from common.compare.layers.layer import full
 

@@ -8,7 +8,7 @@ from common.compare import between, causes
 from common.compare.between import attended, own
 from common.compare.between.both import Both, Explanation
 from common.compare.counterparts import by_scope, matched
-from common.compare.layers import combination, search
+from common.compare.layers import combination, normalisation, search
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer, Verdict
 from common.compare.masks import words as mask_words
@@ -40,6 +40,7 @@ def verdicts(recordings, first, every=False):
     likely = set(jumps(recordings))
     if first is not None:
         likely.update((i, j) for i, j in pairs if i >= first["a_place"])
+        likely.update(_beside(recordings, first, pairs))
     likely &= set(pairs)
     likely.update(
         pair for pair in pairs if pair not in likely and search.other_epsilon(*layers(*pair))
@@ -49,6 +50,8 @@ def verdicts(recordings, first, every=False):
     found = []
     for pair in chosen:
         verdict = search.verdict(*layers(*pair), likely=pair in likely)
+        if pair in likely and not verdict.differs:
+            verdict = _of_norms(verdict)
         is_first = first is not None and pair == (first["a_place"], first["b_place"])
         if verdict.differs or is_first:
             verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs)
@@ -60,6 +63,23 @@ def verdicts(recordings, first, every=False):
         return found
     found = list(_of_own_inputs(recordings, theirs, found, first, pairs))
     return sorted(found + _of_optimizers(recordings, first), key=lambda v: v.a.place)
+
+
+def _beside(recordings, first, pairs):
+    """Yield pairs just before the first difference that do not agree: a branch that does follows."""
+    for i, j in pairs:
+        near = first["a_place"] - BESIDE <= i < first["a_place"] and j < first["b_place"]
+        if near and not recordings.agreement(i, j):
+            yield i, j
+
+
+def _of_norms(verdict):
+    """The ``Verdict`` on two norms, one of which is recorded as the sum of its own operations."""
+    fits = verdict.a_fit, verdict.b_fit
+    if None in fits or search.same_family(*fits) or not any(map(search.is_sum, fits)):
+        return verdict
+    norms = [search.norm(layer) for layer in (verdict.a, verdict.b)]
+    return verdict if None in norms else search.judged(verdict.a, verdict.b, norms)
 
 
 def _of_optimizers(recordings, first):
@@ -111,13 +131,15 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
 
 
 def _with_fewer_inputs(recordings, verdict, sure):
-    """The verdict; that it differs, if one side lacks an input, such as a residual.
+    """The verdict; that it differs, if a norm of one side lacks an input, such as a residual.
 
     All inputs of the side with fewer must have their counterpart among those of the other.
     """
     fits = verdict.a_fit, verdict.b_fit
     names = [[x.name for x in fit.case.inputs] for fit in fits]
-    if not search.same_family(*fits) or len(names[0]) == len(names[1]):
+    if any(fit.family is not normalisation for fit in fits) or len(names[0]) == len(names[1]):
+        return verdict
+    if recordings.agreement(verdict.a.place, verdict.b.place):
         return verdict
     pairs = {(recordings.a[i].name, recordings.b[j].name) for i, j in sure}
     more = len(names[1]) > len(names[0])

@@ -78,7 +78,7 @@ BERT = [
         "epsilon of one norm",
         "the last layer's norm has an epsilon of 1e-12 in A, 1e-5 in B",
         r"layer\.2\.output",
-        [r"LayerNorm, epsilon 1e-12.* in A, (LayerNorm, epsilon )?1e-05 in B"],
+        [r"LayerNorm, epsilon (1e-12|.* or less) in A, (LayerNorm, epsilon )?1e-05 in B"],
     ),
     Mistake(
         "residual missing",

@@ -1,4 +1,4 @@
-"""A weight that one side uses in two places: its gradient is the sum of the two on the other side."""
+"""A weight that one side uses in two places: its gradient is the sum of two on the other side."""
 
 from common.compare.arrays import apart
 from common.compare.layers.layer import full
