@@ -66,7 +66,7 @@ def verdicts(recordings, first, every=False):
 
 
 def _beside(recordings, first, pairs):
-    """Yield pairs just before the first difference that do not agree: a branch that does follows."""
+    """Yield pairs just before the first difference that do not agree, in another branch."""
     for i, j in pairs:
         near = first["a_place"] - BESIDE <= i < first["a_place"] and j < first["b_place"]
         if near and not recordings.agreement(i, j):
