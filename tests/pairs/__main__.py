@@ -38,7 +38,7 @@ HEAD = """# Mistakes planted in published implementations
 `compare` on recordings of [tests/pairs](../../tests/pairs): "named" if the text says of the right
 place what each mistake is, "located" if the first difference is at the right place, "wrong" if it
 is elsewhere. `compare` was mended with the mistakes of kind single and double in view, so they are
-no estimate for others. Those held out were written down, with their places and words, after that
+no estimate for others. Those held out were written down, with their places and words,
 and before `compare` saw any, by somebody who knew its code; they were compared once.
 Ten that were held out before are among the single ones now.
 
