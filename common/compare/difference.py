@@ -40,7 +40,7 @@ def _better(recordings, difference):
     before = difference["agree_before"]
     sooner = _other_stride(recordings, before, difference) or _swapped(recordings, difference)
     norm = None if sooner else folded.norm_after(recordings, difference)
-    return _described(recordings, before, *norm, "place") if norm else sooner
+    return described(recordings, before, *norm, "place") if norm else sooner
 
 
 def with_verdicts(recordings, difference, verdicts):
@@ -58,7 +58,7 @@ def with_verdicts(recordings, difference, verdicts):
             pair = next((pair for pair in recordings.pairs if pair[:2] == (i, j)), None)
             off = pair and pair.off / (recordings.b[j].spread or 1)
             by = "name" if recordings.same_name(i, j) else "place"
-            difference = _described(recordings, before, i, j, by, Relation(says, off))
+            difference = described(recordings, before, i, j, by, Relation(says, off))
         difference["computes"], difference["docs"] = says, verdict.docs
         return difference
     return difference
@@ -78,7 +78,7 @@ def _between_pairs(recordings, before, ours, theirs):
             and not recordings.has_rows(i, j)
             and _alone(recordings, i, j, new)
         ):
-            return _described(recordings, before, i, j, by)
+            return described(recordings, before, i, j, by)
     return None
 
 
@@ -101,7 +101,7 @@ def _chain(recordings, before, ours, theirs):
     pairs = matched(recordings, new[0], new[1], before)
     if len(pairs) < CHAIN or 2 * len(pairs) <= min(len(new[0]), len(new[1])):
         return None
-    return _described(recordings, before, *pairs[0])
+    return described(recordings, before, *pairs[0])
 
 
 def _other_stride(recordings, before, difference):
@@ -120,7 +120,7 @@ def _other_stride(recordings, before, difference):
         for i, j in zip(new[0][:1], new[1][:1]):
             relation = strides.relation(recordings.a[i], recordings.b[j], recordings.tolerance)
             if relation is not None:
-                return _described(recordings, earlier, i, j, "place", relation)
+                return described(recordings, earlier, i, j, "place", relation)
     return None
 
 
@@ -138,7 +138,7 @@ def _swapped(recordings, difference):
                 off = same[0].off / (recordings.b[m].spread or 1)
                 relation = Relation("%s and %s are swapped in B" % names, None, off)
                 before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
-                return _described(recordings, before, i, j, "name", relation)
+                return described(recordings, before, i, j, "name", relation)
     return None
 
 
@@ -149,13 +149,13 @@ def _at_the_end(recordings, before, ours, theirs):
         difference = _in_last_gap(recordings, before, ours, theirs)
         if difference is None:
             new = recordings.only_in_a(ours) or ours, recordings.only_in_b(theirs) or theirs
-            difference = _described(recordings, before, new[0][0], new[1][0], "place")
+            difference = described(recordings, before, new[0][0], new[1][0], "place")
         return difference
     # At its end, one recording may use a name of the other for something else.
     for i in ours or (range(len(a)) if theirs else ()):
         for j in theirs or range(len(b)):
             if recordings.same_name(i, j) and not recordings.agreement(i, j):
-                return _described(recordings, before, i, j, "name")
+                return described(recordings, before, i, j, "name")
     return None
 
 
@@ -168,7 +168,7 @@ def _in_last_gap(recordings, before, ours, theirs):
     for i in ours:
         j, by = pairs.get(i, (None, None))
         if by == "name":
-            return _described(recordings, before, i, j, by)
+            return described(recordings, before, i, j, by)
         if i in ours[:TRIED] and i not in named[0]:
             for k in [k for k in theirs[:TRIED] if k not in named[1]]:
                 if i not in new[0] and k not in new[1]:
@@ -178,13 +178,13 @@ def _in_last_gap(recordings, before, ours, theirs):
                 ).relation()
                 both_new = i in new[0] and k in new[1]
                 if relation.after is not None and (both_new or not relation.partial):
-                    return _described(recordings, before, i, k, "value", relation)
+                    return described(recordings, before, i, k, "value", relation)
         if i in new[0] and i not in named[0]:
             crossed = _crossed(recordings, before, i, theirs)
             if crossed is not None:
                 return crossed
         if j is not None and i in new[0] and j in new[1]:
-            return _described(recordings, before, i, j, by)
+            return described(recordings, before, i, j, by)
     return None
 
 
@@ -203,7 +203,7 @@ def _crossed(recordings, before, i, theirs):
         likely = recordings.layouts(before)
         relation = Comparison(a[i], b[j], recordings.tolerance, likely).relation()
         if relation.after is not None:
-            return _described(recordings, before, i, j, "value", relation)
+            return described(recordings, before, i, j, "value", relation)
     return None
 
 
@@ -229,10 +229,10 @@ def _moved(recordings, before):
     spread = b.spread or 1
     off = apart(a.values, b.values) / spread if a.values.shape == b.values.shape else None
     relation = Relation("B is A, " + pair.layout.words(a, b), off, pair.off / spread)
-    return _described(recordings, recordings.pairs.index(pair), pair.a, pair.b, "value", relation)
+    return described(recordings, recordings.pairs.index(pair), pair.a, pair.b, "value", relation)
 
 
-def _described(recordings, before, i, j, by, relation=None):
+def described(recordings, before, i, j, by, relation=None):
     """A difference as a dict of JSON values."""
     a, b = recordings.a[i], recordings.b[j]
     if relation is None:

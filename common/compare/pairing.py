@@ -7,7 +7,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.compare import digits, names, silent, tensors
+from common.compare import digits, names, repeated, silent, tensors
 from common.compare.arrays import Array, apart
 from common.compare.layouts import agreement, plain
 from common.system import array_files
@@ -62,6 +62,7 @@ class Recordings:
 
     def __init__(self, a, b, tolerance):
         self.tolerance = tolerance
+        a, b = repeated.once(a, b), repeated.once(b, a)
         self.a, self.b = a, b
         self.tensors = tensors.matched(a, b, tolerance)
         self.b = tensors.in_order(a, b, self.tensors)

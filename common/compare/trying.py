@@ -5,19 +5,23 @@ import copy
 import numpy as np
 
 from common.compare import between, causes
+from common.compare.between import attended, own
 from common.compare.between.both import Both, Explanation
-from common.compare.counterparts import matched
-from common.compare.layers import combination, search
+from common.compare.counterparts import by_scope, matched
+from common.compare.layers import combination, normalisation, search
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import Layer
+from common.compare.layers.layer import Layer, Verdict
 from common.compare.masks import words as mask_words
-from common.compare.optimizers import clipping, running, steps
+from common.compare.optimizers import clipping, running, steps, tied
 from common.compare.optimizers import explain as optimizer
 
 LARGEST = 2**24  # values of an array whose difference is explained
-MOST = 48  # pairs of layers that are looked at
+MOST = 96  # pairs of layers that are looked at
 USUAL = 8  # times the error of all earlier pairs: beyond that, something has changed
 LEAST = 16  # roundings that a change must exceed
+BESIDE = 8  # places between two layers that may be exchanged
+ATTENTIONS = 8  # later ones that are tried
+FEW = (4, 2)  # inputs of a later attention that are tried; with an unknown weight
 BORROWED = 12  # arrays of the other side that may be a layer's input
 
 
@@ -36,6 +40,7 @@ def verdicts(recordings, first, every=False):
     likely = set(jumps(recordings))
     if first is not None:
         likely.update((i, j) for i, j in pairs if i >= first["a_place"])
+        likely.update(_beside(recordings, first, pairs))
     likely &= set(pairs)
     likely.update(
         pair for pair in pairs if pair not in likely and search.other_epsilon(*layers(*pair))
@@ -45,13 +50,113 @@ def verdicts(recordings, first, every=False):
     found = []
     for pair in chosen:
         verdict = search.verdict(*layers(*pair), likely=pair in likely)
+        if pair in likely and not verdict.differs:
+            verdict = _of_norms(verdict)
         is_first = first is not None and pair == (first["a_place"], first["b_place"])
         if verdict.differs or is_first:
             verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs)
         if is_first:
             verdict = _with_borrowed(recordings, theirs, verdict, bank, in_order)
         found.append(verdict)
-    return [v if _is_certain(recordings, v, first) else silenced(v) for v in found]
+    found = [v if _is_certain(recordings, v, first) else silenced(v) for v in found]
+    if first is None:
+        return found
+    found = list(_of_own_inputs(recordings, theirs, found, first, pairs))
+    return sorted(found + _of_optimizers(recordings, first), key=lambda v: v.a.place)
+
+
+def _beside(recordings, first, pairs):
+    """Yield pairs just before the first difference that do not agree, in another branch."""
+    for i, j in pairs:
+        near = first["a_place"] - BESIDE <= i < first["a_place"] and j < first["b_place"]
+        if near and not recordings.agreement(i, j):
+            yield i, j
+
+
+def _of_norms(verdict):
+    """The ``Verdict`` on two norms, one of which is recorded as the sum of its own operations."""
+    fits = verdict.a_fit, verdict.b_fit
+    if None in fits or search.same_family(*fits) or not any(map(search.is_sum, fits)):
+        return verdict
+    norms = [search.norm(layer) for layer in (verdict.a, verdict.b)]
+    return verdict if None in norms else search.judged(verdict.a, verdict.b, norms)
+
+
+def _of_optimizers(recordings, first):
+    """The ``Verdict`` on the first moved weight, if an earlier array is the first difference."""
+    if steps.kind(first["a"])[0] in ("weight", "update"):
+        return []
+    known = None not in optimizer.sides(recordings.a, recordings.b)
+    says = known and optimizer.explained(recordings.a, recordings.b, recordings.tensors)
+    for i, j in sorted(recordings.named.items()) if says else ():
+        if i > first["a_place"] and steps.kind(recordings.a[i].name)[:2] == ("weight", 1):
+            pair = Layer(recordings.a, i), Layer(recordings.b, j)
+            return [Verdict(*pair, None, None, True, says, pages.OPTIMISER)]
+    return []
+
+
+def _of_own_inputs(recordings, theirs, found, first, pairs):
+    """Yield the verdicts; those on later layers that are still unknown, from each side's inputs.
+
+    It takes names that tell the pairs, and a layer that no family fits in both.
+    """
+    scopes = by_scope(recordings, range(len(recordings.a)), range(len(recordings.b)))
+    scopes = {pair for pair in scopes if pair in pairs}
+    sure = [pair for pair in pairs if pair in scopes or recordings.same_name(*pair)]
+    attentions = 0
+    for verdict in found:
+        i, j = verdict.a.place, verdict.b.place
+        known = verdict.differs or None not in (verdict.a_fit, verdict.b_fit)
+        if known and not verdict.differs:
+            verdict = _with_fewer_inputs(recordings, verdict, sure)
+        if known or (i, j) not in sure or not _is_later(recordings, theirs, first, i, j):
+            yield verdict
+            continue
+        inputs = [(recordings.a[k], theirs[m]) for k, m in reversed(pairs) if k < i and m < j]
+        inputs = [pair for pair in inputs if all(x.dtype.kind == "f" and x.finite for x in pair)]
+        both = Both(verdict.a, verdict.b, [], (), inputs)
+        others = [
+            (recordings.a[k], theirs[m], (recordings.b[m].name, recordings.b[j].name))
+            for k, m in sure
+            if 0 < abs(k - i) <= BESIDE
+        ]
+        try:
+            why = own.explain(both, others)
+            if why is None and attentions < ATTENTIONS:
+                attentions += 1
+                why = attended.explain(both, *FEW)
+        except own.Same:
+            why = None
+        yield verdict._replace(differs=True, says=why.says, docs=why.docs) if why else verdict
+
+
+def _with_fewer_inputs(recordings, verdict, sure):
+    """The verdict; that it differs, if a norm of one side lacks an input, such as a residual.
+
+    All inputs of the side with fewer must have their counterpart among those of the other.
+    """
+    fits = verdict.a_fit, verdict.b_fit
+    names = [[x.name for x in fit.case.inputs] for fit in fits]
+    if any(fit.family is not normalisation for fit in fits) or len(names[0]) == len(names[1]):
+        return verdict
+    if recordings.agreement(verdict.a.place, verdict.b.place):
+        return verdict
+    pairs = {(recordings.a[i].name, recordings.b[j].name) for i, j in sure}
+    more = len(names[1]) > len(names[0])
+    pairs = pairs if not more else {(b, a) for a, b in pairs}
+    fewer, others = names if more else names[::-1]
+    if not all(any((other, name) in pairs for other in others) for name in fewer):
+        return verdict
+    says = "%s, in A; %s, in B" % tuple(map(search.function, fits))
+    return verdict._replace(differs=True, says=says, docs=pages.WEIGHTS)
+
+
+def _is_later(recordings, theirs, first, i, j):
+    """Whether a pair after the first difference differs, and can be subtracted."""
+    a, b = recordings.a[i], theirs[j]
+    if i <= first["a_place"] or recordings.agreement(i, j) or a.shape != b.shape:
+        return False
+    return a.finite and b.finite and a.dtype.kind == "f" and a.size <= LARGEST
 
 
 def _with_borrowed(recordings, theirs, verdict, bank, in_order):
@@ -123,6 +228,9 @@ def explanation(recordings, difference, layers):
         says = clipping.explained(recordings.a, recordings.b)
         if says is not None:
             return Explanation(says, pages.OPTIMISER)
+        says = tied.explained(recordings, difference)
+        if says is not None:
+            return Explanation(says, pages.WEIGHTS)
     for layer in layers:
         if (layer.a.place, layer.b.place) == (i, j) and not difference["relation_holds"]:
             says = causes.explained(recordings, layer)

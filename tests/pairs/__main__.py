@@ -38,9 +38,9 @@ HEAD = """# Mistakes planted in published implementations
 `compare` on recordings of [tests/pairs](../../tests/pairs): "named" if the text says of the right
 place what each mistake is, "located" if the first difference is at the right place, "wrong" if it
 is elsewhere. `compare` was mended with the mistakes of kind single and double in view, so they are
-no estimate for others. Those held out were written down, with their places and words, after that
-and before `compare` saw any, by somebody who knew its code; they were compared once. Ten earlier
-ones (4 named, 2 located, 3 wrong, 1 unseen at first) are among the single ones since.
+no estimate for others. Those held out were written down, with their places and words, before
+`compare` saw any, by somebody who knew its code; they were compared once. Ten earlier ones are among
+the single ones by now: at first 4 were named, 2 located, 3 wrong and 1 unseen.
 
 """
 
@@ -52,7 +52,7 @@ def cases(pair):
         if seed < 2:
             yield "right-steps-%d" % seed, "right", seed, ()
     yield "right-exact", "right", SEEDS, ()
-    known = getattr(truth, pair.upper()) + getattr(truth, pair.upper() + "_FIRST")
+    known = getattr(truth, pair.upper()) + getattr(truth, pair.upper() + "_SECOND")
     for n, mistake in enumerate(known):
         yield "single-%d" % n, "single", n % SEEDS, (mistake,)
     for n, mistake in enumerate(getattr(truth, pair.upper() + "_HELD_OUT")):

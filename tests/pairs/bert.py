@@ -5,6 +5,7 @@ import tensorflow as tf
 import tf_keras
 import torch
 from transformers import BertConfig, BertForSequenceClassification, TFBertForSequenceClassification
+from transformers.models.bert import modeling_tf_bert
 
 from frameworks.pytorch import record as of_torch
 from frameworks.tensorflow import record as of_tensorflow
@@ -52,6 +53,10 @@ def change(mistakes):
     return changed
 
 
+def rounded_softmax(logits, axis):
+    return tf.cast(tf.nn.softmax(tf.cast(logits, tf.bfloat16), axis), tf.float32)
+
+
 def port(network, mistakes):
     config = {}
     if "epsilon" in mistakes:
@@ -74,6 +79,12 @@ def port(network, mistakes):
             hidden_states, tf.zeros_like(input_tensor), training=training
         )
 
+    if "sum after the norm" in mistakes:
+        part = made.bert.encoder.layer[1].attention.dense_output
+        part.call = lambda hidden_states, input_tensor, training=False: (
+            part.LayerNorm(inputs=part.dense(inputs=hidden_states)) + input_tensor
+        )
+
     def called(input_ids, attention_mask, token_type_ids):
         given = {"token_type_ids": token_type_ids, "attention_mask": attention_mask}
         if "mask ignored" in mistakes:
@@ -86,7 +97,10 @@ def port(network, mistakes):
             )
         if "positions from 2" in mistakes:
             given["position_ids"] = tf.range(2, 16)[None]
-        return made(input_ids, training=False, **given)
+        with drawn.stack() as stack:
+            if "softmax in bfloat16" in mistakes:
+                drawn.patched(stack, modeling_tf_bert, "stable_softmax", rounded_softmax)
+            return made(input_ids, training=False, **given)
 
     called.trainable_variables = made.trainable_variables
     return called
@@ -102,9 +116,8 @@ def forward(seed, mistakes=(), exact=False, **config):
 def steps(seed, mistakes=()):
     network, x = original(seed), inputs(seed)
     called = port(network, mistakes)
-    optimizer = tf_keras.optimizers.AdamW(
-        drawn.RATE, drawn.DECAY, *drawn.BETAS, epsilon=drawn.EPSILON
-    )
+    epsilon = 1e-7 if "epsilon of Adam" in mistakes else drawn.EPSILON
+    optimizer = tf_keras.optimizers.AdamW(drawn.RATE, drawn.DECAY, *drawn.BETAS, epsilon=epsilon)
     if "all tensors decay" not in mistakes:
         optimizer.exclude_from_weight_decay(var_names=["LayerNorm", "bias"])
     entropy = torch.nn.functional.cross_entropy

@@ -44,6 +44,21 @@ def decayed(network, rate=RATE):
     return torch.optim.AdamW(groups, lr=rate, betas=BETAS, eps=EPSILON)
 
 
+class WarmedUp:
+    """An optimiser whose rate rises to its own one in some steps, from the first one."""
+
+    def __init__(self, optimizer, steps):
+        self.optimizer = optimizer
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: (n + 1) / steps)
+
+    def zero_grad(self):
+        self.optimizer.zero_grad()
+
+    def step(self):
+        self.optimizer.step()
+        self.schedule.step()
+
+
 def patched(stack, place, name, value):
     """Another attribute until the recording is made."""
     stack.enter_context(mock.patch.object(place, name, value))

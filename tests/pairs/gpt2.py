@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
+from flax.linen.module import wrap_method_once
 from transformers import FlaxGPT2LMHeadModel, GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2 import modeling_flax_gpt2 as flax_gpt2
 
@@ -14,6 +15,7 @@ from frameworks.pytorch import record as of_torch
 from tests.pairs import drawn
 
 CONFIG = dict(vocab_size=120, n_positions=32, n_embd=64, n_layer=3, n_head=4)
+STEPS = 3
 
 
 def original(seed, **config):
@@ -62,6 +64,26 @@ def exchange(tensors, one, other):
         tensors[name], tensors[partner] = tensors[partner], tensors[name]
 
 
+def after_the_norm():
+    """A block whose attention is added to what it was given, not to the block's own input."""
+
+    @wrap_method_once
+    def __call__(self, hidden, attention_mask=None, *given, deterministic=True, **named):
+        hidden = self.ln_1(hidden)
+        hidden = hidden + self.attn(hidden, attention_mask, deterministic=deterministic)[0]
+        return (hidden + self.mlp(self.ln_2(hidden), deterministic=deterministic),)
+
+    return __call__
+
+
+def rounded_product(product):
+    def rounded(a, b, *given, **named):
+        a, b = (x.astype(jnp.bfloat16).astype(x.dtype) for x in (a, b))
+        return product(a, b, *given, **named)
+
+    return rounded
+
+
 def port(network, mistakes, stack):
     """(a function of weights and inputs, the weights)"""
     config = {}
@@ -81,12 +103,19 @@ def port(network, mistakes, stack):
         norm = flax.linen.LayerNorm.__call__
         left = lambda self, x: x if self.name == "ln_f" else norm(self, x)  # noqa: E731
         drawn.patched(stack, flax.linen.LayerNorm, "__call__", left)
+    if "residual after the norm" in mistakes:
+        drawn.patched(stack, flax_gpt2.FlaxGPT2Block, "__call__", after_the_norm())
+    if "products in bfloat16" in mistakes:
+        drawn.patched(stack, jax.lax, "dot_general", rounded_product(jax.lax.dot_general))
     made = drawn.carried(FlaxGPT2LMHeadModel, network, change(mistakes), **config)
     weights = made.params
     if "not tied" in mistakes:
         weights["lm_head"] = {"kernel": weights["transformer"]["wte"]["embedding"].T}
     if "shared matrix scaled" in mistakes:
         weights["transformer"]["wte"]["embedding"] = weights["transformer"]["wte"]["embedding"] * 8
+    if "one plus the weight" in mistakes:
+        norm_of = weights["transformer"]["h"]["1"]["ln_2"]
+        norm_of["scale"] = norm_of["scale"] + 1
     options = {}
     if "positions from 1" in mistakes:
         options = dict(position_ids=np.tile(np.arange(1, 17), (4, 1)))
@@ -110,14 +139,17 @@ def steps(seed, mistakes=()):
     network, x = original(seed), inputs(seed)
     labels = torch.from_numpy(x["input_ids"][:, 1:].reshape(-1))
     entropy = torch.nn.functional.cross_entropy
+    optimizer = drawn.decayed(network)
+    if "warm-up one step late" in mistakes:
+        optimizer = drawn.WarmedUp(optimizer, STEPS)
     with drawn.stack() as stack:
         called, weights = port(network, mistakes, stack)
         a = of_torch.record_step(
             network,
             x,
             lambda out: entropy(out.logits[:, :-1].reshape(-1, 120), labels),
-            drawn.decayed(network),
-            steps=3,
+            optimizer,
+            steps=STEPS,
         )
         b = of_jax.record_step(
             called,
@@ -127,7 +159,7 @@ def steps(seed, mistakes=()):
                 out.logits[:, :-1].reshape(-1, 120), labels.numpy()
             ).mean(),
             adamw(mistakes),
-            steps=3,
+            steps=STEPS,
         )
     return a, b, None
 
@@ -141,6 +173,14 @@ def adamw(mistakes):
         adam = optax.scale_by_adam(*drawn.BETAS, eps=drawn.EPSILON)
         apart = optax.add_decayed_weights(-drawn.DECAY, matrices)
         return optax.chain(adam, optax.scale(-drawn.RATE), apart)
+    rate = drawn.RATE
+    if "decay in the gradient" in mistakes:
+        adam = optax.scale_by_adam(*drawn.BETAS, eps=drawn.EPSILON)
+        return optax.chain(
+            optax.add_decayed_weights(drawn.DECAY, matrices), adam, optax.scale(-rate)
+        )
+    if "warm-up one step late" in mistakes:
+        rate = lambda step: drawn.RATE * step / STEPS  # noqa: E731
     return optax.adamw(
-        drawn.RATE, *drawn.BETAS, eps=drawn.EPSILON, weight_decay=drawn.DECAY, mask=matrices
+        rate, *drawn.BETAS, eps=drawn.EPSILON, weight_decay=drawn.DECAY, mask=matrices
     )

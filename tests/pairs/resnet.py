@@ -98,6 +98,9 @@ def port(network, mistakes):
     if "pool padded as 'same'" in mistakes:
         parts = torch.nn.ZeroPad2d((0, 1, 0, 1)), torch.nn.MaxPool2d(3, 2)  # after a ReLU
         made.maxpool = torch.nn.Sequential(*parts)
+    if "ReLU before the sum" in mistakes:
+        block = made.layer2[0]
+        block.bn3, block.act3 = torch.nn.Sequential(block.bn3, torch.nn.ReLU()), torch.nn.Identity()
     return made
 
 
@@ -119,10 +122,11 @@ def steps(seed, mistakes=()):
     )
     a = of_keras.record_step(network, x, LABELS, steps=2)
     entropy = torch.nn.functional.cross_entropy
+    smoothing = 0.1 if "labels smoothed" in mistakes else 0.0
     b = of_torch.record_step(
         made,
         x.transpose(0, 3, 1, 2).copy(),
-        lambda scores: entropy(scores, torch.from_numpy(LABELS)),
+        lambda scores: entropy(scores, torch.from_numpy(LABELS), label_smoothing=smoothing),
         optimizer,
         steps=2,
         training=True,

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
+from flax.linen.module import wrap_method_once
 from transformers import FlaxT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration
 from transformers.models.t5 import modeling_flax_t5 as flax_t5
 
@@ -68,6 +69,15 @@ def change(mistakes):
     return changed
 
 
+def rounded_norm():
+    @wrap_method_once
+    def __call__(self, x):
+        made = x / jnp.sqrt((x**2).mean(-1, keepdims=True) + self.eps)
+        return self.weight * made.astype(jnp.bfloat16).astype(jnp.float32)
+
+    return __call__
+
+
 def port(network, mistakes, stack):
     """(a function of weights and inputs, the weights)"""
     config = {}
@@ -91,6 +101,11 @@ def port(network, mistakes, stack):
             return x if left else norm_of(self, x)
 
         drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", but_the_last)
+    if "norm rounded before its weight" in mistakes:
+        drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", rounded_norm())
+    if "causal mask missing" in mistakes:
+        all_of = lambda ids, dtype: jnp.ones((len(ids), 1) + ids.shape[-1:] * 2, dtype)  # noqa: E731
+        drawn.patched(stack, flax_t5, "make_causal_mask", all_of)
     if "gelu" in mistakes:
         config["dense_act_fn"] = "gelu"
     if "ReLU for GELU" in mistakes:

@@ -29,21 +29,26 @@ VALUES = 2**16  # scores that are looked at
 BIASES = 3
 WIDEST = 256  # context whose weight is unknown
 SPARE_ROWS = 1.1  # rows of both sides for each unknown of an output
+FEW = 4  # columns of a result that are looked at first
+SIDES = (0, 1)
 FIRST = 6  # sources, the likeliest, that are tried with an unknown weight
 
 
-def explain(both):
-    """What attention each side computes, if both are known and differ."""
+def explain(both, most=SOURCES, unknown=FIRST):
+    """What attention each side computes, if both are known and differ.
+
+    most: sources that are tried. unknown: those that are tried with an unknown weight.
+    """
     y = both.ours
     if y.ndim != 3 or y.shape[-1] < 8 or y.shape[1] < 3:
         return None
-    sources = list(itertools.islice(_sources(both), SOURCES))
+    sources = list(itertools.islice(_sources(both), most))
     shown = [
-        next((found for found in (_first(both, *given, z) for given in sources) if found), None)
-        for z in (both.ours, both.theirs)
+        next((found for found in (_first(both, s, *given) for given in sources) if found), None)
+        for s in SIDES
     ]
     if None in shown:
-        shown = _with_one_weight(both, sources[:FIRST])
+        shown = _with_one_weight(both, sources[:unknown])
     if None in shown or shown[0] == shown[1]:
         return None
     words = [_words(constants) for constants in shown]
@@ -59,40 +64,46 @@ def explain(both):
 
 
 def _sources(both):
-    """Yield (heads, (names, queries, keys, values)) of earlier arrays that both sides have."""
+    """Yield (heads, [(names, queries, keys, values) of A, and of B]) of earlier arrays."""
     batch, _, width = both.ours.shape
-    inputs = [x for x in both.inputs if len(x.shape) == 3 and x.shape[0] == batch]
-    for x in inputs[:NEAR]:
-        if x.shape[2] == 3 * width:
-            q, k, v = np.split(full(x), 3, -1)
+    pairs = [p for p in both.pairs if len(p[0].shape) == 3 and p[0].shape[0] == batch]
+    pairs = [(x, z) for x, z in pairs if x.shape == z.shape]
+    for pair in pairs[:NEAR]:
+        if pair[0].shape[2] == 3 * width:
+            parts = [(pair[0].name, *np.split(full(x), 3, -1)) for x in pair]
             for heads in attention.heads_of(width)[:5]:
-                yield heads, (x.name, q, k, v)
-    near = [x for x in inputs[:NEAR] if x.shape[2] == width]
+                yield heads, parts
+    near = [pair for pair in pairs[:NEAR] if pair[0].shape[2] == width]
     for v, k, q in itertools.permutations(near[:4], 3):
-        if k.shape == v.shape and q.shape[1] == both.ours.shape[1]:
-            names = "%s, %s and %s" % (q.name, k.name, v.name)
+        if k[0].shape == v[0].shape and q[0].shape[1] == both.ours.shape[1]:
+            names = "%s, %s and %s" % (q[0].name, k[0].name, v[0].name)
+            parts = [(names, *(full(pair[side]) for pair in (q, k, v))) for side in SIDES]
             for heads in attention.heads_of(width)[:3]:
-                yield heads, (names, full(q), full(k), full(v))
+                yield heads, parts
 
 
-def _first(both, heads, sources, wanted):
-    """The constants of the attention that gives a result; None if none does."""
-    some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[2].shape[1] * heads)))
+def _first(both, side, heads, sources):
+    """The constants of the attention that gives a side's result; None if none does."""
+    wanted = (both.ours, both.theirs)[side]
+    some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0][2].shape[1] * heads)))
     projections = list(_projections(both, wanted.shape))
-    for constants, made in _contexts(both, heads, sources, some):
+    for constants, made in _contexts(both, side, heads, sources, some):
         if any(_is(made, weight, wanted[some]) for weight in projections):
             return constants
     return None
 
 
-def _contexts(both, heads, sources, some):
-    """Yield (constants, context) of some observations, with each scale, bias and mask."""
-    q, k, v = (attention.split(x[some].astype(np.float64), heads) for x in sources[1:])
+def _contexts(both, side, heads, sources, some):
+    """Yield (constants, context) of some observations, with each scale, bias and mask.
+
+    An observation whose keys are all masked is NaN: what comes of it depends on the mask's value.
+    """
+    q, k, v = (attention.split(x[some].astype(np.float64), heads) for x in sources[side][1:])
     products = np.matmul(q, k.transpose(0, 1, 3, 2))
     each = q.shape[-1]
     scales = OrderedDict(zip(SCALES, (each**-0.5, 1.0, 1.0 / each)))
     masks = list(_masks(both, products.shape, some))
-    biases = list(_biases(both, products.shape))
+    biases = list(_biases(both, side, products.shape))
     for scale, bias, mask, causal in itertools.product(
         SCALES, biases, masks, CAUSAL if products.shape[2] == products.shape[3] else (None,)
     ):
@@ -102,36 +113,59 @@ def _contexts(both, heads, sources, some):
         if causal is not None:
             scores = np.where(np.tril(np.ones(scores.shape[2:], bool), causal), scores, MASKED)
         made = np.matmul(softmax(scores, -1), v).transpose(0, 2, 1, 3)
-        constants = OrderedDict(of=sources[0], scale=scale, bias=bias[0])
+        made = made.reshape(made.shape[:2] + (-1,))
+        if mask[1] is not None:
+            made = np.where(mask[1].any((1, 2, 3))[:, None, None], made, np.nan)
+        constants = OrderedDict(of=sources[side][0], scale=scale, bias=bias[0])
         constants.update(mask=mask[0], causal=causal)
-        yield constants, made.reshape(made.shape[:2] + (-1,))
+        yield constants, made
 
 
 def _with_one_weight(both, sources):
-    """The constants of A's and B's attention, one of which differs; [None, None] if none fit."""
+    """The constants of A's and B's attention, which differ by one at most; [None, None] if not."""
     width = both.ours.shape[-1]
-    count = int(SPARE_ROWS * width / 2) + 1  # of each side
-    if width > WIDEST or both.ours[..., 0].size < count:
+    count = int(SPARE_ROWS * width) + 1  # of each side, as some may be masked
+    if width > WIDEST or 2 * both.ours[..., 0].size < count:
         return [None, None]
     some = slice(0, -(-count // both.ours.shape[1]))
-    results = np.concatenate([y[some].reshape(-1, width) for y in (both.ours, both.theirs)])
+    results = [y[some].reshape(-1, width) for y in (both.ours, both.theirs)]
     for heads, named in sources:
         made = [
-            (constants, context.reshape(-1, context.shape[-1]))
-            for constants, context in _contexts(both, heads, named, some)
+            [
+                (constants, context.reshape(-1, context.shape[-1]))
+                for constants, context in _contexts(both, side, heads, named, some)
+            ]
+            for side in SIDES
         ]
-        for (ours, x), (theirs, z) in itertools.permutations(made, 2):
-            if sum(ours[key] != theirs[key] for key in ours) != 1 or np.array_equal(x, z):
-                continue
-            if dense.weight(np.concatenate([x, z]), results) is not None:
-                return [ours, theirs]
+        pairs = list(itertools.product(*made))
+        for apart in (0, 1):
+            for (ours, x), (theirs, z) in pairs:
+                if sum(ours[key] != theirs[key] for key in ours) == apart:
+                    if _make(x, z, results):
+                        return [ours, theirs]
     return [None, None]
+
+
+def _make(x, z, results):
+    """Whether one weight makes A's result of the context x, and B's of z."""
+    kept = [np.isfinite(rows).all(1) for rows in (x, z)]
+    x, z = x[kept[0]], z[kept[1]]
+    if len(x) + len(z) < SPARE_ROWS * x.shape[1] + 1:
+        return False
+    y = np.concatenate([results[0][kept[0]], results[1][kept[1]]])
+    few = y[:, :: max(1, y.shape[1] // FEW)]  # most contexts are none of these columns' either
+    rows = np.concatenate([x, z])
+    return dense.weight(rows, few) is not None and dense.weight(rows, y) is not None
 
 
 def _is(made, weight, wanted):
     """Whether a context, or a dense layer of it with a bias, is the result."""
+    known = np.isfinite(made).all(-1)
+    made, wanted = made[known], wanted[known]
     y = made if weight is None else np.dot(made, weight)
-    left = (wanted - y).reshape(-1, wanted.shape[-1])
+    left = wanted - y
+    if not len(left):
+        return False
     if weight is not None:
         if len(left) < SPARE:
             return False
@@ -153,11 +187,12 @@ def _masks(both, shape, some):
                 yield "%s masks keys, where it is 1" % x.name, ~seen
 
 
-def _biases(both, shape):
+def _biases(both, side, shape):
     """Yield (name, bias): none, or an earlier array with a number for each head and place."""
     yield "no bias", None
     wanted, count = (shape[1], shape[2], shape[3]), 0
-    for x in list(reversed(both.a.arrays[: both.a.place])) + list(both.alone):
+    layer = (both.a, both.b)[side] if both.own else both.a
+    for x in list(reversed(layer.arrays[: layer.place])) + list(both.alone):
         values = full(x)
         if x.dtype.kind != "f" or not x.finite or values.size != np.prod(wanted):
             continue

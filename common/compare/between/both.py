@@ -13,11 +13,14 @@ Explanation.__doc__ = """What differs, in words, and the anchor of the docs' pag
 class Both:
     """A layer of A and its counterpart in B, with B's axes in A's order."""
 
-    def __init__(self, a, b, inputs, alone=()):
+    def __init__(self, a, b, inputs, alone=(), pairs=None):
         """inputs: arrays of A before this one that B has, too, the nearest first.
 
         alone: arrays of either side, before these, that the other does not have.
+        pairs: [(array of A, of B)] of inputs, if they are not the same in both.
         """
+        self.own = pairs is not None
+        self.pairs = pairs if self.own else [(x, x) for x in inputs]
         self.a, self.b, self.inputs, self.alone = a, b, inputs, alone
         self.ours, self.theirs = (full(x.output).astype(np.float64) for x in (a, b))
         self.off = self.theirs - self.ours

@@ -17,7 +17,7 @@ from common.compare.layers import (
     statistics,
 )
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import SURE, Fit, Verdict
+from common.compare.layers.layer import SURE, Fit, Layer, Verdict
 
 FAMILIES = (
     combination,
@@ -92,7 +92,7 @@ def judged(a, b, fits, likely=True):
         if differ(*fits) and not (family is statistics and statistics.is_convention(*fits)):
             says = sentence(*fits)
             docs = family.docs(fits[0].constants, fits[1].constants)
-        elif family is normalisation:
+        elif family is normalisation and _as_many(*fits):
             change = normalisation.epsilons(*fits) or normalisation.weights(*fits)
             says, docs = change or (None, None)
         elif family is convolution and fits[0].constants == fits[1].constants:
@@ -109,14 +109,14 @@ def other_epsilon(a, b):
     Where the variance is near 1, an epsilon changes less than the tolerance, but more than the
     norm's own rounding.
     """
-    ours = _norm(a)
-    theirs = ours and _norm(b)
+    ours = norm(a)
+    theirs = ours and norm(b)
     if theirs is None:
         return False
     return differ(ours, theirs) or normalisation.epsilons(ours, theirs) is not None
 
 
-def _norm(layer):
+def norm(layer):
     """The ``Fit`` of a norm over the last axis, by some of its rows; None if it is no such norm."""
     if not normalisation.may_be(layer.output):
         return None
@@ -140,7 +140,7 @@ def same_family(a, b):
 
 def differ(a, b):
     """Whether neither side's constants would do for the other side."""
-    if not same_family(a, b) or len(a.case.inputs) != len(b.case.inputs):
+    if not same_family(a, b) or not _as_many(a, b):
         return False
     if a.constants == b.constants:
         return False
@@ -152,6 +152,19 @@ def differ(a, b):
     # The first of nested options that fits is the least; so one side shows that it needs more.
     needed = any if getattr(a.family, "NESTED", False) else all
     return needed(off > max(x.case.limit / 4, SURE * x.off) for off, x in zip(crossed, (a, b)))
+
+
+def _as_many(a, b):
+    """Whether both have as many inputs; a norm's single one may be the sum of the other's two."""
+    fewer, more = sorted((a, b), key=lambda fit: len(fit.case.inputs))
+    if len(fewer.case.inputs) == len(more.case.inputs):
+        return True
+    if fewer.family is not normalisation or "added" in more.constants:
+        return False
+    layer, name = fewer.case.layer, fewer.case.inputs[0].name
+    place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
+    found = fit(Layer(layer.arrays, place, layer.bank))
+    return found is not None and is_sum(found)
 
 
 def function(fit):

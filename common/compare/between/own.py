@@ -1,0 +1,116 @@
+"""Dense layers after the first difference, where each side has its own input.
+
+The weight need not be recorded. If one weight makes both results, each of its own input, nothing is
+left of them that no dense layer of both inputs explains. Both sides together must have more rows
+than the weight has inputs. So it also shows which outputs of A are those of B: another order,
+another factor, two layers that are exchanged.
+"""
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.layers import docs as pages
+from common.compare.layers.layer import full, size
+
+NEAR = 4  # inputs that are tried
+SPARE = 1.1  # rows of both sides for each unknown of an output
+ROWS = 1.5  # of each side, looked at, for each input
+WIDEST = 512  # input, and output that may be in another order
+EXACT = 2e-5  # of a result: what rounding leaves
+LEAST = 1e-2  # of a result, which its input must leave unexplained
+
+
+class Same(Exception):
+    """One weight makes both results."""
+
+
+def explain(both, others=()):
+    """How B's dense layer differs from A's; None if that is not known, ``Same`` if it does not.
+
+    both: ``Both`` with pairs of inputs. others: [(A's array, B's, both names)] of other layers.
+    """
+    if both.ours.ndim < 2 or both.ours.shape != both.theirs.shape:
+        return None
+    near = [p for p in both.pairs if p[0].shape[:-1] == both.ours.shape[:-1] and p[0].spread]
+    near = [(x, z) for x, z in near if x.shape == z.shape and x.shape[-1] <= WIDEST][:NEAR]
+    for x, z in near:
+        found = _of(both, x, z, others)
+        if found is not None:
+            return Explanation(found, pages.WEIGHTS)
+    return None
+
+
+def _of(both, x, z, others):
+    """What differs, in words, if both are dense layers of x in A, of z in B; else None."""
+    inputs = [some_rows(full(array), x.shape[-1]) for array in (x, z)]
+    if len(inputs[0]) + len(inputs[1]) < SPARE * x.shape[-1] + 4:
+        return None
+    ours, theirs = (some_rows(y, x.shape[-1]) for y in (both.ours, both.theirs))
+    start = "a dense layer of %s in both, " % x.name
+    left = Unexplained(*inputs)
+    a, b = left.of(ours, 0), left.of(theirs, 1)
+    if min(size(a) / size(ours), size(b) / size(theirs)) < LEAST:
+        return None
+    near = EXACT * size(theirs)
+    if size(a + b) <= near:
+        raise Same
+    times = -(a * b).sum() / (a**2).sum()
+    if size(b + a * times) <= near * max(1, abs(times)):
+        return start + "times %.4g in B" % times
+    order = _order(a, b, near)
+    if order is not None:
+        return start + "with B's outputs in the order %s" % ", ".join(order)
+    for one, other, names in others:
+        if full(one).shape == both.ours.shape == full(other).shape:
+            sides = (some_rows(full(y).astype(np.float64), x.shape[-1]) for y in (one, other))
+            c, d = (left.of(y, side) for side, y in enumerate(sides))
+            if size(a + d) <= near and size(c + b) <= near:
+                return "%s and %s are swapped in B" % names
+    if ours.shape[1] == x.shape[-1] and _is_transposed(*inputs, ours, theirs):
+        return "the square weight of a dense layer of %s is transposed in one of both" % x.name
+    return None
+
+
+def some_rows(values, inputs):
+    """(rows, last axis) in float64, so many that they are quick."""
+    rows = values.reshape(-1, values.shape[-1])
+    count = int(ROWS * inputs) + 16
+    some = np.sort(np.random.RandomState(0).permutation(len(rows))[:count])
+    return rows[some].astype(np.float64)
+
+
+class Unexplained:
+    """What no dense layer, with one weight for both sides and a bias for each, explains."""
+
+    def __init__(self, ours, theirs):
+        """ours, theirs: the inputs of A and B, (rows, inputs)."""
+        self.counts = len(ours), len(theirs)
+        rows = np.concatenate([ours, theirs])
+        rows = rows / (np.abs(rows).max() + 1e-300)
+        biases = np.repeat(np.eye(2), self.counts, 0)
+        self.known = np.linalg.qr(np.concatenate([rows, biases], 1))[0]
+
+    def of(self, results, side):
+        """The part of one side's (rows, outputs), the other side's being 0."""
+        whole = np.zeros((sum(self.counts), results.shape[1]))
+        start = side * self.counts[0]
+        whole[start : start + self.counts[side]] = results
+        return whole - np.dot(self.known, np.dot(self.known.T, whole))
+
+
+def _order(a, b, near):
+    """The columns of a that are those of b, with the other sign; the first ones. None if not."""
+    if a.shape[1] > WIDEST:
+        return None
+    distances = (a**2).sum(0)[:, None] + 2 * np.dot(a.T, b)
+    order = distances.argmin(0)
+    if len(set(order)) < len(order) or size(a[:, order] + b) > near:
+        return None
+    return [str(n) for n in order[:8]] + ["..."] * (len(order) > 8)
+
+
+def _is_transposed(x, z, ours, theirs):
+    """Whether ours = x W + c and theirs = z W' + d: then ours z' is x theirs', without means."""
+    x, z, ours, theirs = (y - y.mean(0) for y in (x, z, ours, theirs))
+    forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
+    return size(forward - back) <= 1e-4 * size(forward)

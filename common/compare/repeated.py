@@ -1,0 +1,23 @@
+"""Arrays that one side has once, the other once for each observation, such as positions."""
+
+from common.compare.arrays import Array
+from common.compare.layers.layer import full
+
+
+def once(arrays, others):
+    """The arrays; one that is the same for all observations with a single one, if others do so."""
+    single = {x.shape[1:] for x in others if len(x.shape) > 2 and x.shape[0] == 1}
+    single |= {x.shape for x in others if len(x.shape) > 1}
+    return arrays[:1] + [_once(x) if x.shape[1:] in single else x for x in arrays[1:]]
+
+
+def _once(array):
+    """The array with the first observation alone, if all are the same."""
+    if array.dtype.kind != "f" or array.mask is not None or len(array.shape) < 3:
+        return array
+    values = full(array)
+    if len(values) == 1 or not array.finite or (values[1:] != values[:1]).any():
+        return array
+    made = Array(array.name, values[:1].astype(array.dtype))
+    made.digits, made.epsilon, made.unit = array.digits, array.epsilon, array.unit
+    return made
