@@ -121,7 +121,7 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
             if 0 < abs(k - i) <= BESIDE
         ]
         try:
-            why = own.explain(both, others)
+            why = own.explain(both, others, {recordings.a[k].name for k, _ in sure})
             if why is None and attentions < ATTENTIONS:
                 attentions += 1
                 why = attended.explain(both, *FEW)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from common.compare.functions import softmax
+from common.compare.functions import SHAPES, softmax
 from common.compare.layers.normalisation import normalised
 from tests.challenge.test_compare_published import noisy, normal
 
@@ -147,3 +147,18 @@ def test_positions_that_begin_elsewhere_are_named_though_one_side_repeats_them(c
     code, difference, _ = compared(a, repeated(noisy(placed(start), 2)))
     assert code == 3 and difference["a"] == "positions"
     assert "moved by -%d" % start in difference["relation"]
+
+
+def test_an_input_that_one_side_alone_records_scaled_is_no_other_weight(compared):
+    """B's last array before the head is an eighth of A's, which A does not record scaled."""
+    x, inner, head = normal(8, 12, 32), normal(32, 32, seed=1), normal(32, 20, seed=2)
+
+    def run(activation, times):
+        h = SHAPES[activation](x).dot(inner)
+        hidden = {"last.dropout": h} if times == 1 else {"mul": h * times}
+        return {"x": x, "act": SHAPES[activation](x), **hidden, "head": (h / 8).dot(head)}
+
+    code, difference, printed = compared(
+        noisy(run("SiLU", 1), 1), noisy(run("tanh", np.float32(0.125)), 2)
+    )
+    assert code == 3 and difference["a"] == "act" and "also different" not in printed

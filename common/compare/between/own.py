@@ -24,23 +24,24 @@ class Same(Exception):
     """One weight makes both results."""
 
 
-def explain(both, others=()):
+def explain(both, others=(), sure=()):
     """How B's dense layer differs from A's; None if that is not known, ``Same`` if it does not.
 
     both: ``Both`` with pairs of inputs. others: [(A's array, B's, both names)] of other layers.
+    sure: names of A's arrays whose pairs are known to be such.
     """
     if both.ours.ndim < 2 or both.ours.shape != both.theirs.shape:
         return None
     near = [p for p in both.pairs if p[0].shape[:-1] == both.ours.shape[:-1] and p[0].spread]
     near = [(x, z) for x, z in near if x.shape == z.shape and x.shape[-1] <= WIDEST][:NEAR]
     for x, z in near:
-        found = _of(both, x, z, others)
+        found = _of(both, x, z, others, x.name in sure)
         if found is not None:
             return Explanation(found, pages.WEIGHTS)
     return None
 
 
-def _of(both, x, z, others):
+def _of(both, x, z, others, sure):
     """What differs, in words, if both are dense layers of x in A, of z in B; else None."""
     inputs = [some_rows(full(array), x.shape[-1]) for array in (x, z)]
     if len(inputs[0]) + len(inputs[1]) < SPARE * x.shape[-1] + 4:
@@ -56,7 +57,7 @@ def _of(both, x, z, others):
         raise Same
     times = -(a * b).sum() / (a**2).sum()
     if size(b + a * times) <= near * max(1, abs(times)):
-        return start + "times %.4g in B" % times
+        return start + "times %.4g in B" % times if sure else None  # the input may be scaled
     order = _order(a, b, near)
     if order is not None:
         return start + "with B's outputs in the order %s" % ", ".join(order)
