@@ -63,6 +63,6 @@ def _called(network, x):
 def _named(what, state):
     """{name: array} of a state's leaves, by their places in the network."""
     return OrderedDict(
-        ("%s %s" % (what, ".".join(map(str, path))), np.array(variable.get_value()))
+        ("%s %s" % (what, ".".join(map(str, path))), functions.numbers(variable.get_value()))
         for path, variable in nnx.to_flat_state(state)
     )

@@ -37,7 +37,7 @@ def record_function(function, weights, x):
     kept = []
     _run(traced.jaxpr, traced.consts, jax.tree.leaves((weights, x)), kept)
     for n, (name, array) in enumerate(kept, 1):
-        found["%s %d" % (name, n)] = np.array(array)
+        found["%s %d" % (name, n)] = numbers(array)
     return found
 
 
@@ -71,8 +71,14 @@ def named(what, tree):
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     places = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
     return OrderedDict(
-        ("%s %s" % (what, place), np.array(leaf)) for place, (_, leaf) in zip(places, leaves)
+        ("%s %s" % (what, place), numbers(leaf)) for place, (_, leaf) in zip(places, leaves)
     )
+
+
+def numbers(array):
+    """A copy as NumPy's; bfloat16 as float32, because files of NumPy's have no such type."""
+    array = np.array(array)
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def _called(function, weights, x):

@@ -162,8 +162,9 @@ def _kept(optimizer):
 
 
 def _array(tensor):
-    """A copy as NumPy's."""
-    return np.array(keras.ops.convert_to_numpy(tensor))
+    """A copy as NumPy's; bfloat16 as float32, because files of NumPy's have no such type."""
+    array = np.array(keras.ops.convert_to_numpy(tensor))
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def _inputs(x):

@@ -41,7 +41,7 @@ def record(network, x):
     ]
     probe = traced.prune(traced.inputs[: len(specs)], results)
     arrays = probe(*(tf.constant(array) for array in found.values()))
-    found.update((result.op.name, array.numpy()) for result, array in zip(results, arrays))
+    found.update((result.op.name, _numbers(array)) for result, array in zip(results, arrays))
     return found
 
 
@@ -55,7 +55,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
     found = record(network, x)
     tensors = [tf.constant(array) for array in _inputs(x).values()]
     variables = _variables(network)
-    found.update(("step0 " + name, v.numpy()) for name, v in variables.items())
+    found.update(("step0 " + name, _numbers(v)) for name, v in variables.items())
     for step in range(1, steps + 1):
         with tf.GradientTape() as tape:
             value = loss(_called(network, x, tensors, training))
@@ -64,7 +64,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
         gradients = {name: g for name, g in gradients.items() if g is not None}
         found["loss%d" % step] = np.array(value)
         for name, g in gradients.items():  # an embedding's has the rows alone that were looked up
-            found["grad%d %s" % (step, name)] = tf.convert_to_tensor(g).numpy()
+            found["grad%d %s" % (step, name)] = _numbers(tf.convert_to_tensor(g))
         pairs = [(g, trained[name]) for name, g in gradients.items()]
         if hasattr(optimizer, "apply_gradients"):
             optimizer.apply_gradients(pairs)
@@ -95,6 +95,12 @@ def _variables(network):
         if variable.dtype.is_floating:
             found[name] = variable
     return found
+
+
+def _numbers(tensor):
+    """A tensor as NumPy's; bfloat16 as float32, because files of NumPy's have no such type."""
+    array = tensor.numpy()
+    return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def _inputs(x):

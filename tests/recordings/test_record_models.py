@@ -114,3 +114,38 @@ def test_a_user_s_own_model_is_recorded_as_it_is(name):
         assert exact[key].dtype == np.float64
         assert np.abs(recorded[key] - exact[key]).max() < 1e-5 * np.abs(exact[key]).max() + 1e-6
     assert any((recorded[key] != exact[key]).any() for key in layers)
+
+
+def half_keras():
+    import keras
+
+    dense = keras.layers.Dense(8, dtype="bfloat16")
+    return keras.Sequential([keras.Input((6, 16)), dense]), X
+
+
+def half_flax():
+    from flax import nnx
+    from jax import numpy as jnp
+
+    return nnx.Linear(16, 8, dtype=jnp.bfloat16, rngs=nnx.Rngs(0)), X
+
+
+def half_tensorflow():
+    import tensorflow as tf
+
+    weight = tf.cast(RANDOM.standard_normal((16, 8)), tf.bfloat16)
+    return lambda x: tf.cast(x, tf.bfloat16) @ weight, X
+
+
+def test_bfloat16_is_recorded_in_a_type_that_a_file_can_have(name, tmp_path):
+    beside.need(name, "record")
+    record = modules.load(name, "record")
+    folder = record.__name__.split(".")[-2]
+    made = {"keras": half_keras, "flax": half_flax, "tensorflow": half_tensorflow}.get(folder)
+    if made is None:
+        pytest.skip("no such model in this framework here")
+    np.savez(tmp_path / "a.npz", **record.record(*made()))
+    with np.load(tmp_path / "a.npz") as arrays:
+        *_, last = (arrays[key] for key in arrays)
+    assert last.dtype == np.float32 and last.shape == (4, 6, 8) and np.abs(last).max() > 0
+    assert (last.view(np.uint32) & 0xFFFF == 0).all()  # it has the digits of bfloat16
