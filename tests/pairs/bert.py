@@ -68,6 +68,9 @@ def port(network, mistakes):
         for layer in made.bert.encoder.layer:
             layer.attention.self_attention.sqrt_att_head_size = 1.0
 
+    if "token types ignored" in mistakes:
+        table = made.bert.embeddings.token_type_embeddings
+        table.assign(tf.zeros_like(table))
     if "pooler without its tanh" in mistakes:
         made.bert.pooler.dense.activation = tf_keras.activations.linear
     if "epsilon of one norm" in mistakes:
@@ -91,10 +94,6 @@ def port(network, mistakes):
             del given["attention_mask"]
         if "mask the other way round" in mistakes:
             given["attention_mask"] = 1 - attention_mask
-        if "token types ignored" in mistakes:
-            made.bert.embeddings.token_type_embeddings.assign(
-                tf.zeros_like(made.bert.embeddings.token_type_embeddings)
-            )
         if "positions from 2" in mistakes:
             given["position_ids"] = tf.range(2, 16)[None]
         with drawn.stack() as stack:
