@@ -35,15 +35,17 @@ def found(recordings, first):
 
 
 def _inputs(arrays, place):
-    """The places of the nearest arrays before this one that a dense layer may make it of."""
-    y, places, seen = arrays[place], [], set()
+    """The places of the nearest arrays before this one that a dense layer may make it of.
+
+    Of those with the same values, such as a dropout that is off, the first: that of the layer.
+    """
+    y, places = arrays[place], {}
     for n in range(place - 1, -1, -1):
         x = arrays[n]
         if x.shape[:-1] == y.shape[:-1] and x.dtype.kind == "f" and x.finite and x.spread:
-            if x.shape[-1] <= WIDEST and (x.mean, x.rms, x.ends) not in seen:
-                seen.add((x.mean, x.rms, x.ends))
-                places.append(n)
-    return places[:NEAR]
+            if x.shape[-1] <= WIDEST:
+                places[x.mean, x.rms, x.ends] = n
+    return list(places.values())[:NEAR]
 
 
 def _one_weight(x, z, a, b):

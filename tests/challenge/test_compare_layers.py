@@ -431,6 +431,12 @@ def test_unrelated_layers_compute_nothing_known():
             assert search.fit(Layer(arrays, place, weights)) is None
 
 
+def test_a_number_for_each_token_is_no_input_of_a_recurrent_layer():
+    arrays = [Array("mask", normal(4, 6)), Array("states", normal(4, 6, 8, seed=1))]
+    weights = [Array("w", normal(24, 8, seed=2)), Array("v", normal(24, 8, seed=3))]
+    assert search.fit(Layer(arrays, 1, weights)) is None
+
+
 def test_every_anchor_is_on_the_page():
     with open(docs.PAGE) as file:
         heads = [line.lstrip("#").strip().lower() for line in file if line.startswith("#")]

@@ -25,7 +25,8 @@ def cases(layer):
     if len(y.shape) != 3 or not y.spread or y.shape[2] > STATES:
         return
     states = y.shape[2]
-    for x in itertools.islice((x for x in layer.earlier() if x.shape[:2] == y.shape[:2]), 3):
+    inputs = (x for x in layer.earlier() if len(x.shape) == 3 and x.shape[:2] == y.shape[:2])
+    for x in itertools.islice(inputs, 3):
         for gates in (3, 4):
             yield from _weighted(layer, x, states, gates)
 
