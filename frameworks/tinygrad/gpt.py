@@ -7,7 +7,7 @@ Cache: ``TinyJit`` records fixed shapes, so it has a place for each token to com
     assigns to one place, and a mask hides those that are still empty.
 AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, c1, c2 = 1 - beta1**t,
     1 - beta2**t, in float32.
-Surprise: ``gelu()`` is the approximation with a tanh by default; PyTorch's is exact. A rate that is
+Surprise: ``gelu()`` is the approximation with a tanh by default, not the exact one. A rate that is
     set as a number is recorded with the step, for good: it has to be assigned to ``lr``, a tensor.
 """
 
