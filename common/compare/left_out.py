@@ -4,11 +4,13 @@ The first arrays that differ are then made of it in one side, of its input in th
 a dense layer, one weight shows it, though the weight is not known: it makes both results.
 """
 
+import itertools
+
 from common.compare import difference, trying
 from common.compare.between import normed
 from common.compare.between.both import Both
-from common.compare.between.own import EXACT, SPARE, WIDEST, Unexplained, some_rows
-from common.compare.layers.layer import Layer, full, size
+from common.compare.between.own import WIDEST, one_weight
+from common.compare.layers.layer import Layer
 from common.compare.relations import Comparison, Relation
 
 NEAR = 6  # inputs of each side that are tried
@@ -23,14 +25,13 @@ def found(recordings, first):
         return None
     if not (a.finite and b.finite and a.spread and b.spread):
         return None
-    for k in _inputs(recordings.a, i):
-        for m in _inputs(theirs, j):
-            x, z = recordings.a[k], theirs[m]
-            if x.shape != z.shape or recordings.agreement(k, m) or not _one_weight(x, z, a, b):
-                continue
-            new = bool(recordings.only_in_a([k])), bool(recordings.only_in_b([m]))
-            if new[0] != new[1]:
-                return _described(recordings, theirs, k, m)
+    for k, m in itertools.product(_inputs(recordings.a, i), _inputs(theirs, j)):
+        x, z = recordings.a[k], theirs[m]
+        if x.shape != z.shape or recordings.agreement(k, m):
+            continue
+        one_is_new = bool(recordings.only_in_a([k])) != bool(recordings.only_in_b([m]))
+        if one_is_new and one_weight(x, z, a, b):
+            return _described(recordings, theirs, k, m)
     return None
 
 
@@ -46,17 +47,6 @@ def _inputs(arrays, place):
             if x.shape[-1] <= WIDEST:
                 places[x.mean, x.rms, x.ends] = n
     return list(places.values())[:NEAR]
-
-
-def _one_weight(x, z, a, b):
-    """Whether a is a dense layer of x, and b of z, with the same weight and bias."""
-    width = x.shape[-1]
-    inputs = [some_rows(full(array), width) for array in (x, z)]
-    ours, theirs = (some_rows(full(array), width) for array in (a, b))
-    if len(ours) + len(theirs) < SPARE * width + 4:
-        return False
-    left = Unexplained(*inputs)
-    return size(left.of(ours, 0) + left.of(theirs, 1)) <= EXACT * size(theirs)
 
 
 def _described(recordings, theirs, k, m):

@@ -74,7 +74,7 @@ def _beside(recordings, first, pairs):
 
 
 def _of_norms(verdict):
-    """The ``Verdict`` on two norms, one of which is recorded as the sum of its own operations."""
+    """The ``Verdict`` on two norms, if the last operation of one, a sum, was recorded for it."""
     fits = verdict.a_fit, verdict.b_fit
     if None in fits or search.same_family(*fits) or not any(map(search.is_sum, fits)):
         return verdict
@@ -103,6 +103,7 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
     scopes = by_scope(recordings, range(len(recordings.a)), range(len(recordings.b)))
     scopes = {pair for pair in scopes if pair in pairs}
     sure = [pair for pair in pairs if pair in scopes or recordings.same_name(*pair)]
+    sure_names = {recordings.a[k].name for k, _ in sure}
     attentions = 0
     for verdict in found:
         i, j = verdict.a.place, verdict.b.place
@@ -121,7 +122,7 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
             if 0 < abs(k - i) <= BESIDE
         ]
         try:
-            why = own.explain(both, others, {recordings.a[k].name for k, _ in sure})
+            why = own.explain(both, others, sure_names)
             if why is None and attentions < ATTENTIONS:
                 attentions += 1
                 why = attended.explain(both, *FEW)

@@ -205,4 +205,4 @@ def evaluate(scores, targets):
     """Mean cross-entropy of the places that were given."""
     given, targets = Tensor(scores[:, : targets.shape[1]]), Tensor(targets)
     losses = given.sparse_categorical_crossentropy(targets, reduction="none")  # (n, T)
-    return losses.mean(axis=1).numpy().mean().item()  # one sum of all rounds too often
+    return losses.mean(axis=1).numpy().mean().item()  # a single sum rounds more often

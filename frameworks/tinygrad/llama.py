@@ -139,4 +139,4 @@ def evaluate(scores, targets):
     """Mean cross-entropy of the places that were given and count."""
     given, counted = Tensor(scores[:, : targets.shape[1]]), (targets != IGNORED).sum()
     losses = given.sparse_categorical_crossentropy(Tensor(targets), IGNORED, reduction="none")
-    return losses.sum(axis=1).numpy().sum().item() / counted  # one sum of all rounds too often
+    return losses.sum(axis=1).numpy().sum().item() / counted  # a single sum rounds more often

@@ -44,9 +44,7 @@ def change(mistakes):
             name = place % (2, "output.dense.weight")
             tensors[name] = tensors[name].T.contiguous()
         if "query and key swapped" in mistakes:
-            for kind in ("weight", "bias"):
-                q, k = (place % (1, "self.%s.%s" % (part, kind)) for part in ("query", "key"))
-                tensors[q], tensors[k] = tensors[k], tensors[q]
+            drawn.exchange(tensors, *(place % (1, "self.%s." % part) for part in ("query", "key")))
         if "bias of the values dropped" in mistakes:
             tensors[place % (1, "self.value.bias")] *= 0
 

@@ -34,6 +34,13 @@ def carried(kind, network, change, **config):
         return kind.from_pretrained(folder, from_pt=True, **config)
 
 
+def exchange(tensors, one, other):
+    """Give the tensors whose names begin with one the values of the other, and back."""
+    for name in [name for name in tensors if name.startswith(one)]:
+        partner = other + name[len(one) :]
+        tensors[name], tensors[partner] = tensors[partner], tensors[name]
+
+
 def decayed(network, rate=RATE):
     """AdamW without decay of vectors."""
     named = list(network.named_parameters())

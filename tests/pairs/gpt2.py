@@ -45,9 +45,9 @@ def change(mistakes):
                 q, k, v = tensors[name].split(64, dim=-1)
                 tensors[name] = torch.cat([k, q, v], dim=-1)
         if "blocks exchanged" in mistakes:
-            exchange(tensors, "transformer.h.1.", "transformer.h.2.")
+            drawn.exchange(tensors, "transformer.h.1.", "transformer.h.2.")
         if "norms exchanged" in mistakes:
-            exchange(tensors, "transformer.h.0.ln_1.", "transformer.h.0.ln_2.")
+            drawn.exchange(tensors, "transformer.h.0.ln_1.", "transformer.h.0.ln_2.")
         if "bias of the first dense layer dropped" in mistakes:
             tensors["transformer.h.1.mlp.c_fc.bias"] *= 0
         if "vocabulary moved by one" in mistakes:
@@ -57,11 +57,9 @@ def change(mistakes):
     return changed
 
 
-def exchange(tensors, one, other):
-    """Give the tensors whose names begin with one the values of the other, and back."""
-    for name in [name for name in tensors if name.startswith(one)]:
-        partner = other + name[len(one) :]
-        tensors[name], tensors[partner] = tensors[partner], tensors[name]
+def everything(ids, dtype):
+    """A causal mask that hides nothing."""
+    return jnp.ones((1, 1) + ids.shape[-1:] * 2, dtype)
 
 
 def after_the_norm():
@@ -97,7 +95,6 @@ def port(network, mistakes, stack):
         further = lambda ids, dtype: jnp.tril(jnp.ones((1, 1) + ids.shape[-1:] * 2, dtype), 1)  # noqa: E731
         drawn.patched(stack, flax_gpt2, "make_causal_mask", further)
     if "causal mask ignored" in mistakes:
-        everything = lambda ids, dtype: jnp.ones((1, 1) + ids.shape[-1:] * 2, dtype)  # noqa: E731
         drawn.patched(stack, flax_gpt2, "make_causal_mask", everything)
     if "last norm missing" in mistakes:
         norm = flax.linen.LayerNorm.__call__

@@ -60,11 +60,11 @@ def inputs(seed):
 def change(mistakes):
     def changed(tensors):
         if "wi_0 and wi_1 swapped" in mistakes:
-            place = "encoder.block.1.layer.1.DenseReluDense.wi_%d.weight"
-            tensors[place % 0], tensors[place % 1] = tensors[place % 1], tensors[place % 0]
+            place = "encoder.block.1.layer.1.DenseReluDense."
+            drawn.exchange(tensors, place + "wi_0.", place + "wi_1.")
         if "keys and values exchanged" in mistakes:
             place = "decoder.block.1.layer.1.EncDecAttention."
-            gpt2.exchange(tensors, place + "k.", place + "v.")
+            drawn.exchange(tensors, place + "k.", place + "v.")
 
     return changed
 
@@ -103,18 +103,14 @@ def port(network, mistakes, stack):
         drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", but_the_last)
     if "norm rounded before its weight" in mistakes:
         drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", rounded_norm())
-    if "causal mask missing" in mistakes:
-        all_of = lambda ids, dtype: jnp.ones((len(ids), 1) + ids.shape[-1:] * 2, dtype)  # noqa: E731
-        drawn.patched(stack, flax_t5, "make_causal_mask", all_of)
+    if "causal mask missing" in mistakes or "causal mask ignored" in mistakes:
+        drawn.patched(stack, flax_t5, "make_causal_mask", gpt2.everything)
     if "gelu" in mistakes:
         config["dense_act_fn"] = "gelu"
     if "ReLU for GELU" in mistakes:
         config["dense_act_fn"] = "relu"
     if "distances up to 20" in mistakes:
         config["relative_attention_max_distance"] = 20
-    if "causal mask ignored" in mistakes:
-        everything = lambda ids, dtype: jnp.ones((1, 1) + ids.shape[-1:] * 2, dtype)  # noqa: E731
-        drawn.patched(stack, flax_t5, "make_causal_mask", everything)
     if "epsilon" in mistakes:
         config["layer_norm_epsilon"] = 1e-5
     if "scaled" in mistakes:

@@ -94,13 +94,18 @@ def tensorflow(record):
     return recorded, None, network(**inputs).numpy()
 
 
-def test_a_user_s_own_model_is_recorded_as_it_is(name):
+def recorder(name, **models):
+    """(the framework's recorder, the function that makes its model); else the test is skipped."""
     beside.need(name, "record")
     record = modules.load(name, "record")
-    folder = record.__name__.split(".")[-2]
-    run = {"keras": keras, "flax": flax, "jax": jax, "tensorflow": tensorflow}.get(folder)
-    if run is None:
+    made = models.get(record.__name__.split(".")[-2])
+    if made is None:
         pytest.skip("no such model in this framework here")
+    return record, made
+
+
+def test_a_user_s_own_model_is_recorded_as_it_is(name):
+    record, run = recorder(name, keras=keras, flax=flax, jax=jax, tensorflow=tensorflow)
     recorded, exact, result = run(record)
     assert all(type(array) is np.ndarray for array in recorded.values())
     last = list(recorded.values())[-1]
@@ -138,12 +143,7 @@ def half_tensorflow():
 
 
 def test_bfloat16_is_recorded_in_a_type_that_a_file_can_have(name, tmp_path):
-    beside.need(name, "record")
-    record = modules.load(name, "record")
-    folder = record.__name__.split(".")[-2]
-    made = {"keras": half_keras, "flax": half_flax, "tensorflow": half_tensorflow}.get(folder)
-    if made is None:
-        pytest.skip("no such model in this framework here")
+    record, made = recorder(name, keras=half_keras, flax=half_flax, tensorflow=half_tensorflow)
     np.savez(tmp_path / "a.npz", **record.record(*made()))
     with np.load(tmp_path / "a.npz") as arrays:
         *_, last = (arrays[key] for key in arrays)

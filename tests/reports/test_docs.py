@@ -94,33 +94,41 @@ def test_the_trainings_are_those_of_the_files_that_they_link(reported):
             assert agree(row[ours], theirs[column]), (row["environment"], ours, theirs[column])
 
 
+def of_file(reported, linked):
+    """{what is called so: its columns} of a result file's rows in the report."""
+    return {label: columns for (label, path), columns in reported.items() if path == linked}
+
+
+def check_times(row, columns):
+    """A row of the manual's table of a bench has the figures of the report's."""
+    for ours, column in TIMED.items():
+        if row[ours] == "1":
+            assert columns[column] == "1.000 (1.000–1.000)"
+        else:
+            assert agree(row[ours], columns[column]), (row["environment"], ours, columns[column])
+
+
 def test_the_bench_is_the_one_that_is_linked(reported):
     text, found = results_section()
     (rows,) = [table for table in found if "lane same" in table[0]]
     linked = re.search(r"\]\(\.\./reports/(bench/[^)]*)\)", text).group(1)
-    told = {label: of for (label, path), of in reported.items() if path == linked}
+    timed = of_file(reported, linked)
     named = [row["environment"] for row in rows]
-    assert {"%s, %s" % (name, lane) for name in named for lane in ("best", "same")} == set(told)
+    assert {"%s, %s" % (name, lane) for name in named for lane in ("best", "same")} == set(timed)
     for row in rows:
         best, same = ("%s, %s" % (row["environment"], lane) for lane in ("best", "same"))
-        for ours, column in TIMED.items():
-            if row[ours] == "1":
-                assert told[best][column] == "1.000 (1.000–1.000)"
-            else:
-                assert agree(row[ours], told[best][column]), (best, ours, told[best][column])
-        assert agree(row["lane same"], told[same]["images/s"]), same
+        check_times(row, timed[best])
+        assert agree(row["lane same"], timed[same]["images/s"]), same
 
 
 def test_the_bench_of_the_newer_frameworks_is_the_one_that_is_linked(reported):
     text, found = results_section()
     (rows,) = [table for table in found if "to `pytorch` (95%)" in table[0]][1:]
     linked = re.findall(r"\]\(\.\./reports/(bench/[^)]*)\)", text)[1]
-    told = {label: of for (label, path), of in reported.items() if path == linked}
-    assert {row["environment"] + ", best" for row in rows} == set(told)
+    timed = of_file(reported, linked)
+    assert {row["environment"] + ", best" for row in rows} == set(timed)
     for row in rows:
-        for ours, column in TIMED.items():
-            other = told[row["environment"] + ", best"][column]
-            assert other == "1.000 (1.000–1.000)" if row[ours] == "1" else agree(row[ours], other)
+        check_times(row, timed[row["environment"] + ", best"])
 
 
 def test_what_bounds_a_cpu_is_what_the_profiles_say():

@@ -44,16 +44,16 @@ def explain(both, others=(), sure=()):
 def _of(both, x, z, others, sure):
     """What differs, in words, if both are dense layers of x in A, of z in B; else None."""
     inputs = [some_rows(full(array), x.shape[-1]) for array in (x, z)]
-    if len(inputs[0]) + len(inputs[1]) < SPARE * x.shape[-1] + 4:
-        return None
     ours, theirs = (some_rows(y, x.shape[-1]) for y in (both.ours, both.theirs))
+    left = unexplained(*inputs)
+    if left is None:
+        return None
     start = "a dense layer of %s in both, " % x.name
-    left = Unexplained(*inputs)
     a, b = left.of(ours, 0), left.of(theirs, 1)
     if min(size(a) / size(ours), size(b) / size(theirs)) < LEAST:
         return None
     near = EXACT * size(theirs)
-    if size(a + b) <= near:
+    if size(a + b) <= near:  # as in ``one_weight``
         raise Same
     times = -(a * b).sum() / (a**2).sum()
     if size(b + a * times) <= near * max(1, abs(times)):
@@ -63,7 +63,7 @@ def _of(both, x, z, others, sure):
         return start + "with B's outputs in the order %s" % ", ".join(order)
     for one, other, names in others:
         if full(one).shape == both.ours.shape == full(other).shape:
-            sides = (some_rows(full(y).astype(np.float64), x.shape[-1]) for y in (one, other))
+            sides = (some_rows(full(y), x.shape[-1]) for y in (one, other))
             c, d = (left.of(y, side) for side, y in enumerate(sides))
             if size(a + d) <= near and size(c + b) <= near:
                 return "%s and %s are swapped in B" % names
@@ -72,12 +72,29 @@ def _of(both, x, z, others, sure):
     return None
 
 
+def one_weight(x, z, a, b):
+    """Whether a is a dense layer of x, and b of z, with the same weight."""
+    inputs, results = (
+        [some_rows(full(array), x.shape[-1]) for array in pair] for pair in ((x, z), (a, b))
+    )
+    left = unexplained(*inputs)
+    if left is None:
+        return False
+    return size(left.of(results[0], 0) + left.of(results[1], 1)) <= EXACT * size(results[1])
+
+
 def some_rows(values, inputs):
     """(rows, last axis) in float64, so many that they are quick."""
     rows = values.reshape(-1, values.shape[-1])
     count = int(ROWS * inputs) + 16
     some = np.sort(np.random.RandomState(0).permutation(len(rows))[:count])
     return rows[some].astype(np.float64)
+
+
+def unexplained(ours, theirs):
+    """The ``Unexplained`` of inputs; None if they have too few rows to show anything."""
+    enough = len(ours) + len(theirs) >= SPARE * ours.shape[1] + 4
+    return Unexplained(ours, theirs) if enough else None
 
 
 class Unexplained:
