@@ -17,7 +17,7 @@ PLANTED = ("mistake_of_workers", "share_of_the", "weights_of_ones_own", "normali
 
 
 def outcome(case):
-    """"passed", "failed" or "skipped"."""
+    """ "passed", "failed" or "skipped"."""
     marks = {mark.tag for mark in case}
     return next((mark for mark in ("skipped", "failure", "error") if mark in marks), "passed")
 
