@@ -28,6 +28,7 @@ class Shown(NamedTuple):
 USUAL = Shown()
 SHOWN = {
     "masks_alike": Shown(model="cnn", rungs=("dropout",)),
+    "masks_of_the_first_fit_again": Shown(model="cnn", rungs=("dropout",)),
     "clipped_before_averaging": Shown(model="gpt", rungs=("gradient", "momentum")),
 }
 RESNET = Shown(model="resnet")
