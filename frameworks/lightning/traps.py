@@ -99,3 +99,43 @@ TRAPS = [
         ("nn.CrossEntropyLoss()", "nn.CrossEntropyLoss(label_smoothing=0.001)"),
     ),
 ]
+
+# Mistakes of workers.
+
+SHARED = "workers * counted(y[share]) / counted(y)"
+UNSYNCHRONISED = """\
+classifier.on_train_start = lambda: setattr(
+    together.strategy.model, "require_backward_grad_sync", False
+)
+return classifier, together, trainer"""
+
+TRAPS += [
+    trap(
+        "gradients_summed",
+        "gradient",
+        (SHARED, "workers**2 * counted(y[share]) / counted(y)"),
+        ("step_loss / workers", "step_loss / workers**2"),
+        model="workers",
+    ),
+    trap(
+        "gradients_averaged_twice",
+        "gradient",
+        (SHARED, "counted(y[share]) / counted(y)"),
+        ("step_loss / workers", "step_loss"),
+        model="workers",
+    ),
+    trap(
+        "gradients_not_averaged",
+        "gradient",
+        ("return classifier, together, trainer", UNSYNCHRONISED),
+        model="workers",
+    ),
+    trap("mean_of_means", "gradient", (SHARED, "1.0"), model="workers"),
+    trap("masks_alike", "dropout", ("seed + 2**16 * rank", "seed"), model="workers"),
+    trap(
+        "masks_of_the_first_fit_again",
+        "dropout",
+        ('os.environ.pop("PL_GLOBAL_SEED")', "pass"),
+        model="workers",
+    ),
+]

@@ -6,6 +6,8 @@ Idiom: ``strategy="ddp"`` in the trainer. It starts the workers, or takes those 
 Start: these variables, which ``torchrun --nproc-per-node 2`` sets as well.
 Average: over workers, not over targets. So each loss is weighted with its share of the targets.
 Weights: the wrapper sends those of the first worker to all others.
+Seeds: with this strategy, each ``fit`` goes back to the seed that ``seed_everything`` has left in
+    ``PL_GLOBAL_SEED``. A second ``fit`` would draw the masks of the first once more.
 Surprise: a trainer with several workers puts its own sampler into a ``DataLoader``, which shuffles
     in training although the loader was told not to: ``use_distributed_sampler=False``.
 """
@@ -41,6 +43,7 @@ def parallel(module, workers, rank, counted):
     def configure(lane, threads, seed):
         """As the module does, with dropout masks of this worker's own."""
         settings = module.configure(lane, threads, seed + 2**16 * rank)
+        os.environ.pop("PL_GLOBAL_SEED")  # else each ``fit`` would draw the same masks
         return dict(settings, seed=seed, workers=workers)
 
     def loss(network, settings, hp, weights):

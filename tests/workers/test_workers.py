@@ -28,6 +28,7 @@ class Shown(NamedTuple):
 USUAL = Shown()
 SHOWN = {
     "masks_alike": Shown(model="cnn", rungs=("dropout",)),
+    "masks_of_the_first_fit_again": Shown(model="cnn", rungs=("dropout",)),
     "clipped_before_averaging": Shown(model="gpt", rungs=("gradient", "momentum")),
 }
 RESNET = Shown(model="resnet")
@@ -125,26 +126,29 @@ def test_a_share_of_the_batch_before_is_caught(name, tmp_path):
 
 
 @slow
-def test_weights_of_ones_own_are_caught_or_replaced(name, tmp_path):
+def test_weights_of_ones_own_are_caught_or_replaced(name, tmp_path, record_property):
     """Some wrappers send the first worker's weights to all others.
 
     The second worker alone would fail the first rungs, and would look for the reason alone.
     """
     shown = usual(name)._replace(rungs=("gradient",))
     rungs = outcome(name, "own_weights", shown, tmp_path)
+    record_property("caught", all(rungs))
     assert rungs == ["", ""] if known(name, "SENDS_WEIGHTS") else all(rungs)
 
 
 @slow
-def test_batch_normalisation_by_share_is_caught(name, normalised, tmp_path):
+def test_batch_normalisation_by_share_is_caught(name, normalised, tmp_path, record_property):
     """Some frameworks normalise over the whole batch."""
     rung = "" if known(name, "SHARES_STATISTICS") else "gradient"
+    record_property("caught", bool(rung))
     assert outcome(name, "none", normalised, tmp_path) == [rung, rung]
 
 
-def test_a_killed_worker_ends_the_run(name, tmp_path, capfd):
+def test_a_killed_worker_ends_the_run(name, tmp_path, capfd, record_property):
     shown = usual(name)._replace(rungs=("gradient",))
     assert run(name, "dies", shown, tmp_path) == 1
     ended = time.time() - os.path.getmtime(str(tmp_path / "died"))
+    record_property("seconds", round(ended, 1))
     last = capfd.readouterr().err.splitlines()[-1]
     assert last.startswith("error: ") and ended < 30, last
