@@ -11,6 +11,7 @@ from typing import Callable, List, NamedTuple, Optional
 import numpy as np
 
 import frameworks
+from common.compare.command import DIFFERENT
 from common.run import console
 from common.system import commands, files, machine
 from common.system.files import ROOT
@@ -96,14 +97,14 @@ def quietly(arguments):
 
 
 def measured(arguments, environ):
-    """A command's figures. Exit code 1 is a verdict, such as that of a wrong recording."""
+    """A command's figures. Exit codes 1 and 3 are verdicts: a failed proof, a difference."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
         out = os.path.join(folder, "used")
         started = time.perf_counter()
         launcher = [sys.executable, "-c", LAUNCHER, out] + [sys.executable] + arguments
         code = commands.call(launcher, log, cwd=ROOT, env=environ)
         seconds = time.perf_counter() - started
-        if code not in (0, 1):
+        if code not in (0, 1, DIFFERENT):
             log.seek(0)
             last = log.read().decode(errors="replace").strip().split("\n")[-1]
             return OrderedDict(error=last or "exit code %d" % code)

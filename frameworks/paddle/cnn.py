@@ -1,7 +1,7 @@
 """The CNN in PaddlePaddle.
 
 Idiom: ``nn.Sequential``, an optimiser that owns the momentum, a dynamic graph; the best lane
-    compiles the network's two passes with ``paddle.jit.to_static``.
+    compiles with ``paddle.jit.to_static``: on a GPU the network, on a CPU its convolutions.
 Layout: NCHW.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: on a CPU ``nn.CrossEntropyLoss`` raises each score to at least the highest minus 64, so
@@ -15,6 +15,8 @@ import paddle
 import paddle.nn.functional as F
 from paddle import nn
 
+from frameworks.paddle import onednn
+
 
 def configure(lane, threads, seed):
     """Set seed, precision and autotune; return the settings in force."""
@@ -25,6 +27,7 @@ def configure(lane, threads, seed):
     os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # read by cuBLAS and cuDNN when they start
     trace_run = "FLAGS_enable_pir_in_executor_trace_run"
     paddle.set_flags({trace_run: best})  # compiled operations one after the other
+    paddle.set_flags({onednn.FLAG: best and not gpu})
     if gpu:  # a wheel for CPUs does not know this flag
         paddle.set_flags({"FLAGS_cudnn_exhaustive_search": best})  # autotune
     return {
@@ -37,6 +40,7 @@ def configure(lane, threads, seed):
         "autotune": bool(best and gpu),
         "to_static": best,
         "trace_run": paddle.get_flags(trace_run)[trace_run],
+        "onednn": paddle.get_flags(onednn.FLAG)[onednn.FLAG],
         "not_in_force": [] if gpu else ["tf32", "autotune"],
     }
 
@@ -72,9 +76,14 @@ def symbol(settings, hp):
 
 
 def compiled(network, settings, shape):
-    """The network, in the best lane with its passes compiled for inputs of this shape."""
+    """The network, in the best lane with its passes compiled for inputs of this shape.
+
+    With oneDNN, its convolutions alone.
+    """
     if not settings["to_static"]:
         return network
+    if settings["onednn"]:
+        return onednn.convolved(network)
     spec = paddle.static.InputSpec(shape, "float32")
     return paddle.jit.to_static(network, input_spec=[spec], full_graph=True)
 

@@ -11,7 +11,7 @@ Surprise: the powers of beta are two more tensors for each parameter, so ``state
 import paddle
 from paddle import nn
 
-from frameworks.paddle import cnn
+from frameworks.paddle import cnn, onednn
 from frameworks.paddle.cnn import (
     compiled,
     cross_entropy,
@@ -30,6 +30,8 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def configure(lane, threads, seed):
     """As for the CNN, but a switch of convolutions is not in force."""
     settings = cnn.configure(lane, threads, seed)
+    paddle.set_flags({onednn.FLAG: False})  # the whole network is compiled
+    settings["onednn"] = False
     return dict(settings, not_in_force=sorted({"autotune"} | set(settings["not_in_force"])))
 
 

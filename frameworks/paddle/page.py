@@ -5,7 +5,7 @@ ROWS = {
     "threads": '"OMP_NUM_THREADS"',
     "precision": ("get_default_dtype", '"NVIDIA_TF32_OVERRIDE"'),
     "autotune": '"FLAGS_cudnn_exhaustive_search"',
-    "switches": ('"to_static"', "trace_run"),
+    "switches": ('"to_static"', "trace_run", '"onednn"'),
     "conv": "nn.Conv2D",
     "relu": "nn.ReLU",
     "pool": "nn.MaxPool2D",

@@ -4,6 +4,7 @@ import paddle
 from paddle.jit.dy2static.program_translator import StaticFunction
 
 from frameworks.effects import busy_threads
+from frameworks.paddle import profile
 
 TRACE_RUN = "FLAGS_enable_pir_in_executor_trace_run"
 
@@ -18,10 +19,18 @@ def in_force(module, settings, model):
         "threads": busy_threads(lambda: network(paddle.zeros((64, 3, 32, 32)))),
         "to_static": compiled(network),
         "trace_run": paddle.get_flags(TRACE_RUN)[TRACE_RUN],
+        "onednn": "onednn_to_paddle_layout" in operations(network),
     }
 
 
 def compiled(network):
-    """Whether the network's passes ran as a compiled program."""
-    forward = network.forward
-    return isinstance(forward, StaticFunction) and len(forward.program_cache) > 0
+    """Whether the network's passes, or those of its convolutions, ran as a compiled program."""
+    programs = [layer.forward for layer in network.sublayers(include_self=True)]
+    programs = [getattr(program, "program", program) for program in programs]
+    return any(isinstance(f, StaticFunction) and len(f.program_cache) > 0 for f in programs)
+
+
+def operations(network):
+    """The names of the operations of a forward pass."""
+    batches = [paddle.zeros((64, 3, 32, 32))]
+    return profile.profile(lambda: network, lambda network, xs: map(network, xs), batches)

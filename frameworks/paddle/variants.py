@@ -6,6 +6,11 @@ LEVERS = [
     FREED,
     kept("dynamic", "`to_static`", ('"to_static": best', '"to_static": False')),
     kept(
+        "own_convolutions",
+        "oneDNN's convolutions",
+        ("paddle.set_flags({onednn.FLAG: best and not gpu})", "pass"),
+    ),
+    kept(
         "several_at_once",
         "one operation after the other",
         ("paddle.set_flags({trace_run: best})", "paddle.set_flags({trace_run: False})"),

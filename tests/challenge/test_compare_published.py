@@ -52,6 +52,36 @@ def test_an_attention_before_a_dense_layer_of_unknown_weight(compared, change, s
     assert code == 3 and difference["a"] == "o" and says in difference["computes"]
 
 
+def embedded(change=None):
+    """Tokens, their vectors and a dense layer of these; neither the table nor the weight."""
+    tokens, table = np.random.RandomState(1).randint(0, 30, (4, 16)), normal(30, 24)
+    if change == "moved":
+        table = np.roll(table, 1, 0)
+    if change == "padding":
+        table[tokens[0, 0]] = 0
+    x = table[tokens]
+    bias = normal(20, seed=3) * (change != "lost")
+    return {"tokens": tokens, "embed": x, "dense": x.dot(normal(24, 20, seed=2) / 5) + bias}
+
+
+@pytest.mark.parametrize(
+    "change, place, says",
+    [
+        ("moved", "embed", "an embedding: B's token n has the vector of A's token n -1"),
+        ("padding", "embed", "an embedding: only the vectors of tokens 5 differ; B's are 0"),
+        ("lost", "dense", "a bias: a number for each feature is added in one of both"),
+    ],
+)
+def test_an_embedding_or_a_bias_of_unknown_weight(compared, change, place, says):
+    right = noisy(embedded(), 1)
+    assert compared(right, noisy(embedded(), 2))[0] == 0
+    code, difference, _ = compared(
+        dict(right, tokens=embedded()["tokens"]),
+        dict(noisy(embedded(change), 2), tokens=embedded()["tokens"]),
+    )
+    assert code == 3 and difference["a"] == place and says in difference["computes"]
+
+
 def norm(operations, centred):
     """A norm; its operations, if they are recorded."""
     x, gain = normal(4, 16, 32) + 0.3, 1 + normal(32, seed=1) / 8

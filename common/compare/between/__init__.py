@@ -16,10 +16,12 @@ from common.compare.between import (
     positions,
     probabilities,
     rows,
+    tokens,
     transposed,
 )
 
 WAYS = (
+    tokens,
     probabilities,
     buckets,
     attended,
@@ -34,8 +36,8 @@ WAYS = (
     hidden,
 )
 
-
-BESIDE = (batchnorm, losses, normed, biased)  # these say why a relation between the results holds
+# These say why a relation between the results holds.
+BESIDE = (tokens, batchnorm, losses, normed, biased)
 
 
 def explain(both, related=False):

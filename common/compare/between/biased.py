@@ -1,15 +1,20 @@
-"""Results that differ by one number for each channel: a bias that one side adds, or another one."""
+"""Results that differ by one vector: a bias that one side adds, or another one."""
 
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 
+LEAST = 4  # rows, which are too many to differ alike by chance
+
 
 def explain(both):
-    """An ``Explanation`` if images differ by the same in all places of a channel."""
+    """An ``Explanation`` if the difference is the same in all places of a channel or feature."""
     off = both.off
-    for axis in (1, 3) if off.ndim == 4 else ():
+    for axis in (1, 3) if off.ndim == 4 else range(1, off.ndim)[-1:]:
         others = tuple(n for n in range(off.ndim) if n != axis)
+        if off.size < LEAST * off.shape[axis]:
+            continue
         if both.explained(off - off.mean(others, keepdims=True)):
-            says = "a bias: a number for each channel is added in one of both, or another one"
-            return Explanation(says, pages.WEIGHTS)
+            says = "a bias: a number for each %s is added in one of both, or another one"
+            kind = "channel" if off.ndim == 4 else "feature"
+            return Explanation(says % kind, pages.WEIGHTS)
     return None

@@ -1,0 +1,59 @@
+"""Embeddings of recorded tokens, whose table need not be recorded: another row for a token."""
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.layers import docs as pages
+from common.compare.layers.layer import full, size
+
+LEAST = 4  # tokens that show where a table's rows have moved to
+MOVES = (1, -1, 2, -2)
+FEW = 4  # tokens whose own rows may differ
+
+
+def explain(both):
+    """B's vector of a token is A's of another one, or only the vectors of a few tokens differ."""
+    for tokens in _tokens(both):
+        known = np.unique(tokens)
+        ours, theirs = (_table(both, tokens, known, y) for y in (both.ours, both.theirs))
+        if ours is None or theirs is None:
+            continue
+        says = _moved(both, known, ours, theirs) or _few(both, known, ours, theirs)
+        if says is not None:
+            return Explanation("an embedding: " + says, pages.WEIGHTS)
+    return None
+
+
+def _tokens(both):
+    """Earlier arrays of whole numbers, one for each vector."""
+    for x in both.a.earlier(floats=False):
+        if x.dtype.kind in "iu" and x.shape == both.ours.shape[:-1]:
+            yield full(x)
+
+
+def _table(both, tokens, known, y):
+    """(known tokens, width); None if the vectors of a token are not the same everywhere."""
+    _, first = np.unique(tokens, return_index=True)
+    rows = y.reshape(-1, y.shape[-1])
+    table = rows[first]
+    same = size(table[np.searchsorted(known, tokens.reshape(-1))] - rows) <= 4 * both.noise
+    return table if same else None
+
+
+def _moved(both, known, ours, theirs):
+    """The rows of the table are moved by a place or two."""
+    for move in MOVES:
+        _, source, target = np.intersect1d(known + move, known, return_indices=True)
+        if len(source) >= LEAST and size(theirs[target] - ours[source]) <= 4 * both.noise:
+            return "B's token n has the vector of A's token n %+d" % -move
+    return None
+
+
+def _few(both, known, ours, theirs):
+    """Some tokens' vectors differ, all others' agree."""
+    other = [size(a - b) > 4 * both.noise for a, b in zip(ours, theirs)]
+    if not 0 < sum(other) <= min(FEW, len(known) - LEAST):
+        return None
+    says = "only the vectors of tokens %s differ" % ", ".join(map(str, known[other]))
+    zero = [name for name, y in (("A", ours), ("B", theirs)) if not y[other].any()]
+    return says + "".join("; %s's are 0, as of a padding index" % name for name in zero)
