@@ -694,7 +694,7 @@ def test_a_stride_in_another_layer_of_a_branch_is_found_past_a_shortcut_that_agr
     assert "only a stride differs" in difference["relation"]
 
 
-@pytest.mark.parametrize("change", [lambda x: 2 * x - 1, lambda x: x / 255, lambda x: x + X[0, 0]])
+@pytest.mark.parametrize("change", [lambda x: 2 * x - 1, lambda x: x / 255])
 def test_where_a_relation_holds_nothing_else_is_said(compared, change):
     a, b = recording(normal(8, 12, 32, seed=9), X), recording(normal(8, 12, 32, seed=9), change(X))
     code, difference, _ = compared(a, b)

@@ -54,6 +54,6 @@ def _few(both, known, ours, theirs):
     other = [size(a - b) > 4 * both.noise for a, b in zip(ours, theirs)]
     if not 0 < sum(other) <= min(FEW, len(known) - LEAST):
         return None
-    says = "only the vectors of tokens %s differ" % ", ".join(map(str, known[other]))
+    says = "only the vectors of tokens %s differ" % ", ".join("%d" % n for n in known[other])
     zero = [name for name, y in (("A", ours), ("B", theirs)) if not y[other].any()]
     return says + "".join("; %s's are 0, as of a padding index" % name for name in zero)
