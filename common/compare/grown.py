@@ -8,6 +8,8 @@ is a jump from there, or it follows from the values or their places, as rounding
 import copy
 
 from common.compare import noise, trying
+from common.compare.arrays import apart
+from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import steps
 
 GROWTH = 3  # times the distance of the layers before, which one layer may make of it
@@ -16,8 +18,10 @@ FARTHEST = 100  # tolerances: rounding that is larger would hide too much
 
 def accept(recordings, first):
     """Accept arrays of the pass that differ by such rounding; in words, None if there are none."""
-    if first is None or first["relation_holds"] or first["apart"] is None:
+    if first is None or first["apart"] is None:
         return None
+    if first["relation_holds"] and first["apart"] <= FARTHEST * recordings.tolerance:
+        return None  # a bias that a norm subtracts is farther apart: it is not accepted itself
     if not _is_of_the_pass(recordings.a[first["a_place"]]):
         return None
     if any(i < first["a_place"] for i, _ in trying.jumps(recordings)):
@@ -25,10 +29,21 @@ def accept(recordings, first):
     accepted = list(_grown(recordings, _farther(recordings)))
     if not accepted:
         return None
+    accepted += _numbers(recordings, max(off for _, _, off in accepted))
     recordings.agreements.update((pair, same) for pair, same, _ in accepted)
     recordings.pairs = recordings.aligned()
     says = "%d arrays of the pass differ by up to %.2g, by rounding that grew from layer to layer"
     return says % (len(accepted), max(off for _, _, off in accepted))
+
+
+def _numbers(recordings, most):
+    """Yield the same of single numbers, such as a loss, that differ by no more than the arrays."""
+    for i, j in recordings.named.items():
+        a, b = recordings.a[i], recordings.b[j]
+        if a.size == b.size == 1 and a.finite and b.finite and _is_of_the_pass(a):
+            off = apart(a.values.reshape(-1), b.values.reshape(-1)) / (b.rms or 1)
+            if not recordings.agreement(i, j) and off <= most:
+                yield (i, j), Agreement(plain(a), off, False), off
 
 
 def _is_of_the_pass(array):
@@ -40,10 +55,11 @@ def _farther(recordings):
     """The same recordings, in which arrays of the pass agree that are further apart."""
     farther = copy.copy(recordings)
     farther.tolerance = FARTHEST * recordings.tolerance
+    ours, theirs = (list(map(_is_of_the_pass, side)) for side in (recordings.a, recordings.b))
     farther.agreements = {
         (i, j): same
         for (i, j), same in recordings.agreements.items()
-        if same or not (_is_of_the_pass(recordings.a[i]) and _is_of_the_pass(recordings.b[j]))
+        if same or not (ours[i] and theirs[j])
     }
     farther.pairs = farther.aligned()
     return farther

@@ -1,6 +1,7 @@
 """Names of arrays: the same ones in two recordings, whatever their separators, case and prefix."""
 
 import re
+from functools import lru_cache
 
 # Two names of one thing; the second is what both become.
 SYNONYMS = {
@@ -27,6 +28,7 @@ def is_parameter(name):
     return bool(parts) and parts[-1] in PARAMETERS
 
 
+@lru_cache(maxsize=None)
 def words(name):
     """The words and numbers of a name, in lower case: ``h.0.LayerNorm`` is h, 0, layer, norm."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)

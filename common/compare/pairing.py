@@ -3,7 +3,7 @@
 A recording is a file of arrays in the order in which they were computed, the inputs first.
 """
 
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 
 import numpy as np
 
@@ -51,6 +51,14 @@ def nonempty(path):
         yield name, array
 
 
+def places_by_size(arrays):
+    """{size: the places of arrays with so many values}; those of another size never agree."""
+    places = defaultdict(list)
+    for place, array in enumerate(arrays):
+        places[array.size].append(place)
+    return places
+
+
 def _written_alike(a, b):
     """Whether two names and forms are the same: another size of an axis, as of heads, differs."""
     alike = len(a.shape) == len(b.shape) > 2 and a.shape[0] == b.shape[0]
@@ -75,7 +83,9 @@ class Recordings:
             if a[i].size == self.b[j].size or _written_alike(a[i], self.b[j])
         }
         self.named.update(self._of_steps())
+        self.sizes = [places_by_size(arrays) for arrays in (self.a, self.b)]
         self.agreements = {}
+        self.optimizers = None  # what ``optimizers.explain`` finds
         self.silent = silent.accept(self)
         self.pairs = self.aligned()
 
@@ -105,6 +115,10 @@ class Recordings:
             self.agreements[i, j] = same
         return self.agreements[i, j]
 
+    def agreeing(self, i):
+        """Yield the places in B of arrays that agree with one of A."""
+        return (j for j in self.sizes[1][self.a[i].size] if self.agreement(i, j))
+
     def aligned(self):
         """The longest list of ``Pair`` in both recordings' order.
 
@@ -112,12 +126,12 @@ class Recordings:
         If values are repeated, for example after a dropout that is off, the first are paired.
         """
         n, m = len(self.a), len(self.b)
-        worth = np.zeros((n + 1, m + 1))
+        worth = np.zeros((n + 1, m + 1))  # of the best list from a pair of places on
         for i in reversed(range(n)):
-            for j in reversed(range(m)):
-                worth[i, j] = max(worth[i + 1, j], worth[i, j + 1])
-                if self.agreement(i, j):
-                    worth[i, j] = max(worth[i, j], worth[i + 1, j + 1] + self.worth(i, j))
+            best = worth[i + 1].copy()
+            for j in self.agreeing(i):
+                best[j] = max(best[j], worth[i + 1, j + 1] + self.worth(i, j))
+            worth[i] = np.maximum.accumulate(best[::-1])[::-1]
         pairs, i, j = [], 0, 0
         while i < n and j < m:
             if self.agreement(i, j) and worth[i, j] == worth[i + 1, j + 1] + self.worth(i, j):
@@ -186,7 +200,7 @@ class Recordings:
 
     def only_in_a(self, positions):
         """The positions in A whose values are nowhere in B."""
-        return [i for i in positions if not any(self.agreement(i, j) for j in range(len(self.b)))]
+        return [i for i in positions if next(self.agreeing(i), None) is None]
 
     def missing(self):
         """The names of A's arrays whose values B does not have, under any name or their own."""
@@ -195,4 +209,5 @@ class Recordings:
 
     def only_in_b(self, positions):
         """The positions in B whose values are nowhere in A."""
-        return [j for j in positions if not any(self.agreement(i, j) for i in range(len(self.a)))]
+        places = {j: self.sizes[0][self.b[j].size] for j in positions}
+        return [j for j in positions if not any(self.agreement(i, j) for i in places[j])]

@@ -86,8 +86,8 @@ def _of_optimizers(recordings, first):
     """The ``Verdict`` on the first moved weight, if an earlier array is the first difference."""
     if steps.kind(first["a"])[0] in ("weight", "update"):
         return []
-    known = None not in optimizer.sides(recordings.a, recordings.b)
-    says = known and optimizer.explained(recordings.a, recordings.b, recordings.tensors)
+    known = None not in optimizer.sides(recordings)
+    says = known and optimizer.explained(recordings)
     for i, j in sorted(recordings.named.items()) if says else ():
         if i > first["a_place"] and steps.kind(recordings.a[i].name)[:2] == ("weight", 1):
             pair = Layer(recordings.a, i), Layer(recordings.b, j)
@@ -241,7 +241,7 @@ def explanation(recordings, difference, layers):
         says = running.explained(recordings)
         if says is not None and running.is_statistic(recordings, difference):
             return Explanation(says, pages.RUNNING)
-        says = optimizer.explained(recordings.a, recordings.b, recordings.tensors)
+        says = optimizer.explained(recordings)
         return says and Explanation(says, pages.OPTIMISER)
     a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[0][j]
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:

@@ -57,8 +57,8 @@ def _optimizer(recordings):
     tensors = steps.of(recordings.a), steps.of(recordings.b)
     if not all(tensors):
         return None
-    a, b = optimizer.sides(recordings.a, recordings.b)
-    differs = optimizer.explained(recordings.a, recordings.b, recordings.tensors)
+    a, b = optimizer.sides(recordings)
+    differs = optimizer.explained(recordings)
     return OrderedDict(a=a, b=b, differs=differs)
 
 

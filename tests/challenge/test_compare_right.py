@@ -302,6 +302,25 @@ def test_rounding_that_grows_from_layer_to_layer_is_no_mistake(compared, last):
     assert "by rounding that grew from layer to layer" in printed
 
 
+def test_a_loss_may_differ_by_as_much_as_rounding_that_has_grown(compared):
+    ours, theirs = (deep(side, growth=1.12) for side in "AB")
+    ours["loss1"] = np.float32([2.5])
+    assert compared(ours, dict(theirs, loss1=np.float32([2.50002])))[0] == 0
+    code, difference, _ = compared(ours, dict(theirs, loss1=np.float32([2.502])))
+    assert code == 3 and difference["a"] == "loss1"
+
+
+def test_a_bias_that_a_norm_takes_in_does_not_hide_that_rounding_has_grown(compared):
+    """It stands before the first array that differs by more than the tolerance."""
+    ours, theirs = (list(deep(side, growth=1.12).items()) for side in "AB")
+    place = [name for name, _ in ours].index("layer30")
+    product, bias = normal(8, 128, seed=200), normal(128, seed=201)
+    ours.insert(place, ("product", product + bias))
+    theirs.insert(place, ("mul", product))
+    code, difference, _ = compared(dict(ours), dict(theirs))
+    assert (code, difference) == (0, None)
+
+
 @pytest.mark.parametrize("layer", [25, 38])
 @pytest.mark.parametrize("follows", [False, True])
 def test_what_jumps_or_follows_from_the_values_is_no_grown_rounding(compared, layer, follows):

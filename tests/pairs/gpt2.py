@@ -69,7 +69,8 @@ def after_the_norm():
     @wrap_method_once
     def __call__(self, hidden, attention_mask=None, *given, deterministic=True, **named):
         hidden = self.ln_1(hidden)
-        hidden = hidden + self.attn(hidden, attention_mask, deterministic=deterministic)[0]
+        seen = dict(attention_mask=attention_mask, deterministic=deterministic)
+        hidden = hidden + self.attn(hidden, **seen)[0]
         return (hidden + self.mlp(self.ln_2(hidden), deterministic=deterministic),)
 
     return __call__

@@ -1,5 +1,7 @@
 """ResNet-50, at a quarter of its width: keras.applications (A) and timm for PyTorch (B)."""
 
+import contextlib
+
 import keras
 import numpy as np
 import timm.models.resnet
@@ -121,9 +123,25 @@ def forward(seed, mistakes=(), exact=False):
     return of_keras.record(network, x), b, of_keras.exact(network, x) if exact else None
 
 
+@contextlib.contextmanager
+def in_float64():
+    """Both frameworks make weights of float64."""
+    keras.config.set_floatx("float64")
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        keras.config.set_floatx("float32")
+        torch.set_default_dtype(torch.float32)
+
+
 def steps(seed, mistakes=()):
-    network, x = original(seed), inputs(seed)
-    made = port(network, mistakes)
+    """In float64: in float32, rounding brings some values near 0 to a ReLU's other side, and one
+    alone changes the gradients of all layers before it by a percent.
+    """
+    with in_float64():
+        network, x = original(seed), inputs(seed).astype(np.float64)
+        made = port(network, mistakes)
     network.compile(
         optimizer=keras.optimizers.SGD(0.01, momentum=0.9),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),

@@ -4,16 +4,12 @@ from common.compare.names import key, words
 from common.compare.optimizers import fit, steps, walk
 
 
-def explained(a, b, tensors=None):
-    """What the optimisers of two recordings do, in words; None if it is not known to differ.
-
-    tensors: {tensor of B: the same one of A}, if their names are not the same.
-    """
-    known = tensors or {}
-    fits = _several_steps(a, b) or _one_step(a, b)
+def explained(recordings):
+    """What the optimisers of two recordings do, in words; None if it is not known to differ."""
+    known, fits = recordings.tensors, _fits(recordings)
     if None in fits:
-        theirs = {known.get(name, name): step for name, step in steps.of(b).items()}
-        difference = fit.between(steps.of(a), theirs)
+        theirs = {known.get(name, name): step for name, step in steps.of(recordings.b).items()}
+        difference = fit.between(steps.of(recordings.a), theirs)
         return difference and "the optimiser: " + difference
     (ours, left), (theirs, right) = fits
     apart = _decays_apart(left, right, known)
@@ -22,18 +18,18 @@ def explained(a, b, tensors=None):
     return apart
 
 
-def sides(a, b):
+def sides(recordings):
     """The optimiser of each side in words, or None where it is not known."""
-    return [found and found[0] for found in _several_steps(a, b) or _one_step(a, b)]
+    return [found and found[0] for found in _fits(recordings)]
 
 
-def alike(a, b, tensors):
+def alike(recordings):
     """Whether the optimisers are known, and the same but for the place of Adam's epsilon."""
-    fits = _several_steps(a, b) or _one_step(a, b)
+    fits = _fits(recordings)
     if None in fits:
         return False
     says = [_nameless(*found).replace(walk.LATE, "") for found in fits]
-    return says[0] == says[1] and not _decays_apart(fits[0][1], fits[1][1], tensors)
+    return says[0] == says[1] and not _decays_apart(fits[0][1], fits[1][1], recordings.tensors)
 
 
 def _nameless(says, decays):
@@ -57,8 +53,16 @@ def _decays_apart(ours, theirs, known):
     return "the optimiser: " + ", ".join(parts) if parts else None
 
 
+def _fits(recordings):
+    """[(words, {tensor: decay})] of both sides, None where it is not known; fitted once."""
+    if recordings.optimizers is None:
+        a, b = recordings.a, recordings.b
+        recordings.optimizers = _several_steps(a, b) or _one_step(a, b)
+    return recordings.optimizers
+
+
 def _one_step(a, b):
-    """[(words, {tensor: decay})] of both sides, None where a side's first step is not known."""
+    """The same, from the first step alone."""
     moved = (fit.side(steps.of(side)) for side in (a, b))
     return [found and (fit.words(found), found.decays) for found in moved]
 

@@ -6,6 +6,7 @@ fc.weight``; and ``fc.weight``, ``before fc.weight`` or ``step0 fc.weight`` for 
 
 import re
 from collections import OrderedDict
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Step:
         return self.after - self.before
 
 
+@lru_cache(maxsize=None)
 def kind(name):
     """(kind, step, name of the tensor) of an array; kind is "plain" for any other name."""
     for what, pattern in PATTERNS:
