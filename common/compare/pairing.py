@@ -209,5 +209,9 @@ class Recordings:
 
     def only_in_b(self, positions):
         """The positions in B whose values are nowhere in A."""
-        places = {j: self.sizes[0][self.b[j].size] for j in positions}
-        return [j for j in positions if not any(self.agreement(i, j) for i in places[j])]
+        found = []
+        for j in positions:
+            alike = self.sizes[0][self.b[j].size]
+            if not any(self.agreement(i, j) for i in alike):
+                found.append(j)
+        return found
