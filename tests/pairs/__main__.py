@@ -58,10 +58,14 @@ def cases(pair):
         yield "single-%d" % n, "single", n % SEEDS, (mistake,)
     for n, mistake in enumerate(getattr(truth, pair.upper() + "_HELD_OUT")):
         yield "held-out-%d" % n, "held out", n % SEEDS, (mistake,)
-    for n, names in enumerate(getattr(truth, pair.upper() + "_DOUBLES")):
-        made = tuple(m for name in names for m in known if m.name == name)
-        assert len(made) == 2
-        yield "double-%d" % n, "double", n % SEEDS, made
+    blind = getattr(truth, pair.upper() + "_BLIND")
+    for n, mistake in enumerate(blind):
+        yield "blind-%d" % n, "blind", n % SEEDS, (mistake,)
+    for start, kind, among in (("", "double", known), ("_BLIND", "blind double", blind)):
+        for n, names in enumerate(getattr(truth, pair.upper() + start + "_DOUBLES")):
+            made = tuple(m for name in names for m in among if m.name == name)
+            assert len(made) == 2
+            yield "%s-%d" % (kind.replace(" ", "-"), n), kind, n % SEEDS, made
 
 
 def record(folder, pair, only=""):

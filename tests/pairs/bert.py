@@ -47,12 +47,27 @@ def change(mistakes):
             drawn.exchange(tensors, *(place % (1, "self.%s." % part) for part in ("query", "key")))
         if "bias of the values dropped" in mistakes:
             tensors[place % (1, "self.value.bias")] *= 0
+        if "weights of 8 bits" in mistakes:
+            name = "bert.encoder.layer.1.output.dense.weight"
+            unit = tensors[name].abs().max() / 127
+            tensors[name] = (tensors[name] / unit).round() * unit
 
     return changed
 
 
 def rounded_softmax(logits, axis):
     return tf.cast(tf.nn.softmax(tf.cast(logits, tf.bfloat16), axis), tf.float32)
+
+
+class Uncorrected(tf_keras.optimizers.AdamW):
+    """AdamW as BERT's authors wrote it: the averages' start at 0 is not made up for."""
+
+    def update_step(self, gradient, variable):
+        gradient, n = tf.convert_to_tensor(gradient), self._index_dict[self._var_key(variable)]
+        m, v = self._momentums[n], self._velocities[n]
+        m.assign_add((gradient - m) * (1 - self.beta_1))
+        v.assign_add((gradient**2 - v) * (1 - self.beta_2))
+        variable.assign_sub(self.learning_rate * m / (tf.sqrt(v) + self.epsilon))
 
 
 def port(network, mistakes):
@@ -71,6 +86,9 @@ def port(network, mistakes):
         table.assign(tf.zeros_like(table))
     if "pooler without its tanh" in mistakes:
         made.bert.pooler.dense.activation = tf_keras.activations.linear
+    if "last token pooled" in mistakes:
+        pooler = made.bert.pooler
+        pooler.call = lambda hidden_states: pooler.dense(inputs=hidden_states[:, -1])
     if "epsilon of one norm" in mistakes:
         made.bert.encoder.layer[2].bert_output.LayerNorm.epsilon = 1e-5
     if "residual missing" in mistakes:
@@ -114,7 +132,8 @@ def steps(seed, mistakes=()):
     network, x = original(seed), inputs(seed)
     called = port(network, mistakes)
     epsilon = 1e-7 if "epsilon of Adam" in mistakes else drawn.EPSILON
-    optimizer = tf_keras.optimizers.AdamW(drawn.RATE, drawn.DECAY, *drawn.BETAS, epsilon=epsilon)
+    kind = Uncorrected if "averages not corrected" in mistakes else tf_keras.optimizers.AdamW
+    optimizer = kind(drawn.RATE, drawn.DECAY, *drawn.BETAS, epsilon=epsilon)
     if "all tensors decay" not in mistakes:
         optimizer.exclude_from_weight_decay(var_names=["LayerNorm", "bias"])
     entropy = torch.nn.functional.cross_entropy

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import torch
+from flax.linen import normalization
 from flax.linen.module import wrap_method_once
 from transformers import FlaxGPT2LMHeadModel, GPT2Config, GPT2LMHeadModel
 from transformers.models.gpt2 import modeling_flax_gpt2 as flax_gpt2
@@ -15,7 +16,7 @@ from frameworks.pytorch import record as of_torch
 from tests.pairs import drawn
 
 CONFIG = dict(vocab_size=120, n_positions=32, n_embd=64, n_layer=3, n_head=4)
-STEPS = 3
+STEPS, WINDOW = 3, 8
 
 
 def original(seed, **config):
@@ -75,6 +76,32 @@ def after_the_norm():
     return __call__
 
 
+def windowed(attention):
+    """Block 1 sees the last 8 tokens alone, as every other block of some later networks."""
+    weights_of = flax_gpt2.dot_product_attention_weights
+
+    def near(query, *given, bias=None, **named):
+        near = jnp.triu(jnp.ones(bias.shape[-2:], bool), 1 - WINDOW)
+        return weights_of(query, *given, bias=jnp.where(near, bias, -1e9), **named)
+
+    def __call__(self, *given, **named):
+        with drawn.stack() as stack:
+            if self.scope.path[-2:] == ("1", "attn"):
+                drawn.patched(stack, flax_gpt2, "dot_product_attention_weights", near)
+            return attention(self, *given, **named)
+
+    return __call__
+
+
+def unbiased(normalize):
+    def normalized(norm, x, mean, var, *given, **named):
+        if norm.scope.path[-2:] == ("2", "ln_2"):
+            var = var * 64 / 63
+        return normalize(norm, x, mean, var, *given, **named)
+
+    return normalized
+
+
 def rounded_product(product):
     def rounded(a, b, *given, **named):
         a, b = (x.astype(jnp.bfloat16).astype(x.dtype) for x in (a, b))
@@ -103,6 +130,11 @@ def port(network, mistakes, stack):
         drawn.patched(stack, flax.linen.LayerNorm, "__call__", left)
     if "residual after the norm" in mistakes:
         drawn.patched(stack, flax_gpt2.FlaxGPT2Block, "__call__", after_the_norm())
+    if "window in one block" in mistakes:
+        whole = flax_gpt2.FlaxGPT2Attention.__call__
+        drawn.patched(stack, flax_gpt2.FlaxGPT2Attention, "__call__", windowed(whole))
+    if "variance unbiased" in mistakes:
+        drawn.patched(stack, normalization, "_normalize", unbiased(normalization._normalize))
     if "products in bfloat16" in mistakes:
         drawn.patched(stack, jax.lax, "dot_general", rounded_product(jax.lax.dot_general))
     made = drawn.carried(FlaxGPT2LMHeadModel, network, change(mistakes), **config)
@@ -179,6 +211,5 @@ def adamw(mistakes):
         )
     if "warm-up one step late" in mistakes:
         rate = lambda step: drawn.RATE * step / STEPS  # noqa: E731
-    return optax.adamw(
-        rate, *drawn.BETAS, eps=drawn.EPSILON, weight_decay=drawn.DECAY, mask=matrices
-    )
+    betas = (0.9, 0.95) if "second beta" in mistakes else drawn.BETAS
+    return optax.adamw(rate, *betas, eps=drawn.EPSILON, weight_decay=drawn.DECAY, mask=matrices)

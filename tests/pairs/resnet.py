@@ -7,6 +7,7 @@ import numpy as np
 import timm.models.resnet
 import torch
 from keras.src.applications import resnet as of_applications
+from timm.layers import SelectAdaptivePool2d
 
 from frameworks.keras import record as of_keras
 from frameworks.pytorch import record as of_torch
@@ -100,6 +101,16 @@ def port(network, mistakes):
     if "pool padded as 'same'" in mistakes:
         parts = torch.nn.ZeroPad2d((0, 1, 0, 1)), torch.nn.MaxPool2d(3, 2)  # after a ReLU
         made.maxpool = torch.nn.Sequential(*parts)
+    if "shortcut averaged" in mistakes:  # as in ResNet-D
+        shortcut, norm = made.layer3[0].downsample
+        shortcut.stride = (1, 1)
+        made.layer3[0].downsample = torch.nn.Sequential(torch.nn.AvgPool2d(2), shortcut, norm)
+    if "largest, not the mean" in mistakes:
+        made.global_pool = SelectAdaptivePool2d(pool_type="max", flatten=True)
+    if "norms frozen" in mistakes:
+        for norm in made.modules():
+            if isinstance(norm, torch.nn.BatchNorm2d):
+                norm.eval().train = lambda mode=True, norm=norm: norm
     if "ReLU before the sum" in mistakes:
         block = made.layer2[0]
         block.bn3, block.act3 = torch.nn.Sequential(block.bn3, torch.nn.ReLU()), torch.nn.Identity()

@@ -65,6 +65,9 @@ def change(mistakes):
         if "keys and values exchanged" in mistakes:
             place = "decoder.block.1.layer.1.EncDecAttention."
             drawn.exchange(tensors, place + "k.", place + "v.")
+        if "wo in float16" in mistakes:
+            name = "decoder.block.2.layer.2.DenseReluDense.wo.weight"
+            tensors[name] = tensors[name].half().float()
 
     return changed
 
@@ -89,6 +92,13 @@ def port(network, mistakes, stack):
             return bucket(*given, **dict(named, bidirectional=True))
 
         drawn.patched(stack, attention, "_relative_position_bucket", staticmethod(both))
+    if "distances of the other sign" in mistakes:
+        bucket_of = attention._relative_position_bucket
+
+        def mirrored(distance, bidirectional=True, **named):
+            return bucket_of(-distance if bidirectional else distance, bidirectional, **named)
+
+        drawn.patched(stack, attention, "_relative_position_bucket", staticmethod(mirrored))
     if "norm subtracts the mean" in mistakes:
         norm = flax_t5.FlaxT5LayerNorm.__call__
         centred = lambda self, x: norm(self, x - x.mean(-1, keepdims=True))  # noqa: E731
@@ -166,6 +176,13 @@ class Clipped:
 def steps(seed, mistakes=()):
     network, x = original(seed), inputs(seed)
     labels = np.random.RandomState(seed).randint(0, 120, 40)
+    weights_of = None  # of the tokens, in B's loss; "labels padded" alone is a right port
+    if "labels padded" in mistakes or "mean of each sequence" in mistakes:
+        lengths = np.array([10, 3, 7, 2])[:, None]
+        weights_of = (np.arange(10) < lengths).reshape(-1).astype("f")
+        labels[weights_of == 0] = -100  # PyTorch does not count it
+    if "mean of each sequence" in mistakes:
+        weights_of = weights_of / np.repeat(lengths, 10)
     entropy = torch.nn.functional.cross_entropy
     clip = optax.clip_by_global_norm(NORM)
     if "clipped per tensor" in mistakes:
@@ -187,9 +204,12 @@ def steps(seed, mistakes=()):
             called,
             weights,
             x,
-            lambda out: optax.softmax_cross_entropy_with_integer_labels(
-                out.logits.reshape(-1, 120), labels
-            ).mean(),
+            lambda out: jnp.average(
+                optax.softmax_cross_entropy_with_integer_labels(
+                    out.logits.reshape(-1, 120), np.maximum(labels, 0)
+                ),
+                weights=weights_of,
+            ),
             optax.chain(clip, gpt2.adamw(mistakes)),
             steps=3,
         )

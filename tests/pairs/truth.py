@@ -1,5 +1,6 @@
 """The mistakes of each pair: what is changed in the port, and what ``compare`` should say of it.
 
+Those of ``_BLIND`` are by somebody who knew neither ``compare`` nor its tests.
 Those of ``_HELD_OUT`` were written down, with their places and words, before ``compare`` saw any.
 Earlier ones that were held out are in view by now: the last three of BERT, GPT-2 and T5, the last
 one of ResNet-50, and those of ``_SECOND``.
@@ -484,3 +485,117 @@ T5_HELD_OUT = [
 ]
 
 RESNET_HELD_OUT = []
+
+BERT_BLIND = [
+    Mistake(
+        "weights of 8 bits",
+        "the weight of layer 1's output.dense is rounded to whole 127ths of its largest in B",
+        r"layer\.1\.output|layer_\._1[./]output",
+        [r"int8|8[- ]bit|[Qq]uanti[sz]|\b127|\b25[456]\b|multiples of|levels", r"\A(?!.*float16)"],
+    ),
+    Mistake(
+        "last token pooled",
+        "the pooler takes the first token in A, the last one in B",
+        r"pooler",
+        [r"[Ll]ast (token|position|row|one|of)|(tokens?|positions?|index|rows?) (13|14|-1)\b"],
+    ),
+    Mistake(
+        "averages not corrected",
+        "AdamW corrects its averages for their start at 0 in A, not in B",
+        r"step1",
+        [r"correct|debias", r"\b(no|not|never|without|lacks?|un\w+|missing|leaves? out|alone)\b"],
+        steps=True,
+    ),
+]
+BERT_BLIND_DOUBLES = [("weights of 8 bits", "last token pooled")]
+
+GPT2_BLIND = [
+    Mistake(
+        "window in one block",
+        "each token of B's block 1 sees 8 tokens, itself and the 7 before it; in A all before it",
+        r"h\.1\.attn|h/1/attn",
+        [
+            r"[Ww]indow|[Ll]ocal|[Ss]liding|last|latest|nearest|recent|more than|only|alone|sees",
+            r"\b([78]|[Ss]even|[Ee]ight)\b.*(token|key|position|before|back)|[Ww]indow.*\b[78]\b",
+        ],
+    ),
+    Mistake(
+        "variance unbiased",
+        "ln_2 of block 2 divides by 64 in its variance in A, by 63 in B",
+        r"h\.2\.ln_2|h/2/ln_2",
+        [
+            r"[Uu]nbiased|\b[nN] ?- ?1\b|minus 1|Bessel|ddof|degrees? of freedom|[Ss]ample variance"
+            r"|\b63\b|1\.01587?|0\.992"
+        ],
+    ),
+    Mistake(
+        "second beta",
+        "AdamW's second beta is 0.999 in A, 0.95 in B",
+        r"step2",
+        [r"0\.999\b.* in A", r"0\.95\b.* in B"],
+        steps=True,
+    ),
+]
+GPT2_BLIND_DOUBLES = [("window in one block", "variance unbiased")]
+
+T5_BLIND = [
+    Mistake(
+        "distances of the other sign",
+        "B's encoder counts distances from the key to the query: a key after it for one before it",
+        r"encoder[./]block[./]0[./]layer[./]0[./]SelfAttention",
+        [
+            r"\b[Ss]ign|[Rr]evers|[Mm]irror|[Nn]egat|[Oo]pposite|[Tt]ranspose|[Ff]lipped|minus"
+            r"|other (way|direction)|exchanged|swapped",
+            r"[Pp]osition|bias|[Bb]ucket|[Dd]istance|added to the scores|before.*after",
+        ],
+    ),
+    Mistake(
+        "wo in float16",
+        "the weight of decoder block 2's wo is rounded to float16 in B",
+        r"decoder[./]block[./]2[./]layer[./]2[./]DenseReluDense",
+        [r"(?<!b)float16|(?<!b)\bfp16|[Hh]alf[- ](precision|floats?)|1[01] bits"],
+    ),
+    Mistake(
+        "mean of each sequence",
+        "the loss is the mean over all tokens in A, the mean of each sequence's mean in B",
+        r"loss1|grad1",
+        [
+            r"([Ee]ach|[Ee]very|[Pp]er|of an?|by) (sequence|row|sample|example)"
+            r"|(means?|average) of (the )?(means|averages)"
+            r"|(sequences|rows|samples|examples) (weigh|count)"
+        ],
+        steps=True,
+    ),
+]
+T5_BLIND_DOUBLES = [("distances of the other sign", "wo in float16")]
+
+RESNET_BLIND = [
+    Mistake(
+        "shortcut averaged",
+        "stage 4's shortcut takes every other pixel in A, means of 2 x 2 pixels in B",
+        r"conv4_block1_0_(conv|bn)|layer3\.0\.downsample",
+        [
+            r"[Aa]verage|\b[Mm]eans?\b|\b[Aa]vg",
+            r"[Pp]ool|\b2 ?(x|×|by) ?2\b|\b[Ff]our\b|\b4\b",
+            r"\A(?!.*\b[Mm]ax)",
+        ],
+    ),
+    Mistake(
+        "largest, not the mean",
+        "the last pool is the mean of all pixels in A, the largest of them in B",
+        r"avg_pool|global_pool",
+        [r"[Mm]ean|[Aa]verage|\b[Aa]vg", r"\b[Mm]ax|[Ll]argest|[Gg]reatest"],
+    ),
+    Mistake(
+        "norms frozen",
+        "in training, batch norms use the batch's statistics in A, running ones in B",
+        r"(loss|grad|step)1",
+        [
+            r"([Rr]unning|[Mm]oving|[Bb]atch('s)?) (statistics|means?|averages?)|[Ff]rozen"
+            r"|[Ee]val(uation)?\b|[Tt]raining mode|statistics of (the|this|each) batch",
+            r"\A(?!.*0\.99)",
+        ],
+        steps=True,
+    ),
+]
+RESNET_BLIND_DOUBLES = [("shortcut averaged", "largest, not the mean")]
