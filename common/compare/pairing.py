@@ -110,7 +110,7 @@ class Recordings:
         if (i, j) not in self.agreements:
             a, b = self.a[i], self.b[j]
             same = agreement(a, b, self.tolerance)
-            if same is not None and not same.proof and a.shape != b.shape:
+            if same is not None and not same.proof and a.shape != b.shape and a.size > 1:
                 same = None
             self.agreements[i, j] = same
         return self.agreements[i, j]

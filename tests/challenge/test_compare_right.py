@@ -305,7 +305,8 @@ def test_rounding_that_grows_from_layer_to_layer_is_no_mistake(compared, last):
 def test_a_loss_may_differ_by_as_much_as_rounding_that_has_grown(compared):
     ours, theirs = (deep(side, growth=1.12) for side in "AB")
     ours["loss1"] = np.float32([2.5])
-    assert compared(ours, dict(theirs, loss1=np.float32([2.50002])))[0] == 0
+    for loss in ([2.50002], 2.50002):  # some frameworks return a list of one
+        assert compared(ours, dict(theirs, loss1=np.float32(loss)))[0] == 0
     code, difference, _ = compared(ours, dict(theirs, loss1=np.float32([2.502])))
     assert code == 3 and difference["a"] == "loss1"
 
