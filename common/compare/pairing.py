@@ -209,9 +209,8 @@ class Recordings:
 
     def only_in_b(self, positions):
         """The positions in B whose values are nowhere in A."""
-        found = []
-        for j in positions:
-            alike = self.sizes[0][self.b[j].size]
-            if not any(self.agreement(i, j) for i in alike):
-                found.append(j)
-        return found
+        return [
+            j
+            for j in positions
+            if not any(self.agreement(i, j) for i in self.sizes[0][self.b[j].size])
+        ]

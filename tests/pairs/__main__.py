@@ -6,12 +6,12 @@
 
 PAIR is bert, gpt2, t5, resnet or all; CASE is how the names of cases begin.
 
-``record`` needs an environment with
+In A is a network of a published library, in B the same one in another framework, with random
+weights that were carried over; then with one mistake, or two (``truth``). ``record`` needs an
+environment with
     torch transformers==4.48.* timm tensorflow tf-keras keras jax flax optax
-the others NumPy alone. ``count`` reads the verdicts of ``compare``; with ``--write`` it writes its
-table to reports/compare/pairs.md, or pairs-CASE.md. In A is a
-network of a published library, in B the same one in another framework, with random weights that
-were carried over; then with one mistake, or two (``truth``).
+the others need NumPy alone. ``count`` reads the verdicts of ``compare``; with ``--write`` it writes
+its table to reports/compare/pairs.md, or pairs-CASE.md.
 """
 
 import contextlib

@@ -9,7 +9,9 @@ LEAST = 4  # rows, which are too many to differ alike by chance
 def explain(both):
     """An ``Explanation`` if the difference is the same in all places of a channel or feature."""
     off = both.off
-    for axis in (1, 3) if off.ndim == 4 else range(1, off.ndim)[-1:]:
+    if off.ndim < 2:
+        return None
+    for axis in (1, 3) if off.ndim == 4 else (off.ndim - 1,):
         others = tuple(n for n in range(off.ndim) if n != axis)
         if off.size < LEAST * off.shape[axis]:
             continue

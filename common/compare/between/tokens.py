@@ -14,9 +14,10 @@ FEW = 4  # tokens whose own rows may differ
 def explain(both):
     """B's vector of a token is A's of another one, or only the vectors of a few tokens differ."""
     for tokens in _tokens(both):
-        known = np.unique(tokens)
-        ours, theirs = (_table(both, tokens, known, y) for y in (both.ours, both.theirs))
-        if ours is None or theirs is None:
+        known, first, inverse = np.unique(tokens, return_index=True, return_inverse=True)
+        rows = [y.reshape(-1, y.shape[-1]) for y in (both.ours, both.theirs)]
+        ours, theirs = (y[first] for y in rows)
+        if any(size(y[first][inverse.reshape(-1)] - y) > 4 * both.noise for y in rows):  # no table
             continue
         says = _moved(both, known, ours, theirs) or _few(both, known, ours, theirs)
         if says is not None:
@@ -29,15 +30,6 @@ def _tokens(both):
     for x in both.a.earlier(floats=False):
         if x.dtype.kind in "iu" and x.shape == both.ours.shape[:-1]:
             yield full(x)
-
-
-def _table(both, tokens, known, y):
-    """(known tokens, width); None if the vectors of a token are not the same everywhere."""
-    _, first = np.unique(tokens, return_index=True)
-    rows = y.reshape(-1, y.shape[-1])
-    table = rows[first]
-    same = size(table[np.searchsorted(known, tokens.reshape(-1))] - rows) <= 4 * both.noise
-    return table if same else None
 
 
 def _moved(both, known, ours, theirs):
