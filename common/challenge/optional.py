@@ -25,5 +25,5 @@ def _rung(name, description):
     if "dropout" not in description.traits and name.startswith("probe/"):
         return None
     if name == "probe/after1/" + list(description.shapes)[-1]:
-        return None  # the gradient of labels that are all but impossible
+        return None  # the gradient of labels that are almost impossible
     return next((rung for rung, starts in PARTS.items() if name.startswith(starts)), None)

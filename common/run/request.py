@@ -48,13 +48,13 @@ class Request(NamedTuple):
         """The hyperparameters."""
         return self.model.hp if self.dropout else without_dropout(self.model.hp)
 
-    def load_alone(self):
-        """The module with the six steps, in its lane."""
+    def module_alone(self):
+        """The module with the six steps, in its lane, as one process runs it."""
         return modules.in_lane(self.framework, self.lane, self.model.name)
 
     def load(self):
-        """The module as this worker runs it."""
-        module = self.load_alone()
+        """The module as this worker runs it: with several, each takes its share of a batch."""
+        module = self.module_alone()
         return shares.parallel(self.framework, self.model, module, self.workers)
 
     def configure(self, module):
@@ -90,7 +90,8 @@ def recipe(request, device):
             return Recipe(Origin.QUICK, *model.quick)
         return Recipe(Origin.WHOLE, *model.whole)
     origin = Origin.PARTLY_ASKED if None in (images, epochs) else Origin.ASKED
-    return Recipe(origin, images or model.whole[0], epochs or model.whole[1])
+    whole_images, whole_epochs = model.whole
+    return Recipe(origin, images or whole_images, epochs or whole_epochs)
 
 
 def parse(arguments):
@@ -103,7 +104,7 @@ def parse(arguments):
         raise InputError("argument --seed: %d is not between 0 and 2**32 - 1" % options.seed)
     workers.environment(options.name, options.workers)
     if options.python and options.workers > 1:
-        raise InputError("--workers: workers run in the environments alone, not with --python")
+        raise InputError("--workers cannot be combined with --python")
     saved = (options.save_weights, options.save_onnx, options.save_scores)
     return Request(
         framework=options.name,
@@ -140,7 +141,7 @@ def _parser():
     add("--seed", type=int, default=0, metavar="N", help="seed of weights, batches and dropout")
     add("--train-images", type=number, metavar="N", help="train on the first N images or sequences")
     add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
-    add("--dropout", choices=("on", "off"), default="on", help="turn dropout off; default: on")
+    add("--dropout", choices=("on", "off"), default="on", help="train with dropout; default: on")
     commands.add_workers(parser)
     interpreter.add_option(parser)
     own = ": .npz, .safetensors or the framework's own format"

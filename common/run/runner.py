@@ -8,8 +8,7 @@ import sys
 import time
 from collections import OrderedDict
 from contextlib import contextmanager
-from types import ModuleType
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -25,11 +24,12 @@ from common.system import commands, cuda, files, interpreter, machine, modules, 
 class Prepared(NamedTuple):
     """A run before its first step.
 
+    module: has the six steps; with several workers an object, else a Python module.
     path: of the result file; None without training, where there is nothing to time, and for all
         workers but the first.
     """
 
-    module: Union[ModuleType, object]
+    module: object
     settings: dict
     weights: dict
     recipe: Recipe
@@ -45,13 +45,14 @@ def run(request):
     check_files(request)
     machine.limit_threads(request.threads)
     prepared = prepare(request)
-    result = begun(request, prepared)
+    result = initial_result(request, prepared)
     console.announce(result, request.model)
     result["certificate"] = prove(request, prepared.module, prepared.settings)
     losses = []  # all that is left of a run that is stopped
     with written_if_stopped(prepared.path, request, result, losses):
         model, outputs = six_steps(request, prepared, result, losses)
         check_and_save(request, prepared, model, outputs)
+        # After the weights are saved, because this trains the model further.
         late = late_updates(request, prepared, model, len(losses))
         if late:
             result["late_updates"] = late
@@ -92,7 +93,7 @@ def prepare(request):
     model = request.model
 
     def build(weights):
-        module = request.load_alone()
+        module = request.module_alone()
         settings, hp = request.configure(module), request.hp
         return module, module.loss(module.symbol(settings, hp), settings, hp, weights)
 
@@ -102,22 +103,22 @@ def prepare(request):
         weights = model.initialize(model.shapes, request.seed)
     module = request.load()
     settings = request.configure(module)
-    length, noun = recipe(request, settings["device"]), model.task.observations
-    dataset = take(model.data(request.data), length.train_images, request.test_images, noun)
+    chosen, noun = recipe(request, settings["device"]), model.task.observations
+    dataset = take(model.data(request.data), chosen.train_images, request.test_images, noun)
     # Too few for one batch are refused here.
-    batches.order(length.train_images, request.hp.batch_size, request.seed, 0, noun)
+    batches.order(chosen.train_images, request.hp.batch_size, request.seed, 0, noun)
     facts, path = machine.facts(), None
-    if length.epochs and not workers.rank(request.framework):
-        path = request.files.result or results.path(request, length, dataset, facts)
+    if chosen.epochs and not workers.rank(request.framework):
+        path = request.files.result or results.path(request, chosen, dataset, facts)
         files.check_writable(path)
-    return Prepared(module, settings, weights, length, dataset, facts, path)
+    return Prepared(module, settings, weights, chosen, dataset, facts, path)
 
 
-def begun(request, prepared):
+def initial_result(request, prepared):
     """The content of the result before the first step."""
     framework = modules.find(request.framework, request.model.name)
     dataset, initial = prepared.dataset, request.files.initial
-    xavier = request.model.initialize.__name__.replace("_", " ")
+    initializer = request.model.initialize.__name__.replace("_", " ")
     return OrderedDict(
         schema=results.SCHEMA_VERSION,
         status="finished",
@@ -134,7 +135,7 @@ def begun(request, prepared):
         hyperparameters=dict(
             request.hp._asdict(), epochs=prepared.recipe.epochs, seed=request.seed
         ),
-        weights=os.path.basename(initial) if initial else xavier,
+        weights=os.path.basename(initial) if initial else initializer,
         source_sha256=modules.source_sha256(prepared.module),
     )
 
@@ -223,13 +224,14 @@ def train(request, prepared, model, x, y, losses):
 
 
 def check_and_save(request, prepared, model, outputs):
-    """Save the trained model; Stop unless its weights give the scores."""
+    """Stop unless the trained weights give the scores; then save the model."""
     trained = prepared.module.weights(model)
     observations = batches.as_float(prepared.dataset.test_images)
     precision = products(prepared.settings)
     why = scores.problem(request.model, request.threads, precision, trained, observations, outputs)
     if why:
         raise clocks.Stop(why)
+    # Some engines wrap the network; ``alone`` takes the wrapper off, for a file of one process.
     model = getattr(prepared.module, "alone", lambda model: model)(model)
     if request.files.trained:
         path = request.files.trained
@@ -275,7 +277,8 @@ def main(arguments):
         check_files(request)
         workers.check_shares(request.framework, request.workers, request.hp.batch_size)
         module = request.load()
-        prove(request, module, request.configure(module))  # this starts workers of its own
+        # The workers find this certificate in the cache; the proof starts workers of its own.
+        prove(request, module, request.configure(module))
         return workers.launch(request.framework, request.workers, "common.run", arguments)
     if request.workers > 1:
         workers.join(request.framework)

@@ -237,6 +237,28 @@ def test_a_module_that_raises_fails_the_rung_and_says_why():
     assert not result["passed"] and "ValueError: no such layer" in result["detail"]
 
 
+def test_a_loss_too_many_in_a_long_pass_is_counted():
+    reference = modules.in_lane("numpy", "same", "mlp")
+
+    class Chatty:
+        def __getattr__(self, name):
+            return getattr(reference, name)
+
+        @staticmethod
+        def train(model, batches):
+            losses = []
+            for loss in reference.train(model, batches):
+                losses.append(loss)
+                yield loss
+            if len(losses) > 20:
+                yield loss
+
+    certifier = Certifier(MLP, 1)
+    certifier.take(Chatty(), "same")
+    result = certifier.climb("momentum")
+    assert not result["passed"] and "train() gave 73 losses for 72 batches" in result["detail"]
+
+
 def test_a_model_without_dropout_has_no_rung_for_it():
     assert "dropout" in Certifier(CNN, 1).rungs
     assert "dropout" not in Certifier(MLP, 1).rungs

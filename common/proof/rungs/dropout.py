@@ -12,7 +12,8 @@ from common.proof.oracle import SEED
 from common.proof.reference import distance, unit
 from common.proof.tasks import Task
 
-ROWS = np.r_[:16, 256 : Task.predicted]  # the rows of a prediction that are compared
+LARGEST_BATCH = 256  # of any module
+ROWS = np.r_[:16, LARGEST_BATCH : Task.predicted]  # the rows of a prediction that are compared
 
 
 def checks(subject):

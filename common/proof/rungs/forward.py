@@ -9,7 +9,7 @@ from common.proof import mixed, probes
 from common.system.modules import TF32
 
 BRIGHT_IMAGES, LOCATED_IMAGES = 40, 64
-# (trait of a model, what may be wrong if weights that only pass their input on are already off).
+# (trait of a model, what may be wrong if scores are off although all weights pass their input on).
 SUSPECTS = (
     ("convolution", "padding"),
     ("pool", "pooling"),
@@ -31,9 +31,10 @@ def checks(subject):
         model, _ = subject.gradient_model()
         check = subject.scores_check(what, exact, allowed, subject.scores(model, part))
         if not check.passed and not check.detail:
-            check.detail = "only bright images are off: look for an activation that clips"
             if part is images:
                 check.detail = subject.detail(first_layer_off, part[:LOCATED_IMAGES])
+            else:
+                check.detail = "bright images are off: look for an activation that clips"
         yield check
     if "attention" in subject.model.traits:
         yield from small(subject, images[:BRIGHT_IMAGES])

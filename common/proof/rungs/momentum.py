@@ -1,7 +1,7 @@
 """Rung momentum: the optimiser's state, over three steps and over a long run.
 
-A failure names the step, the tensor and the factor of its update: 1 + momentum is Nesterov's,
-1 - momentum a scaled gradient.
+A failure names the step, the tensor and the factor of its update. A factor of 1 + momentum means
+Nesterov momentum, one of 1 - momentum a gradient that is scaled by it.
 """
 
 from itertools import islice
@@ -31,8 +31,8 @@ def checks(subject):
 def long_run(subject):
     """In each of many steps the optimiser's state moves weights; they are compared often.
 
-    This shows averages, restarts and schedules that act late. Half of the steps are one pass, and
-    each of the others is a pass of its own, which shows what depends on the number of passes.
+    This shows averages, restarts and schedules that act late. The first half of the steps is one
+    pass. Each later step is a pass of its own, which shows what depends on the number of passes.
     """
     oracle, half, done = subject.oracle, LONG_STEPS // 2, 0
     model, start = subject.build(oracle.long_hp, oracle.long_weights), oracle.long_weights
@@ -43,7 +43,7 @@ def long_run(subject):
         loaded = [subject.load(images, labels) for images, labels, _ in part]
         for number, _ in enumerate(subject.module.train(model, loaded)):
             done += 1
-            step = part[number][2]
+            step = part[number][2] if number < len(part) else None
             if step is not None:
                 after = subject.module.weights(model)
                 ours = {name: after[name] for name in moved}
