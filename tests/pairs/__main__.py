@@ -70,6 +70,8 @@ def cases(pair):
             made = tuple(m for name in names for m in among if m.name == name)
             assert len(made) == 2
             yield "%s-%d" % (kind.replace(" ", "-"), n), kind, n % SEEDS, made
+    for n, mistake in enumerate(getattr(truth, pair.upper() + "_BLIND_2")):
+        yield "blind2-%d" % n, "blind 2", n % SEEDS, (mistake,)
 
 
 def record(folder, pair, only=""):

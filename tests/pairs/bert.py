@@ -51,12 +51,28 @@ def change(mistakes):
             name = "bert.encoder.layer.1.output.dense.weight"
             unit = tensors[name].abs().max() / 127
             tensors[name] = (tensors[name] / unit).round() * unit
+        if "norms not loaded" in mistakes:
+            for name in [name for name in tensors if "LayerNorm" in name]:
+                tensors[name] = torch.full_like(tensors[name], name.endswith("weight"))
+        if "padding's vector 0" in mistakes:
+            tensors["bert.embeddings.word_embeddings.weight"][0] = 0
 
     return changed
 
 
 def rounded_softmax(logits, axis):
     return tf.cast(tf.nn.softmax(tf.cast(logits, tf.bfloat16), axis), tf.float32)
+
+
+def masked_both_ways(attention):
+    """As a mask made of an outer product does: no token is seen from the padding."""
+    whole = attention.call
+
+    def call(hidden_states, attention_mask, **named):
+        queries = tf.transpose(attention_mask, (0, 1, 3, 2)) * 1e5  # -1e9
+        return whole(hidden_states, tf.minimum(attention_mask, queries), **named)
+
+    return call
 
 
 class Uncorrected(tf_keras.optimizers.AdamW):
@@ -96,6 +112,17 @@ def port(network, mistakes):
         whole = output.call
         output.call = lambda hidden_states, input_tensor, training=False: whole(
             hidden_states, tf.zeros_like(input_tensor), training=training
+        )
+
+    if "queries masked too" in mistakes:
+        for layer in made.bert.encoder.layer:
+            attention = layer.attention.self_attention
+            attention.call = masked_both_ways(attention)
+    if "gradient stopped" in mistakes:
+        layer_1 = made.bert.encoder.layer[1]
+        through = layer_1.call
+        layer_1.call = lambda hidden_states, **named: through(
+            tf.stop_gradient(hidden_states), **named
         )
 
     if "sum after the norm" in mistakes:

@@ -66,6 +66,14 @@ class WarmedUp:
         self.schedule.step()
 
 
+class Falling(WarmedUp):
+    """An optimiser whose rate falls from its own one to 0 in some steps."""
+
+    def __init__(self, optimizer, steps):
+        self.optimizer = optimizer
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: 1 - n / steps)
+
+
 def patched(stack, place, name, value):
     """Another attribute until the recording is made."""
     stack.enter_context(mock.patch.object(place, name, value))

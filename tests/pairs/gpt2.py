@@ -1,5 +1,7 @@
 """GPT-2: transformers' classes for PyTorch (A) and for Flax (B)."""
 
+import functools
+
 import flax.linen
 import jax
 import jax.numpy as jnp
@@ -102,6 +104,12 @@ def unbiased(normalize):
     return normalized
 
 
+def over_queries(query, key, bias, **named):
+    """A softmax over the wrong axis."""
+    scores = jnp.einsum("...qhd,...khd->...hqk", query / query.shape[-1] ** 0.5, key) + bias
+    return jax.nn.softmax(scores, axis=-2)
+
+
 def rounded_product(product):
     def rounded(a, b, *given, **named):
         a, b = (x.astype(jnp.bfloat16).astype(x.dtype) for x in (a, b))
@@ -119,6 +127,13 @@ def port(network, mistakes, stack):
         config["layer_norm_epsilon"] = 1e-6
     if "not tied" in mistakes:
         config["tie_word_embeddings"] = False
+    if "8 heads" in mistakes:
+        config["n_head"] = 8
+    if "softmax over queries" in mistakes:
+        drawn.patched(stack, flax_gpt2, "dot_product_attention_weights", over_queries)
+    if "norms over tokens" in mistakes:
+        over_both = functools.partial(flax.linen.LayerNorm, reduction_axes=(-2, -1))
+        drawn.patched(stack, flax.linen, "LayerNorm", over_both)
     if "mask one further" in mistakes:
         further = lambda ids, dtype: jnp.tril(jnp.ones((1, 1) + ids.shape[-1:] * 2, dtype), 1)  # noqa: E731
         drawn.patched(stack, flax_gpt2, "make_causal_mask", further)
@@ -172,6 +187,8 @@ def steps(seed, mistakes=()):
     optimizer = drawn.decayed(network)
     if "warm-up one step late" in mistakes:
         optimizer = drawn.WarmedUp(optimizer, STEPS)
+    if "schedule stepped twice" in mistakes:
+        optimizer = drawn.Falling(optimizer, 2 * STEPS)
     with drawn.stack() as stack:
         called, weights = port(network, mistakes, stack)
         a = of_torch.record_step(
@@ -211,5 +228,7 @@ def adamw(mistakes):
         )
     if "warm-up one step late" in mistakes:
         rate = lambda step: drawn.RATE * step / STEPS  # noqa: E731
+    if "schedule stepped twice" in mistakes:
+        rate = lambda step: drawn.RATE * (1 - step / STEPS)  # noqa: E731
     betas = (0.9, 0.95) if "second beta" in mistakes else drawn.BETAS
     return optax.adamw(rate, *betas, eps=drawn.EPSILON, weight_decay=drawn.DECAY, mask=matrices)

@@ -86,11 +86,15 @@ def port(network, mistakes):
                 kernel = kernel[:, ::-1].copy()
             if name == "conv3_block1_2" and "kernel's height and width exchanged" in mistakes:
                 kernel = kernel.transpose(0, 1, 3, 2)
+            if "kernels turned round" in mistakes:
+                kernel = kernel[:, :, ::-1, ::-1].copy()
             convolution.weight.copy_(torch.from_numpy(kernel))
             norm.weight.copy_(torch.from_numpy(gamma))
             norm.bias.copy_(torch.from_numpy(beta))
             norm.running_mean.copy_(torch.from_numpy(mean))
             norm.running_var.copy_(torch.from_numpy(variance))
+            if "divided by the variance" in mistakes:
+                norm.running_var.square_()
             norm.eps = 1e-3 if "epsilon" in mistakes else 1.001e-5
             norm.momentum = 0.99 if "momentum of the batch norms" in mistakes else 0.01
         made.fc.weight.copy_(torch.from_numpy(arrays["predictions"][0].T))
@@ -119,7 +123,10 @@ def port(network, mistakes):
 
 def forward(seed, mistakes=(), exact=False):
     network, x = original(seed), inputs(seed)
-    b = of_torch.record(port(network, mistakes), x.transpose(0, 3, 1, 2).copy())
+    channels_first = x.transpose(0, 3, 1, 2).copy()
+    if "pictures reshaped" in mistakes:
+        channels_first = x.reshape(8, 3, 64, 64)
+    b = of_torch.record(port(network, mistakes), channels_first)
     return of_keras.record(network, x), b, of_keras.exact(network, x) if exact else None
 
 
@@ -151,6 +158,8 @@ def steps(seed, mistakes=()):
     )
     a = of_keras.record_step(network, x, LABELS, steps=2)
     entropy = torch.nn.functional.cross_entropy
+    if "gradients not cleared" in mistakes:
+        optimizer.zero_grad = lambda set_to_none=True: None
     smoothing = 0.1 if "labels smoothed" in mistakes else 0.0
     b = of_torch.record_step(
         made,

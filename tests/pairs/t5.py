@@ -81,6 +81,18 @@ def rounded_norm():
     return __call__
 
 
+def causal_everywhere(bias_of):
+    """The mask is part of the bias of the first block, which the others are given."""
+
+    def bias(self, key, query, *given):
+        bias = bias_of(self, key, query, *given)
+        if self.has_relative_attention_bias and not self.causal:
+            bias = jnp.where(jnp.tri(query.shape[1], key.shape[1], dtype=bool), bias, -1e9)
+        return bias
+
+    return bias
+
+
 def port(network, mistakes, stack):
     """(a function of weights and inputs, the weights)"""
     config = {}
@@ -115,6 +127,12 @@ def port(network, mistakes, stack):
         drawn.patched(stack, flax_t5.FlaxT5LayerNorm, "__call__", rounded_norm())
     if "causal mask missing" in mistakes or "causal mask ignored" in mistakes:
         drawn.patched(stack, flax_t5, "make_causal_mask", gpt2.everything)
+    if "encoder causal" in mistakes:
+        bias_of = attention._create_position_bias
+        drawn.patched(stack, attention, "_create_position_bias", causal_everywhere(bias_of))
+    if "heads not transposed back" in mistakes:
+        merged = lambda self, x: x.swapaxes(1, 2).reshape(x.shape[:2] + (-1,))  # noqa: E731
+        drawn.patched(stack, attention, "_merge_heads", merged)
     if "gelu" in mistakes:
         config["dense_act_fn"] = "gelu"
     if "ReLU for GELU" in mistakes:
@@ -142,6 +160,9 @@ def port(network, mistakes, stack):
         weights["lm_head"] = {"kernel": weights["shared"]["embedding"].T}
 
     def called(weights, input_ids, attention_mask, decoder_input_ids):
+        if "shifted twice" in mistakes:
+            start = jnp.zeros_like(decoder_input_ids[:, :1])
+            decoder_input_ids = jnp.concatenate([start, decoder_input_ids[:, :-1]], axis=1)
         if "cross-attention's mask ignored" not in mistakes:
             return made(
                 input_ids, attention_mask, decoder_input_ids=decoder_input_ids, params=weights
@@ -177,12 +198,14 @@ def steps(seed, mistakes=()):
     network, x = original(seed), inputs(seed)
     labels = np.random.RandomState(seed).randint(0, 120, 40)
     weights_of = None  # of the tokens, in B's loss; "labels padded" alone is a right port
-    if "labels padded" in mistakes or "mean of each sequence" in mistakes:
+    if {"labels padded", "mean of each sequence", "padding counted"} & set(mistakes):
         lengths = np.array([10, 3, 7, 2])[:, None]
         weights_of = (np.arange(10) < lengths).reshape(-1).astype("f")
         labels[weights_of == 0] = -100  # PyTorch does not count it
     if "mean of each sequence" in mistakes:
         weights_of = weights_of / np.repeat(lengths, 10)
+    if "padding counted" in mistakes:
+        weights_of = None
     entropy = torch.nn.functional.cross_entropy
     clip = optax.clip_by_global_norm(NORM)
     if "clipped per tensor" in mistakes:

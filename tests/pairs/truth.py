@@ -1,6 +1,7 @@
 """The mistakes of each pair: what is changed in the port, and what ``compare`` should say of it.
 
-Those of ``_BLIND`` are by somebody who knew neither ``compare`` nor its tests.
+Those of ``_BLIND``, and those of ``_BLIND_2``, are by somebody who knew neither ``compare`` nor its
+tests.
 Those of ``_HELD_OUT`` were written down, with their places and words, before ``compare`` saw any.
 Earlier ones that were held out are in view by now: the last three of BERT, GPT-2 and T5, the last
 one of ResNet-50, and those of ``_SECOND``.
@@ -599,3 +600,183 @@ RESNET_BLIND = [
     ),
 ]
 RESNET_BLIND_DOUBLES = [("shortcut averaged", "largest, not the mean")]
+
+BERT_BLIND_2 = [
+    Mistake(
+        "queries masked too",
+        "B masks the padding's queries too: they weigh all tokens alike",
+        r"layer\.0\.attention\.self|layer_\._0[./]attention[./]self",
+        [
+            r"[Mm]ask|[Pp]add",
+            r"[Pp]add\w*('s)?( tokens?'?)?( as)? (quer|row)|([Pp]added|[Mm]asked) (quer|row)"
+            r"|(quer(y|ies)|rows?) (of|at|for|from|that are|which are) (the |all )?(padd|mask)"
+            r"|[Uu]niform|[Ee]venly|[Ee]qually|\balike\b|same (weight|probabilit)"
+            r"|all (keys|tokens) .*masked|mean of (all|the) values|both (axes|ways|sides)",
+        ],
+    ),
+    Mistake(
+        "norms not loaded",
+        "the norms' weights are 1 and their biases 0 in B, as before the checkpoint was read",
+        r"embeddings[./]LayerNorm",
+        [
+            r"[Ww]eight|[Gg]ain|[Ss]cale|[Gg]amma|[Bb]ias|[Bb]eta\b|[Ff]actor",
+            r"(is|are|to|all|by|times|=) 1(\.0)?\b(?! ?[+/])|\b1(\.0)? in B|\bones\b"
+            r"|[Ww]ithout (its|the|a)\b|\bno (weight|gain|scale|gamma|factor)|[Mm]issing|[Ii]nitial"
+            r"|[Dd]efault|not (loaded|applied|carried|multipl|copied)|left out",
+        ],
+    ),
+    Mistake(
+        "padding's vector 0",
+        "the vector of token 0, the padding, is 0 in B",
+        r"word_embeddings|embeddings/Gather\b",
+        [
+            r"(row|[Tt]oken|\bids?|[Ii]ndex|[Ee]ntry|[Vv]ector) 0\b|[Ff]irst row|[Pp]adding",
+            r"\bzero(s|ed)?\b|(is|are|to|all|being|=) 0\b|\b0 in B|[Mm]issing|no vector|nothing",
+        ],
+    ),
+    Mistake(
+        "gradient stopped",
+        "no gradient goes from B's layer 1 to what is before it",
+        r"(grad|step)1 .*(embeddings|layer[._]+0)",
+        [
+            r"[Gg]radient|\bgrads?\b|[Tt]rained|[Uu]pdated|[Uu]nchanged|[Ss]tays?|\bmoved?\b",
+            r"\bno\b|\bnone\b|[Uu]nchanged|[Ss]tays?|[Ss]top|\bzero\b|(is|are|to|all|by) 0\b"
+            r"|[Dd]etach|\bcut\b|[Mm]issing|[Ff]rozen|only in A|lacks"
+            r"|not (trained|updated|mov|chang|reach|flow|go|given|record|get)",
+        ],
+        steps=True,
+    ),
+]
+
+GPT2_BLIND_2 = [
+    Mistake(
+        "8 heads",
+        "4 heads of 16 in A, 8 heads of 8 in B",
+        r"h[./]0[./]attn",
+        [r"\b[Hh]eads?\b", r"\b8\b|\b[Ee]ight\b|[Tt]wice|[Nn]umber|[Ss]plit|[Mm]ore"],
+    ),
+    Mistake(
+        "softmax over queries",
+        "the softmax is over the keys in A, over the queries in B",
+        r"h[./]0[./]attn",
+        [
+            r"[Ss]oftmax|sum to 1|add up to 1|normali[sz]ed|[Pp]robabilit|[Ww]eights",
+            r"\b[Aa]x[ei]s\b|(over|across|along) (the |all |its )?(quer|rows|columns)"
+            r"|([Cc]olumns?|quer\w+).*(sums?|adds?) (up )?to 1|each (key|column)",
+        ],
+    ),
+    Mistake(
+        "norms over tokens",
+        "norms take mean and variance over a token's width in A, over all tokens too in B",
+        r"h[./]0[./]ln_1",
+        [
+            r"[Nn]orm|[Mm]ean|[Vv]ariance|[Ss]tatistics",
+            r"((over|across|among) (the |all |both |whole |an? |its |each )*"
+            r"|(of|from|with) (all|both|other|(the )?whole) )"
+            r"(tokens|positions|sequences?|examples?|(last )?(two|2) ax[ei]s)\b"
+            r"|\b[Aa]x[ei]s\b|(tokens|positions) (as well|too|together|also)"
+            r"|(shared|same).* (tokens|positions)",
+        ],
+    ),
+    Mistake(
+        "schedule stepped twice",
+        "the rate falls to 0 in six steps in A, in three in B",
+        r"step2",
+        [
+            r"0\.0083\d*.* in A|(rate|schedule|falls|decays).*twice|twice.*(rate|schedule)"
+            r"|(\b[Rr]ate|schedule).*\b(6|six)\b.* in A|\b[Rr]ate.*\b(0\.8|1\.25)",
+            r"0\.006(6\d*|7).* in B|(rate|schedule|falls|decays).*twice|twice.*(rate|schedule)"
+            r"|(\b[Rr]ate|schedule).*\b(3|three)\b.* in B|\b[Rr]ate.*\b(0\.8|1\.25)",
+        ],
+        steps=True,
+    ),
+]
+
+T5_BLIND_2 = [
+    Mistake(
+        "heads not transposed back",
+        "B joins the heads' results without bringing tokens before heads",
+        r"encoder[./]block[./]0[./]layer[./]0[./]SelfAttention",
+        [
+            r"\border|[Rr]eshap|[Pp]ermut|[Rr]earrang|[Ss]huffl|\b[Aa]xes\b|[Ll]ayout"
+            r"|[Hh]eads.*(transpos|[Jj]oin|[Mm]erg|[Mm]ixed|before|after)"
+            r"|([Tt]ranspos|[Jj]oin|[Mm]erg).*[Hh]eads"
+        ],
+    ),
+    Mistake(
+        "shifted twice",
+        "B shifts the decoder's tokens, which are shifted already: each comes one place later",
+        r"shared, once more|decoder[./](shared|dropout|block[./]0[./]layer[./]0)",
+        [
+            r"[Ss]hift|[Mm]oved by -?1|\b(one|1) (place|position|token|row|step)s? "
+            r"(later|earlier|further|before|after)|by (one|-?1)\b|[Pp]revious token|[Ss]tart token"
+        ],
+    ),
+    Mistake(
+        "encoder causal",
+        "a token of B's encoder sees those before it alone",
+        r"encoder[./]block[./]0[./]layer[./]0[./]SelfAttention",
+        [
+            r"[Cc]ausal|[Tt]riang|([Tt]okens?|[Kk]eys?|positions?|ones|those|all) "
+            r"(that (are )?)?(after|before|follow|later|earlier|up to)"
+            r"|([Ll]ater|[Ff]uture|[Ff]ollowing|[Ee]arlier|[Pp]re\w+) (tokens|keys|positions|ones)",
+            r"\A(?!.*([Cc]ausal( mask)? in A|[Nn](o|ot) causal.* in B|[Dd]istance|[Bb]ucket))",
+        ],
+    ),
+    Mistake(
+        "padding counted",
+        "the loss leaves out the padding's labels in A; in B they count, as token 0",
+        r"loss1",
+        [
+            r"[Pp]adding|[Ii]gnor|-100|[Cc]ount|[Ll]eft out|[Ll]eaves out|[Vv]alid"
+            r"|[Mm]ask.*([Ll]abel|[Ll]oss)|([Ll]abel|[Ll]oss).*[Mm]ask"
+            r"|all (40|tokens|labels|positions)|([Tt]oken|[Ll]abel)s? 0\b|\b22 (of|tokens|labels)",
+            r"\A(?!.*([Aa]ttention|\b[Kk]eys?\b|[Ss]equence's mean))",
+        ],
+        steps=True,
+    ),
+]
+
+RESNET_BLIND_2 = [
+    Mistake(
+        "pictures reshaped",
+        "B's pictures are reshaped to have channels first, not transposed",
+        r"input|^x$|conv1",
+        [
+            r"[Rr]eshap|\border|[Ll]ayout|[Pp]ermut|[Rr]earrang|[Ss]huffl|[Ss]crambl|\b[Aa]xes\b"
+            r"|(not|without|instead of|never).*transpos|[Cc]hannels (first|last)"
+        ],
+    ),
+    Mistake(
+        "kernels turned round",
+        "the kernels are turned by 180 degrees in B, as for a convolution that is no correlation",
+        r"^conv1",
+        [
+            r"\b180\b|[Ff]lip|[Rr]evers|[Rr]otat|[Tt]urned|[Mm]irror|[Bb]ackwards"
+            r"|[Oo]ther way round|upside down",
+            r"\A(?!.*([Cc]hannels?|[Cc]olou?rs?) (are |is |in |the )*(revers|flip|other|order))",
+        ],
+    ),
+    Mistake(
+        "divided by the variance",
+        "batch norms divide by the root of the running variance in A, by all of it in B",
+        r"conv1_bn|^bn1",
+        [
+            r"[Vv]ariance|running_var|[Dd]eviation|\bstd\b|[Ff]actors?|[Ww]eight|[Ss]cale",
+            r"\b[Rr]oot|[Ss]quare|[Dd]eviation|\bstd\b|[Pp]ower|\*\* ?2|\^ ?2|of the variance",
+        ],
+    ),
+    Mistake(
+        "gradients not cleared",
+        "B's gradients are added to those of the step before",
+        r"(grad|step)2",
+        [
+            r"[Gg]radient|\bgrads?\b",
+            r"[Aa]ccumul|[Cc]leared|\bzeroed|zero_grad|set to (0|zero)|[Rr]eset|[Pp]revious"
+            r"|[Ee]arlier|[Ss]um of (all|the|both|two|2|its|grad|steps)|(steps?|one) before"
+            r"|[Aa]dded (up|to (those|that|the (last|first|old|ones?)))"
+            r"|(of|from|and|plus|\+) (step 1|grad1|the first)",
+        ],
+        steps=True,
+    ),
+]
