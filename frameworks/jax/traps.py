@@ -31,7 +31,7 @@ TRAPS = [
     ),
     trap(
         "ties_shared_without_saying_so",
-        "gradient",
+        "dropout",  # equal pixels have equal inputs, so that no weight shows which one it was
         (
             'return lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID")',
             "n, c, h, w = x.shape\nreturn x.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5))",
@@ -45,7 +45,7 @@ TRAPS = [
     ),
     trap(
         "products_of_bfloat16",
-        "forward",
+        "gradient",  # in prediction XLA drops the rounding (xla_allow_excess_precision)
         (
             'x @ layer["weight"].T + layer["bias"]',
             "jnp.matmul(\n"
