@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from common.compare import conventions, difference, grown, left_out, page, trying, verdict
+from common.compare import (
+    conventions,
+    difference,
+    grown,
+    left_out,
+    page,
+    shortcuts,
+    trying,
+    verdict,
+)
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
@@ -76,7 +85,8 @@ def command(options):
     enlarged = later.accept(recordings, first)
     if enlarged:
         first = difference.first(recordings)
-    first = first and (left_out.found(recordings, first) or first)
+    for sooner in (left_out, shortcuts):
+        first = first and (sooner.found(recordings, first) or first)
     layers = trying.verdicts(recordings, first, bool(options.json or options.html))
     first = difference.with_verdicts(recordings, first, layers)
     if first is not None and not first["computes"]:

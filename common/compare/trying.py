@@ -12,7 +12,7 @@ from common.compare.layers import combination, normalisation, search
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Layer, Verdict
 from common.compare.masks import words as mask_words
-from common.compare.optimizers import clipping, running, steps, tied
+from common.compare.optimizers import clipping, gradients, running, steps, tied
 from common.compare.optimizers import explain as optimizer
 
 LARGEST = 2**24  # values of an array whose difference is explained
@@ -110,7 +110,13 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
         known = verdict.differs or None not in (verdict.a_fit, verdict.b_fit)
         if known and not verdict.differs:
             verdict = _with_fewer_inputs(recordings, verdict, sure)
-        if known or (i, j) not in sure or not _is_later(recordings, theirs, first, i, j):
+        plain = steps.kind(recordings.a[i].name)[0] == "plain"
+        if (
+            known
+            or not plain
+            or (i, j) not in sure
+            or not _is_later(recordings, theirs, first, i, j)
+        ):
             yield verdict
             continue
         inputs = [(recordings.a[k], theirs[m]) for k, m in reversed(pairs) if k < i and m < j]
@@ -225,6 +231,9 @@ def alone(recordings, difference):
 def explanation(recordings, difference, layers):
     """What is different at the first difference, where its layers' constants do not show it."""
     i, j = difference["a_place"], difference["b_place"]
+    says = gradients.explained(recordings, difference)
+    if says is not None:
+        return Explanation(says, pages.OPTIMISER)
     if steps.kind(difference["a"])[0] == "gradient":
         says = clipping.explained(recordings.a, recordings.b)
         if says is not None:
@@ -232,6 +241,9 @@ def explanation(recordings, difference, layers):
         says = tied.explained(recordings, difference)
         if says is not None:
             return Explanation(says, pages.WEIGHTS)
+    says = running.frozen(recordings)
+    if says is not None:
+        return Explanation(says, pages.RUNNING)
     for layer in layers:
         if (layer.a.place, layer.b.place) == (i, j) and not difference["relation_holds"]:
             says = causes.explained(recordings, layer)

@@ -2,7 +2,8 @@
 
 Each side is computed with one scale and mask after another: one of them gives its numbers. If a
 dense layer follows whose weight was not recorded, both sides together have more rows than it has
-inputs: one weight must make both results of both contexts.
+inputs: one weight must make both results of both contexts. If no usual attention does, one side
+may have a window, other heads, a softmax over the wrong axis, or heads joined in another order.
 """
 
 import itertools
@@ -22,11 +23,14 @@ NEAR = 6  # earlier arrays that may be queries, keys and values
 LIMIT = 1e-5  # of the result's spread
 SPARE = 8  # rows of a result that show a dense layer's bias
 SCALES = ("1 / root of a head's width", "1", "1 / a head's width")
-CAUSAL = (None, 0, 1, -1)
+CAUSAL = (None, 0, 1, -1)  # how far after its own place a token sees; None: all tokens
+WINDOWS = range(2, 33)  # tokens that one sees, its own included
+KEYS, QUERIES = -1, -2  # axes of the scores
 WEIGHTS = 4  # recorded ones that are tried
 SOURCES = 24
 VALUES = 2**16  # scores that are looked at
-BIASES = 3
+BIASES = 4
+OTHER_SIGN = "a bias of relative positions, whose distances have the other sign,"
 WIDEST = 256  # context whose weight is unknown
 SPARE_ROWS = 1.1  # rows of both sides for each unknown of an output
 FEW = 4  # columns of a result that are looked at first
@@ -43,12 +47,9 @@ def explain(both, most=SOURCES, unknown=FIRST):
     if y.ndim != 3 or y.shape[-1] < 8 or y.shape[1] < 3:
         return None
     sources = list(itertools.islice(_sources(both), most))
-    shown = [
-        next((found for found in (_first(both, s, *given) for given in sources) if found), None)
-        for s in SIDES
-    ]
+    shown = [_shown(both, side, sources) for side in SIDES]
     if None in shown:
-        shown = _with_one_weight(both, sources[:unknown])
+        shown = _with_one_weight(both, sources[:unknown], unusual=most == SOURCES)
     if None in shown or shown[0] == shown[1]:
         return None
     words = [_words(constants) for constants in shown]
@@ -82,18 +83,27 @@ def _sources(both):
                 yield heads, parts
 
 
-def _first(both, side, heads, sources):
+def _shown(both, side, sources):
     """The constants of the attention that gives a side's result; None if none does."""
+    projections = list(_projections(both, both.ours.shape))
+    for unusual, (heads, named) in itertools.product((False, True), sources):
+        found = _first(both, side, heads, named, projections, unusual)
+        if found is not None:
+            return found
+    return None
+
+
+def _first(both, side, heads, named, projections, unusual):
+    """The constants of the first such attention of these sources."""
     wanted = (both.ours, both.theirs)[side]
-    some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0][2].shape[1] * heads)))
-    projections = list(_projections(both, wanted.shape))
-    for constants, made in _contexts(both, side, heads, sources, some):
+    some = slice(0, max(1, VALUES // (wanted.shape[1] * named[0][2].shape[1] * heads)))
+    for constants, made in _contexts(both, side, heads, named, some, unusual):
         if any(_is(made, weight, wanted[some]) for weight in projections):
             return constants
     return None
 
 
-def _contexts(both, side, heads, sources, some):
+def _contexts(both, side, heads, sources, some, unusual=False):
     """Yield (constants, context) of some observations, with each scale, bias and mask.
 
     An observation whose keys are all masked is NaN: what comes of it depends on the mask's value.
@@ -104,46 +114,89 @@ def _contexts(both, side, heads, sources, some):
     scales = OrderedDict(zip(SCALES, (each**-0.5, 1.0, 1.0 / each)))
     masks = list(_masks(both, products.shape, some))
     biases = list(_biases(both, side, products.shape))
-    for scale, bias, mask, causal in itertools.product(
-        SCALES, biases, masks, CAUSAL if products.shape[2] == products.shape[3] else (None,)
-    ):
+    ways = list(_unusual(products.shape) if unusual else _usual(products.shape))
+    for scale, bias, mask in itertools.product(SCALES, biases, masks):
         scores = products * scales[scale]
         scores = scores if bias[1] is None else scores + bias[1]
         scores = scores if mask[1] is None else np.where(mask[1], scores, MASKED)
-        if causal is not None:
-            scores = np.where(np.tril(np.ones(scores.shape[2:], bool), causal), scores, MASKED)
-        made = np.matmul(softmax(scores, -1), v).transpose(0, 2, 1, 3)
-        made = made.reshape(made.shape[:2] + (-1,))
-        if mask[1] is not None:
-            made = np.where(mask[1].any((1, 2, 3))[:, None, None], made, np.nan)
-        constants = OrderedDict(of=sources[side][0], scale=scale, bias=bias[0])
-        constants.update(mask=mask[0], causal=causal)
-        yield constants, made
+        for seen, over, joined in ways:
+            masked = scores if seen is None else np.where(_band(scores, seen), scores, MASKED)
+            made = np.matmul(softmax(masked, over), v)
+            made = made if joined else made.transpose(0, 2, 1, 3)
+            made = made.reshape(len(made), products.shape[2], -1)
+            if mask[1] is not None:
+                made = np.where(mask[1].any((1, 2, 3))[:, None, None], made, np.nan)
+            constants = OrderedDict(of=sources[side][0], heads=heads, scale=scale, bias=bias[0])
+            constants.update(mask=mask[0], seen=seen, over=over, joined=joined)
+            yield constants, made
 
 
-def _with_one_weight(both, sources):
-    """The constants of A's and B's attention, which differ by one at most; [None, None] if not."""
+def _usual(shape):
+    """Yield (what a token sees, the softmax's axis, whether heads are joined as they are)."""
+    for seen in CAUSAL if shape[2] == shape[3] else CAUSAL[:1]:
+        yield seen, KEYS, False
+
+
+def _unusual(shape):
+    """Yield the same with one thing that is unusual."""
+    if shape[2] == shape[3]:
+        for window in WINDOWS:
+            if window < shape[3]:
+                yield (0, window), KEYS, False
+    for seen in CAUSAL[:2] if shape[2] == shape[3] else CAUSAL[:1]:
+        yield seen, QUERIES, False
+        yield seen, KEYS, True
+
+
+def _band(scores, seen):
+    """The places that a token sees: up to so many after it, or the latest ones alone."""
+    everything = np.ones(scores.shape[2:], bool)
+    if isinstance(seen, tuple):
+        after, window = seen
+        return np.tril(everything, after) & ~np.tril(everything, after - window)
+    return np.tril(everything, seen)
+
+
+def _with_one_weight(both, sources, unusual):
+    """The constants of A's and B's attention, which differ by one at most; [None, None] if not.
+
+    unusual: whether one of both may be unusual, if no usual ones are found.
+    """
     width = both.ours.shape[-1]
     count = int(SPARE_ROWS * width) + 1  # of each side, as some may be masked
     if width > WIDEST or 2 * both.ours[..., 0].size < count:
         return [None, None]
     some = slice(0, -(-count // both.ours.shape[1]))
     results = [y[some].reshape(-1, width) for y in (both.ours, both.theirs)]
-    for heads, named in sources:
-        made = [
-            [
-                (constants, context.reshape(-1, context.shape[-1]))
-                for constants, context in _contexts(both, side, heads, named, some)
-            ]
-            for side in SIDES
-        ]
-        pairs = list(itertools.product(*made))
+
+    def rows(side, heads, named, strange=False):
+        made = _contexts(both, side, heads, named, some, strange)
+        return [(constants, x.reshape(-1, x.shape[-1])) for constants, x in made]
+
+    usual = [[rows(side, *source) for side in SIDES] for source in sources]
+    for a, b in usual:
         for apart in (0, 1):
-            for (ours, x), (theirs, z) in pairs:
-                if sum(ours[key] != theirs[key] for key in ours) == apart:
-                    if _make(x, z, results):
-                        return [ours, theirs]
+            found = _pair(a, b, apart, results)
+            if found is not None:
+                return found
+    for n, source in enumerate(sources if unusual else ()):
+        strange = [rows(side, *source, strange=True) for side in SIDES]
+        for m, (_, named) in enumerate(sources):  # the same with another number of heads
+            if m != n and named[0][0] == source[1][0][0]:
+                strange = [more + usual[m][side] for side, more in enumerate(strange)]
+        for a, b in ((usual[n][0], strange[1]), (strange[0], usual[n][1])):
+            found = _pair(a, b, 1, results)
+            if found is not None:
+                return found
     return [None, None]
+
+
+def _pair(a, b, apart, results):
+    """The constants of a context of a and of one of b, apart in so many; None if none fit."""
+    for (ours, x), (theirs, z) in itertools.product(a, b):
+        if sum(ours[key] != theirs[key] for key in ours) == apart and _make(x, z, results):
+            return [ours, theirs]
+    return None
 
 
 def _make(x, z, results):
@@ -188,9 +241,12 @@ def _masks(both, shape, some):
 
 
 def _biases(both, side, shape):
-    """Yield (name, bias): none, or an earlier array with a number for each head and place."""
+    """Yield (name, bias): none, or an earlier array with a number for each head and place.
+
+    Also with queries and keys exchanged, which gives each distance the other sign.
+    """
     yield "no bias", None
-    wanted, count = (shape[1], shape[2], shape[3]), 0
+    wanted, known = (shape[1], shape[2], shape[3]), []
     layer = (both.a, both.b)[side] if both.own else both.a
     for x in list(reversed(layer.arrays[: layer.place])) + list(both.alone):
         values = full(x)
@@ -198,11 +254,14 @@ def _biases(both, side, shape):
             continue
         values = values.reshape([n for n in values.shape if n != 1] or [1])
         for axes in ((0, 1, 2), (2, 0, 1)) if values.ndim == 3 else ():
-            if tuple(values.shape[axis] for axis in axes) == wanted:
-                yield "a bias of relative positions", values.transpose(axes)[None]
-                count += 1
-                break
-        if count == BIASES:
+            bias = values.transpose(axes)
+            if bias.shape == wanted and not any(np.allclose(bias, other) for other in known):
+                known.append(bias)
+                yield "a bias of relative positions", bias[None]
+                if wanted[1] == wanted[2]:
+                    known.append(bias.transpose(0, 2, 1))
+                    yield OTHER_SIGN, known[-1][None]
+        if len(known) >= BIASES:
             return
 
 
@@ -220,10 +279,23 @@ def _projections(both, shape):
 
 
 def _words(constants):
-    """Its inputs, scale, bias and mask in words."""
-    causal = {None: "no causal mask", 0: "a token sees itself and all before it"}
-    more = {1: "a token sees 1 after it, too", -1: "a token sees all before it alone"}
-    causal.update(more)
-    scale = "the scores are scaled by " + constants["scale"]
-    words = [scale, constants["bias"], constants["mask"], causal[constants["causal"]]]
-    return ["queries, keys and values from " + constants["of"]] + words
+    """Its inputs, heads, scale, bias, mask and what is unusual, in words."""
+    seen, over = constants["seen"], constants["over"]
+    bands = {None: "all tokens", 0: "itself and all before it", 1: "1 after it, too"}
+    bands[-1] = "all before it alone"
+    if isinstance(seen, tuple):
+        bands[seen] = "a window of %d tokens alone, itself and the %d before it" % (
+            seen[1],
+            seen[1] - 1,
+        )
+    return [
+        "queries, keys and values from " + constants["of"],
+        "%d heads" % constants["heads"],
+        "the scores are scaled by " + constants["scale"],
+        constants["bias"],
+        constants["mask"],
+        "a token sees " + bands[seen],
+        "the softmax is over the %s" % ("keys" if over == KEYS else "queries"),
+        "heads joined in the order %s"
+        % ("heads, tokens" if constants["joined"] else "tokens, heads"),
+    ]

@@ -1,9 +1,18 @@
-"""A norm that one side leaves out: then A's result is B's, normalised, or B's is A's."""
+"""A norm that one side leaves out: then A's result is B's, normalised, or B's is A's.
+
+Or one side leaves out the norm's weight and bias: then its rows are normalised, and no more.
+"""
+
+import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers import normalisation, search
-from common.compare.layers.layer import Layer
+from common.compare.layers.layer import Layer, rows_of, size
+
+EXACT = 1e-5  # of the mean of normalised rows, which is 0
+UNIT = 0.1  # an epsilon may leave their mean square so far below 1
+LEAST = 16  # values of a row
 
 
 def explain(both):
@@ -12,6 +21,10 @@ def explain(both):
         return None
     a, b = both.a.output, both.b.output
     for x, y, names in ((b, a, ("A", "B")), (a, b, ("B", "A"))):
+        bare = _without_weights(both, x, y)
+        if bare is not None:
+            says = "a %s without its weight in %s: as if it was 1, and the bias 0"
+            return Explanation(says % (bare, names[1]), pages.WEIGHTS)
         for case in normalisation.cases(Layer([both.a.arrays[0], x, y], 2)):
             case.kinds = [kind for kind in case.kinds if kind != normalisation.CHANNELS]
             found = search.best(normalisation, case)
@@ -20,3 +33,16 @@ def explain(both):
                 says += normalisation.words(found.constants)
                 return Explanation(says, pages.WEIGHTS)
     return None
+
+
+def _without_weights(both, x, y):
+    """The kind of norm whose rows are x, if y is x with a weight, and perhaps a bias; or None."""
+    if len(x.shape) < 2 or x.shape[-1] < LEAST or len(x.values) < 2:
+        return None
+    rows, whole = rows_of(x, y)
+    square = (rows**2).mean(1)
+    if (np.abs(square - 1) > UNIT).any() or square.max() > 1 + EXACT or np.ptp(square) > UNIT / 2:
+        return None
+    kind = "LayerNorm" if np.abs(rows.mean(1)).max() <= EXACT else "RMSNorm"
+    left = normalisation.affine_off(rows, whole, kind == "LayerNorm")
+    return kind if left <= min(0.1 * size(both.off), both.noise) else None

@@ -327,7 +327,9 @@ def _group_off(case, epsilon):
 def words(constants):
     """The kind of norm and its epsilon."""
     says = constants["kind"]
-    if "groups" in constants:
+    if constants.get("groups") == 1:
+        says += " of 1 group, over all places and features of an observation"
+    elif "groups" in constants:
         says += " of %d groups" % constants["groups"]
     says += ", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else ""
     return says + (", and another array added" if "added" in constants else "")
@@ -336,6 +338,8 @@ def words(constants):
 def shown(fit):
     """The same; an epsilon that 0 would do for is the largest that fits."""
     says = words(fit.constants)
+    if len(fit.case.layer.output.shape) == 3:
+        says = says.replace("all places", "all tokens")
     epsilon = fit.constants.get("epsilon")
     if not epsilon or fit.constants["kind"] not in LAYER:
         return says

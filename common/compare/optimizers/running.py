@@ -37,6 +37,21 @@ def explained(recordings):
     return says % number(float("%.3g" % ratio))
 
 
+def frozen(recordings):
+    """The side whose norms do not use the batch's statistics in training, in words; or None."""
+    still = [[], []]
+    for other, key in recordings.tensors.items():
+        sides = _values(recordings.a, key), _values(recordings.b, other)
+        if None not in sides:
+            for n, (before, after) in enumerate(sides):
+                still[n].append(np.array_equal(before, after))
+    for n, (side, other) in enumerate(("AB", "BA")):
+        if still[n] and all(still[n]) and not any(still[1 - n]):
+            says = "a step moves no running statistics in %s, and moves those of %s: in training, "
+            return (says + "%s's batch norms are frozen, as in evaluation") % (side, other, side)
+    return None
+
+
 def is_statistic(recordings, difference):
     """Whether the first difference is such a tensor."""
     return _values(recordings.a, steps.kind(difference["a"])[2]) is not None

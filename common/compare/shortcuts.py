@@ -1,0 +1,57 @@
+"""A sum that differs, of a branch that agrees and a shortcut that was recorded in another place.
+
+One side may record the shortcut before the branch, the other one after it. Then no place tells
+which of its arrays is which; but both sides add its last one to what agrees.
+"""
+
+from common.compare import difference as differences
+from common.compare.layers import search
+from common.compare.layers.layer import Layer
+from common.compare.relations import Comparison
+
+
+def found(recordings, difference):
+    """The first difference in the shortcut, if it is why a sum differs; or None."""
+    i, j = difference["a_place"], difference["b_place"]
+    if difference["relation_holds"]:
+        return None
+    sides = ((recordings.a, i, [p.a for p in recordings.pairs]),)
+    sides += ((recordings.b, j, [p.b for p in recordings.pairs]),)
+    ends = [_unpaired(*side) for side in sides]
+    if None in ends:
+        return None
+    first = None
+    while _may_be_one(recordings, *ends):
+        made = _described(recordings, *ends)
+        if made["relation_holds"] and first:
+            break  # a bias that the norm takes in
+        first = made
+        ends = [ends[0] - 1, ends[1] - 1]
+    return first
+
+
+def _unpaired(arrays, place, paired):
+    """The place of the one array of a sum of two that has no counterpart; None if there is none."""
+    fit = search.fit(Layer(arrays, place))
+    if fit is None or not search.is_sum(fit) or len(fit.case.inputs) != 2:
+        return None
+    names = [array.name for array in fit.case.inputs]
+    places = [n for n in range(place) if arrays[n].name in names]
+    alone = [n for n in places if n not in paired]
+    return alone[0] if len(places) == 2 and len(alone) == 1 else None
+
+
+def _may_be_one(recordings, k, m):
+    """Whether two arrays without a counterpart have the same values but for their order."""
+    if min(k, m) < 0 or not recordings.only_in_a([k]) or not recordings.only_in_b([m]):
+        return False
+    a, b = recordings.a[k], recordings.b[m]
+    return sorted(a.shape) == sorted(b.shape) and a.finite and b.finite
+
+
+def _described(recordings, k, m):
+    a, b = recordings.a[k], recordings.b[m]
+    before = sum(pair.a < k and pair.b < m for pair in recordings.pairs)
+    likely = recordings.layouts(before)
+    relation = Comparison(a, b, recordings.tolerance, likely).relation()
+    return differences.described(recordings, before, k, m, "value", relation)
