@@ -7,6 +7,7 @@ from common.compare import (
     difference,
     grown,
     left_out,
+    masked,
     page,
     shortcuts,
     trying,
@@ -112,6 +113,8 @@ def command(options):
         print(line)
     hints = [] if convention else list(hint_lines(recordings, layers))
     hints += ["no difference: " + says for says in (rounding, enlarged) if says]
+    if first is None:
+        hints += filter(None, [masked.hint(recordings)])
     clips = clipping.explained(a, b)
     if clips and (first is None or clips != first["computes"]):
         hints.append("a difference within the tolerance: " + clips)
@@ -145,7 +148,10 @@ def refuse_other_batches(a, b, first):
     inputs = first["a_place"] == first["b_place"] == 0
     related = first["apart_with_relation"] is not None or abs(first["correlation"] or 0) >= ALIKE
     if inputs and not related:
-        values = (a[0], b[0], first["relation"])
+        says = first["relation"]
+        if a[0].size == b[0].size and np.array_equal(a[0].values.ravel(), b[0].values.ravel()):
+            says = "the same values in the same order: reshaped, where axes have to be transposed"
+        values = (a[0], b[0], says)
         raise InputError("the first arrays must be the same batch: %s in A, %s in B: %s" % values)
 
 

@@ -28,7 +28,8 @@ import numpy as np
 from common.compare import command
 from common.compare.arrays import TOLERANCE
 from common.system import commands
-from common.system.files import ROOT
+from common.system.errors import InputError
+from common.system.files import ROOT, write_json
 from tests.pairs import truth
 
 PAIRS = ("bert", "gpt2", "t5", "resnet")
@@ -107,7 +108,11 @@ def compare(folder, pair, only=""):
                 all=False,
             )
             with open(start + "said.txt", "w") as file, contextlib.redirect_stdout(file):
-                command.command(options)
+                try:
+                    command.command(options)
+                except InputError as error:  # not even the inputs are the same
+                    refused = dict(a="x", b="x", computes=str(error), relation=None)
+                    write_json(options.json, dict(first_difference=refused, rows=[], hints=[]))
             print(pair, name, flush=True)
 
 
@@ -119,7 +124,12 @@ def statements(verdict, text):
         said = "; ".join([x for x in (first["computes"], first["relation"]) if x] + alone)
         found.append(((first["a"], first["b"]), said))
     rows = [row for row in verdict["rows"] if row["state"] == "also different"]
-    return found + [((row["a"]["name"], row["b"]["name"]), row["says"]) for row in rows]
+    found += [((row["a"]["name"], row["b"]["name"]), row["says"]) for row in rows]
+    for hint in verdict["hints"]:
+        names = re.search("leaves out .* the first of them (.*) in A, (.*) in B", hint)
+        if names:
+            found.append((names.groups(), hint))
+    return found
 
 
 def judged(mistakes, said):

@@ -8,6 +8,7 @@ from common.compare.between import (
     batchnorm,
     biased,
     buckets,
+    counted,
     dense,
     hidden,
     kernels,
@@ -33,11 +34,12 @@ WAYS = (
     normed,
     rows,
     losses,
+    counted,
     hidden,
 )
 
 # These say why a relation between the results holds.
-BESIDE = (tokens, batchnorm, losses, normed, biased)
+BESIDE = (tokens, batchnorm, losses, counted, normed, biased)
 
 
 def explain(both, related=False):

@@ -1,0 +1,96 @@
+"""Which tokens count in a loss, and how much: from the gradient of the head's weight.
+
+That is the scores' gradient times the head's input. If there are no more tokens than the input has
+features, it shows the scores' gradient: of each token, its weight in the loss times the
+probabilities, but for the token's label. An embedding that shares the weight adds to some rows.
+"""
+
+import numpy as np
+
+from common.compare.between.both import Explanation
+from common.compare.functions import softmax
+from common.compare.layers import docs as pages
+from common.compare.layers.layer import full
+from common.compare.optimizers import steps
+
+NEAR = 4  # arrays that are tried as the head's input
+FEWER = 0.9  # tokens than features, so that some of a gradient is left if it is another's
+LEAST = 8  # columns of the scores whose gradient is known
+EXACT = 1e-3  # of a weight of a token
+LEFT = 1e-4  # of a row of the gradient, if no embedding adds to it
+MOST = 0.75  # the share of such columns that must show a token's weight
+ZERO = 1e-3  # of the largest weight
+
+
+def explain(both):
+    """Both sides' weights of tokens in words, if they are known and differ."""
+    if steps.kind(both.a.output.name)[0] == "plain" and both.a.output.size > 1:
+        return None
+    inputs = [x for x in both.inputs if steps.kind(x.name)[0] == "plain" and len(x.shape) > 1]
+    for x in [x for x in inputs[:NEAR] if x.shape[-1] >= LEAST]:
+        logits = full(x).astype(np.float64).reshape(-1, x.shape[-1])
+        near = [h for h in inputs if h.shape[:-1] == x.shape[:-1] and h is not x][:NEAR]
+        sides = [_weights(layer.arrays, logits, near) for layer in (both.a, both.b)]
+        if all(weights is not None for weights in sides):
+            says = [_words(weights, x.shape[:-1]) for weights in sides]
+            if says[0] != says[1]:
+                return Explanation("the loss: %s in A; %s in B" % tuple(says), pages.MEAN)
+    return None
+
+
+def _weights(arrays, logits, near):
+    """The share of each token in the loss; None if it is not known."""
+    chances = softmax(logits, 1)
+    for array in arrays:
+        if steps.kind(array.name)[:2] != ("gradient", 1) or len(array.shape) != 2:
+            continue
+        for h in near:
+            x = full(h).astype(np.float64).reshape(len(logits), -1)
+            shape = logits.shape[1], x.shape[1]
+            if (
+                array.finite
+                and array.shape in (shape, shape[::-1])
+                and len(x) <= FEWER * x.shape[1]
+            ):
+                gradient = full(array).astype(np.float64)
+                found = _shares(x, gradient if array.shape == shape else gradient.T, chances)
+                if found is not None:
+                    return found
+    return None
+
+
+def _shares(x, gradient, chances):
+    """The shares, from the head's input (tokens, features) and gradient (labels, features)."""
+    slopes = np.linalg.lstsq(x.T, gradient.T, rcond=1e-9)[0]  # (tokens, labels)
+    left = np.abs(np.dot(x.T, slopes) - gradient.T).max(0)
+    clean = left <= LEFT * np.abs(gradient).max(1)
+    if clean.sum() < LEAST:
+        return None
+    ratios = slopes[:, clean] / chances[:, clean]
+    weights = np.median(ratios, 1)
+    largest = np.abs(weights).max()
+    alike = np.abs(ratios - weights[:, None]) <= EXACT * largest
+    if not largest or (alike.mean(1) < MOST).any() or weights.min() < -ZERO * largest:
+        return None
+    return np.where(weights > ZERO * largest, weights, 0) / weights.sum()
+
+
+def _words(weights, shape):
+    """Which tokens count, and whether all of them alike."""
+    count, total = np.count_nonzero(weights), len(weights)
+    who = (
+        "all %d tokens count" % total
+        if count == total
+        else "%d of %d tokens count" % (count, total)
+    )
+    own = weights[weights > 0]
+    if np.ptp(own) <= 2 * EXACT * own.max():
+        return who + ", each as much as another"
+    if len(shape) == 2:
+        table = weights.reshape(shape)
+        sums = table.sum(1)
+        means = [row[row > 0] for row in table if row.any()]
+        even = all(np.ptp(row) <= 2 * EXACT * row.max() for row in means)
+        if even and np.ptp(sums[sums > 0]) <= 2 * EXACT * sums.max():
+            return who + ", in the mean of each sequence's own mean"
+    return who + ", by up to %.3g times as much as others" % (own.max() / own.min())

@@ -1,0 +1,59 @@
+"""Arrays that differ only at places that a mask leaves out: nothing that counts comes of them."""
+
+import numpy as np
+
+from common.compare.arrays import allowed, apart
+from common.compare.layers.layer import full
+
+MOST = 64  # arrays of each side that are looked at
+
+
+def hint(recordings):
+    """How many arrays differ so, and the first of them, in words; None if there are none."""
+    a, b = recordings.a, recordings.b
+    for mask in _masks(recordings):
+        sides = recordings.only_in_a(range(len(a))), recordings.only_in_b(range(len(b)))
+        ours, theirs = (
+            [n for n in places if _has_rows(side[n], mask)][:MOST]
+            for places, side in zip(sides, (a, b))
+        )
+        found = []
+        for i in ours:
+            j = next((j for j in theirs if _differs(recordings, i, j, mask)), None)
+            if j is not None:
+                found.append((i, j))
+                theirs = [k for k in theirs if k > j]
+        if found:
+            i, j = found[0]
+            says = "no difference where it counts: %s leaves out the places where %d arrays differ"
+            says += ", the first of them %s in A, %s in B"
+            says %= mask.name, len(found), a[i].name, b[j].name
+            unseen = ~full(mask).astype(bool)
+            zero = [name for name, x in (("A", a[i]), ("B", b[j])) if not full(x)[unseen].any()]
+            return says + "".join("; there, %s's is 0" % name for name in zero)
+    return None
+
+
+def _masks(recordings):
+    """Yield recorded arrays of zeros and ones for each token, the same on both sides."""
+    for pair in recordings.pairs:
+        array = recordings.a[pair.a]
+        if len(array.shape) == 2 and array.finite and array.dtype.kind in "biuf":
+            values = array.values
+            if np.isin(values, (0, 1)).all() and values.any() and not values.all():
+                yield array
+
+
+def _has_rows(array, mask):
+    """Whether an array has features for each place of the mask."""
+    shape = array.shape[:2] == mask.shape and len(array.shape) > 2
+    return shape and array.finite and array.dtype.kind == "f"
+
+
+def _differs(recordings, i, j, mask):
+    """Whether two arrays agree where the mask is 1."""
+    a, b = recordings.a[i], recordings.b[j]
+    if a.shape != b.shape:
+        return False
+    seen = full(mask).astype(bool)
+    return apart(full(a)[seen], full(b)[seen]) <= allowed(a, b, recordings.tolerance)
