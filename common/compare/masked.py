@@ -3,7 +3,9 @@
 import numpy as np
 
 from common.compare.arrays import allowed, apart
-from common.compare.layers.layer import full
+from common.compare.between import tokens
+from common.compare.between.both import Both
+from common.compare.layers.layer import Layer, full
 
 MOST = 64  # arrays of each side that are looked at
 
@@ -28,9 +30,8 @@ def hint(recordings):
             says = "no difference where it counts: %s leaves out the places where %d arrays differ"
             says += ", the first of them %s in A, %s in B"
             says %= mask.name, len(found), a[i].name, b[j].name
-            unseen = ~full(mask).astype(bool)
-            zero = [name for name, x in (("A", a[i]), ("B", b[j])) if not full(x)[unseen].any()]
-            return says + "".join("; there, %s's is 0" % name for name in zero)
+            why = tokens.explain(Both(Layer(a, i), Layer(b, j), []))
+            return "%s: %s" % (says, why.says) if why else says
     return None
 
 

@@ -84,6 +84,7 @@ class _Shares:
         self.recordings = recordings
         self.known = {steps.kind(x.name): x for x in recordings.a}
         self.known.update({x.name: x for x in recordings.a if x.name.startswith("loss")})
+        self.of_both = {steps.kind(recordings.a[i].name) for i in recordings.named}
         silent = {steps.kind(name)[2] for name in recordings.silent}
         self.of = {0: 0.0}
         for after in sorted(arrays):
@@ -112,12 +113,12 @@ class _Shares:
     def explain(self, x):
         """Whether rounding explains an array's distance: weights follow from gradients.
 
-        Their optimisers were recognised. What has no gradient, as running statistics, follows from
-        the weights, as the gradients of the next step do.
+        Their optimisers were recognised. What has no gradient on both sides, as running
+        statistics, follows from the weights, as the gradients of the next step do.
         """
         a, b = self.recordings.a[x.i], self.recordings.b[x.j]
         weight = x.what in ("weight", "update")
-        if weight and ("gradient", x.step, x.key) in self.known:
+        if weight and ("gradient", x.step, x.key) in self.of_both:
             return True
         share = self.of.get(x.step - 1 if weight else _step_after(a.name), 0.0)
         return x.off <= allowed(a, b, self.recordings.tolerance) + GAIN * share * self._moved(x)
