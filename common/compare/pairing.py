@@ -10,6 +10,7 @@ import numpy as np
 from common.compare import digits, names, repeated, silent, tensors
 from common.compare.arrays import Array, apart
 from common.compare.layouts import agreement, plain
+from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
 
@@ -65,6 +66,14 @@ def _written_alike(a, b):
     return alike and names.written(a.name) == names.written(b.name)
 
 
+def _apart(ours, theirs):
+    """Whether two arrays of steps are of different ones, where equal values are a mistake.
+
+    So are the weights after A's first step and B's second one, if B's first one moved none.
+    """
+    return None not in (ours, theirs) and ours != theirs
+
+
 class Recordings:
     """Two recordings, and the pairs of their arrays that agree."""
 
@@ -83,6 +92,7 @@ class Recordings:
             if a[i].size == self.b[j].size or _written_alike(a[i], self.b[j])
         }
         self.named.update(self._of_steps())
+        self.moments = [[steps.moment(x.name) for x in side] for side in (self.a, self.b)]
         self.sizes = [places_by_size(arrays) for arrays in (self.a, self.b)]
         self.agreements = {}
         self.optimizers = None  # what ``optimizers.explain`` finds
@@ -108,8 +118,8 @@ class Recordings:
     def agreement(self, i, j):
         """``Agreement`` of two arrays; None if they do not agree."""
         if (i, j) not in self.agreements:
-            a, b = self.a[i], self.b[j]
-            same = agreement(a, b, self.tolerance)
+            a, b, moments = self.a[i], self.b[j], (self.moments[0][i], self.moments[1][j])
+            same = None if _apart(*moments) else agreement(a, b, self.tolerance)
             if same is not None and not same.proof and a.shape != b.shape and a.size > 1:
                 same = None
             self.agreements[i, j] = same

@@ -7,6 +7,7 @@ probabilities, but for the token's label. An embedding that shares the weight ad
 
 import numpy as np
 
+from common.compare.between import losses
 from common.compare.between.both import Explanation
 from common.compare.functions import softmax
 from common.compare.layers import docs as pages
@@ -30,16 +31,16 @@ def explain(both):
     for x in [x for x in inputs[:NEAR] if x.shape[-1] >= LEAST]:
         logits = full(x).astype(np.float64).reshape(-1, x.shape[-1])
         near = [h for h in inputs if h.shape[:-1] == x.shape[:-1] and h is not x][:NEAR]
-        sides = [_weights(layer.arrays, logits, near) for layer in (both.a, both.b)]
-        if all(weights is not None for weights in sides):
-            says = [_words(weights, x.shape[:-1]) for weights in sides]
-            if says[0] != says[1]:
+        sides = [_slopes(layer.arrays, logits, near) for layer in (both.a, both.b)]
+        for described in (_rows, _tokens):
+            says = [side and described(*side, shape=x.shape[:-1]) for side in sides]
+            if None not in says and says[0] != says[1]:
                 return Explanation("the loss: %s in A; %s in B" % tuple(says), pages.MEAN)
     return None
 
 
-def _weights(arrays, logits, near):
-    """The share of each token in the loss; None if it is not known."""
+def _slopes(arrays, logits, near):
+    """(the scores' gradient, known columns, probabilities); None if there are none."""
     chances = softmax(logits, 1)
     for array in arrays:
         if steps.kind(array.name)[:2] != ("gradient", 1) or len(array.shape) != 2:
@@ -53,19 +54,28 @@ def _weights(arrays, logits, near):
                 and len(x) <= FEWER * x.shape[1]
             ):
                 gradient = full(array).astype(np.float64)
-                found = _shares(x, gradient if array.shape == shape else gradient.T, chances)
-                if found is not None:
-                    return found
+                gradient = gradient if array.shape == shape else gradient.T
+                slopes = np.linalg.lstsq(x.T, gradient.T, rcond=1e-9)[0]  # (tokens, labels)
+                left = np.abs(np.dot(x.T, slopes) - gradient.T).max(0)
+                clean = left <= LEFT * np.abs(gradient).max(1)
+                if clean.sum() >= LEAST:
+                    return slopes, clean, chances
     return None
 
 
-def _shares(x, gradient, chances):
-    """The shares, from the head's input (tokens, features) and gradient (labels, features)."""
-    slopes = np.linalg.lstsq(x.T, gradient.T, rcond=1e-9)[0]  # (tokens, labels)
-    left = np.abs(np.dot(x.T, slopes) - gradient.T).max(0)
-    clean = left <= LEFT * np.abs(gradient).max(1)
-    if clean.sum() < LEAST:
-        return None
+def _rows(slopes, clean, chances, shape):
+    """The loss in words, smoothing included, if all columns are known; or None."""
+    return losses.described(slopes, chances) if clean.all() else None
+
+
+def _tokens(slopes, clean, chances, shape):
+    """Which tokens count, in words; None if that is not known."""
+    weights = _shares(slopes, clean, chances)
+    return None if weights is None else _words(weights, shape)
+
+
+def _shares(slopes, clean, chances):
+    """The share of each token in the loss; None if it is not known."""
     ratios = slopes[:, clean] / chances[:, clean]
     weights = np.median(ratios, 1)
     largest = np.abs(weights).max()

@@ -29,12 +29,12 @@ def _described(layer, x, p):
         if array.shape == x.shape and array.finite and array.spread:
             d = full(array).astype(np.float64)
             if size(d.sum(1)) < 1e-4 * size(d) * np.sqrt(d.shape[1]):
-                return _rows(d, p)
+                return described(d, p)
     return None
 
 
-def _rows(d, p):
-    """Which rows count, and how."""
+def described(d, p):
+    """Which rows count, and how: from the scores' gradient and their probabilities."""
     silent = np.abs(d).max(1) < 1e-9 * np.abs(d).max()
     plain, smoothed = [], []
     for row, (gradient, chances) in enumerate(zip(d, p)):

@@ -8,20 +8,21 @@ from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import steps
 
 LEAST = 3  # channels
+SHARE = 0.4  # of the statistics, such as the means, that one ratio must explain
 CLOSE = 2e-3  # of what a statistic moved
 MOMENTA = (0.9, 0.99, 0.999, 0.95, 0.997, 0.9997, 0.98, 0.5)
 
 
 def explained(recordings):
     """How much further B's statistics move in the first step, in words; None if that is not all."""
-    ratios = []
+    ratios, count = [], 0
     for ours, theirs in _moved(recordings):
+        count += 1
         a, b = ours[1] - ours[0], theirs[1] - theirs[0]
         ratio = (a * b).sum() / max((a**2).sum(), 1e-300)
-        if size(b - ratio * a) > 0.05 * size(b):
-            return None  # a variance may have another divisor
-        ratios.append(ratio)
-    if not ratios:
+        if size(b - ratio * a) <= 0.05 * size(b):  # a variance may have another divisor
+            ratios.append(ratio)
+    if not ratios or len(ratios) < SHARE * count:
         return None
     ratio = float(np.median(ratios))
     if ratio <= 0 or abs(ratio - 1) < 0.02 or np.ptp(ratios) > 0.1 * ratio:

@@ -47,6 +47,17 @@ def kind(name):
     return "plain", 0, key(words(name))
 
 
+def moment(name):
+    """(kind, step) of an array of steps; None for any other."""
+    what, step, _ = kind(name)
+    loss = re.match(r"(?i)loss[ _]?(\d+)$", name)
+    if loss:
+        return "loss", int(loss.group(1))
+    if what == "start":
+        return "weight", 0
+    return None if what == "plain" else (what, step)
+
+
 def label(name):
     """The name of the tensor as it was written."""
     matches = (re.match(pattern, name) for _, pattern in PATTERNS)

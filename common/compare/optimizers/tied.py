@@ -10,11 +10,11 @@ NEAR = 1e-4  # of the gradient that one side adds
 def explained(recordings, difference):
     """The tie in words, if the first difference is the gradient of such a weight; or None."""
     a, b = recordings.a[difference["a_place"]], recordings.b[difference["b_place"]]
-    if a.shape != b.shape or not (a.finite and b.finite):
+    if sorted(a.shape) != sorted(b.shape) or not (a.finite and b.finite):
         return None
     sides = ((a, b, recordings.b, "A", "B"), (b, a, recordings.a, "B", "A"))
     for whole, part, arrays, tying, other in sides:
-        off = full(whole) - full(part)
+        off = full(whole) - (full(part) if a.shape == b.shape else full(part).T)
         for x in arrays:
             if x is part or steps.kind(x.name)[:2] != steps.kind(part.name)[:2]:
                 continue

@@ -17,8 +17,12 @@ Walked.__doc__ = """What moved a side's weights.
 
 rates: of each step. decays: {tensor: decay of the first step}. off: in parts of the update.
 """
-Rule = namedtuple("Rule", "words walk")
-Rule.__doc__ = """An optimiser in words, and its directions: of the gradients of one tensor."""
+Rule = namedtuple("Rule", "words walk decay")
+Rule.__new__.__defaults__ = (0.0,)
+Rule.__doc__ = """An optimiser in words, and its directions: of the gradients of one tensor.
+
+decay: times the weights, is added to each gradient first, perhaps of some tensors alone.
+"""
 Clip = namedtuple("Clip", "words apply")
 Clip.__doc__ = """A clipping in words, and what it makes of {tensor: gradients}."""
 
@@ -29,6 +33,9 @@ MOMENTA = (0.9, 0.99, 0.95, 0.8, 0.5, 0.85, 0.7, 0.98)
 BETAS = ((0.9, 0.999), (0.9, 0.99), (0.9, 0.95), (0.9, 0.98), (0.95, 0.999), (0.8, 0.999))
 BETAS += ((0.5, 0.999), (0.0, 0.999), (0.0, 0.99), (0.8, 0.99), (0.95, 0.95), (0.9, 0.9))
 EPSILONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-3)
+DECAYS = (0.1, 0.01, 1e-3, 1e-4, 5e-4, 0.05, 1e-5, 5e-5, 2e-4, 0.3)
+FIRST = 256  # values of a tensor that show whether a rule may fit
+SILENT = 1e-7  # of the largest gradient: smaller ones are rounding, and move nothing
 
 
 def side(walks):
@@ -50,7 +57,7 @@ def side(walks):
 
 
 def _is_round(walked):
-    return all(fit.is_round(rate) for rate in walked.rates)
+    return all(fit.is_round(rate) for rate in walked.rates if rate)
 
 
 def _better(found, best):
@@ -61,9 +68,12 @@ def _better(found, best):
 
 
 def _sampled(walks, gradients):
-    """[(name, gradients, weights)] on some values of each tensor."""
+    """[(name, gradients, weights)] on some values of each tensor that has a gradient."""
     found = []
+    peaks = {name: max(np.abs(g).max() for g in own) for name, own in gradients.items()}
     for name, walk in walks.items():
+        if peaks[name] <= SILENT * max(peaks.values()):
+            continue  # as of a bias before a norm
         count = walk.weights[0].size
         some = np.random.RandomState(0).permutation(count)[:SAMPLE]
         found.append(
@@ -75,34 +85,64 @@ def _sampled(walks, gradients):
 
 def _fitted(rule, clip, tensors):
     """The ``Walked`` of a rule; None if a tensor does not follow it."""
+    first = [[x[:FIRST] for x in xs] for xs in tensors[0][1:]] if tensors else None
+    if first is None or _of_tensor(rule, *first) is None:
+        return None
     rates, decays, sizes, offs = [], OrderedDict(), [], []
     for name, gradients, weights in tensors:
-        own = []
-        for step, d in enumerate(rule.walk(gradients)):
-            w, u = weights[step], weights[step + 1] - weights[step]
-            if not np.isfinite(d).all() or not size(u):
-                return None
-            table = np.stack([d, w], 1) if len(u) > 2 and size(w) else d[:, None]
-            solution = np.linalg.lstsq(-table, u, rcond=None)[0]
-            left = size(u + np.dot(table, solution))
-            noise = 1.2e-7 * size(w)
-            if left > fit.CLOSE * size(u) + noise:
-                return None
-            own.append(solution[0])
-            offs.append(left / size(u))
-            if step == 0:
-                decay = solution[1] if len(solution) > 1 else 0.0
-                noise += 0.05 * fit.CLOSE * size(u)
-                shows = abs(decay) * size(w) > 10 * noise / np.sqrt(len(u))
-                decays[name] = decay if shows else 0.0
+        found = _of_tensor(rule, gradients, weights)
+        if found is None:
+            return None
+        own, decays[name], off = found
         rates.append(own)
-        sizes.append(len(u))
+        offs += off
+        sizes.append(len(weights[0]))
+    if rule.decay and not any(decays.values()):
+        return None
     rates, sizes = np.array(rates), np.array(sizes)
     large = sizes > 8 if (sizes > 8).any() else sizes > 0
     middle = np.median(rates[large], 0)
-    if (np.abs(rates[large] - middle) > 0.01 * np.abs(middle)).any() or (middle <= 0).any():
+    apart = np.abs(rates[large] - middle) > 0.01 * np.abs(middle)
+    if apart.any() or (middle < 0).any() or not middle.any():
         return None
     return Walked(rule, clip, middle, decays, float(np.mean(offs)))
+
+
+def _of_tensor(rule, gradients, weights):
+    """(each step's rate, the first decay, distances) of a tensor; None if it does not follow."""
+    if not rule.decay:
+        return _followed(rule.walk(gradients), weights, True)
+    decayed = [g + rule.decay * w for g, w in zip(gradients, weights)]
+    found = _followed(rule.walk(decayed), weights, False)
+    if found is not None:
+        return found[0], rule.decay, found[2]
+    return _followed(rule.walk(gradients), weights, False)
+
+
+def _followed(directions, weights, decays):
+    """The same of given directions; ``decays``: whether the weights may decay besides."""
+    rates, offs, decay = [], [], None
+    for step, d in enumerate(directions):
+        w, u = weights[step], weights[step + 1] - weights[step]
+        if not np.isfinite(d).all():
+            return None
+        if not size(u):  # a rate of 0, as at the start of a schedule
+            rates.append(0.0)
+            continue
+        table = np.stack([d, w], 1) if decays and len(u) > 2 and size(w) else d[:, None]
+        solution = np.linalg.lstsq(-table, u, rcond=None)[0]
+        left = size(u + np.dot(table, solution))
+        noise = 1.2e-7 * size(w)
+        if left > fit.CLOSE * size(u) + noise:
+            return None
+        rates.append(solution[0])
+        offs.append(left / size(u))
+        if decay is None:
+            decay = solution[1] if len(solution) > 1 else 0.0
+            noise += 0.05 * fit.CLOSE * size(u)
+            shows = abs(decay) * size(w) > 10 * noise / np.sqrt(len(u))
+            decay = decay if shows else 0.0
+    return rates, decay or 0.0, offs
 
 
 def words(walked):
@@ -115,7 +155,11 @@ def words(walked):
     decays = {name: decay for name, decay in walked.decays.items() if decay}
     if not decays:
         return says + ", no decay"
-    says += ", decay " + fit.decay_words(float(np.median(list(decays.values()))), rates[0])
+    if walked.rule.decay:
+        says += ", %s times the weights added to the gradient" % number(walked.rule.decay)
+    else:
+        moving = next(rate for rate in rates if rate)
+        says += ", decay " + fit.decay_words(float(np.median(list(decays.values()))), moving)
     return says + fit.without(walked.decays)
 
 
@@ -183,6 +227,13 @@ def _rules():
         yield Rule("RMSprop, decay %g, epsilon %g" % (decay, epsilon), _rmsprop(decay, epsilon))
     for start in (0.0, 0.1, 1.0):
         yield Rule("Adagrad, its sums beginning at %g" % start, _adagrad(start))
+    for decay in DECAYS:
+        for m in MOMENTA[:2]:
+            yield Rule("SGD, momentum %g" % m, _momentum(m, False, 0.0), decay)
+            yield Rule("SGD, Nesterov momentum %g" % m, _momentum(m, True, 0.0), decay)
+        for betas, epsilon in itertools.product(BETAS, EPSILONS[:2]):
+            name = "Adam, betas %g and %g, epsilon %g" % (betas + (epsilon,))
+            yield Rule(name, _adam(betas, epsilon, True), decay)
 
 
 def _momentum(m, nesterov, dampening):
