@@ -10,7 +10,7 @@ from common.compare.between.both import Both, Explanation
 from common.compare.counterparts import by_scope, matched
 from common.compare.layers import combination, normalisation, search
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import Layer, Verdict
+from common.compare.layers.layer import Layer, Verdict, full
 from common.compare.masks import words as mask_words
 from common.compare.optimizers import clipping, gradients, running, steps, tied
 from common.compare.optimizers import explain as optimizer
@@ -221,11 +221,23 @@ def alone(recordings, difference):
     sides = (("A", recordings.a, "a_place"), ("B", recordings.b, "b_place"))
     pairs = recordings.pairs[: difference["agree_before"]]
     for n, (side, arrays, place) in enumerate(sides):
-        start = pairs[-1][n] + 1 if pairs else 0
+        start, known = pairs[-1][n] + 1 if pairs else 0, set()
         for k in range(max(start, difference[place] - 4), difference[place]):
-            found = search.fit(Layer(arrays, k))
-            if found is not None and found.family is not combination:
-                yield side, found
+            found = _origin(arrays, k, {pair[n] for pair in recordings.pairs})
+            if found is None or found.family is combination or str(found.case.layer) in known:
+                continue
+            known.add(str(found.case.layer))
+            yield side, found
+
+
+def _origin(arrays, place, paired):
+    """The ``Fit`` of a layer; of one that copies an array of this side alone, that one's."""
+    found = search.fit(Layer(arrays, place))
+    while found is not None and search.copies(found):
+        name = found.case.inputs[0].name
+        place = next(n for n, array in enumerate(arrays) if array.name == name)
+        found = None if place in paired else search.fit(Layer(arrays, place))
+    return found
 
 
 def explanation(recordings, difference, layers):
@@ -256,6 +268,9 @@ def explanation(recordings, difference, layers):
         says = optimizer.explained(recordings)
         return says and Explanation(says, pages.OPTIMISER)
     a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[0][j]
+    if a.size == b.size and a.shape != b.shape and a.shape[-1:] == b.shape[-1:]:
+        b = copy.copy(b)  # as of a dense layer, which may flatten the axes before the last
+        b.values, b.shape = full(b).reshape(a.values.shape), a.shape
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:
         return None
     agreeing = [recordings.a[pair.a] for pair in recordings.pairs if pair.a < i and pair.b < j]

@@ -67,7 +67,7 @@ def embedded(change=None):
 @pytest.mark.parametrize(
     "change, place, says",
     [
-        ("moved", "embed", "an embedding: B's token n has the vector of A's token n -1"),
+        ("moved", "embed", "its rows are moved: B's token n has the vector of A's token n - 1"),
         ("padding", "embed", "an embedding: only the vectors of tokens 5 differ; B's are 0"),
         ("lost", "dense", "a bias: a number for each feature is added in one of both"),
     ],

@@ -3,7 +3,8 @@
 Each side is computed with one scale and mask after another: one of them gives its numbers. If a
 dense layer follows whose weight was not recorded, both sides together have more rows than it has
 inputs: one weight must make both results of both contexts. If no usual attention does, one side
-may have a window, other heads, a softmax over the wrong axis, or heads joined in another order.
+may have a window, other heads, a softmax over the wrong axis or in bfloat16, or heads joined in
+another order.
 """
 
 import itertools
@@ -13,7 +14,7 @@ import numpy as np
 
 from common.compare.between import dense
 from common.compare.between.both import Explanation
-from common.compare.functions import softmax
+from common.compare.functions import bfloat16, softmax
 from common.compare.layers import attention
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, size
@@ -47,9 +48,10 @@ def explain(both, most=SOURCES, unknown=FIRST):
     if y.ndim != 3 or y.shape[-1] < 8 or y.shape[1] < 3:
         return None
     sources = list(itertools.islice(_sources(both), most))
-    shown = [_shown(both, side, sources) for side in SIDES]
-    if None in shown:
-        shown = _with_one_weight(both, sources[:unknown], unusual=most == SOURCES)
+    with np.errstate(all="ignore"):
+        shown = [_shown(both, side, sources) for side in SIDES]
+        if None in shown:
+            shown = _with_one_weight(both, sources[:unknown], unusual=most == SOURCES)
     if None in shown or shown[0] == shown[1]:
         return None
     words = [_words(constants) for constants in shown]
@@ -119,22 +121,28 @@ def _contexts(both, side, heads, sources, some, unusual=False):
         scores = products * scales[scale]
         scores = scores if bias[1] is None else scores + bias[1]
         scores = scores if mask[1] is None else np.where(mask[1], scores, MASKED)
-        for seen, over, joined in ways:
+        for seen, over, joined, precision in ways:
             masked = scores if seen is None else np.where(_band(scores, seen), scores, MASKED)
-            made = np.matmul(softmax(masked, over), v)
+            if precision == "bfloat16":
+                made = np.matmul(bfloat16(softmax(bfloat16(masked).astype(float), over)), v)
+            else:
+                made = np.matmul(softmax(masked, over), v)
             made = made if joined else made.transpose(0, 2, 1, 3)
             made = made.reshape(len(made), products.shape[2], -1)
             if mask[1] is not None:
                 made = np.where(mask[1].any((1, 2, 3))[:, None, None], made, np.nan)
             constants = OrderedDict(of=sources[side][0], heads=heads, scale=scale, bias=bias[0])
             constants.update(mask=mask[0], seen=seen, over=over, joined=joined)
+            constants.update(precision=precision)
             yield constants, made
 
 
 def _usual(shape):
-    """Yield (what a token sees, the softmax's axis, whether heads are joined as they are)."""
+    """Yield (what a token sees, the softmax's axis, whether heads are joined as they are, the
+    softmax's precision).
+    """
     for seen in CAUSAL if shape[2] == shape[3] else CAUSAL[:1]:
-        yield seen, KEYS, False
+        yield seen, KEYS, False, "float32"
 
 
 def _unusual(shape):
@@ -142,10 +150,11 @@ def _unusual(shape):
     if shape[2] == shape[3]:
         for window in WINDOWS:
             if window < shape[3]:
-                yield (0, window), KEYS, False
+                yield (0, window), KEYS, False, "float32"
     for seen in CAUSAL[:2] if shape[2] == shape[3] else CAUSAL[:1]:
-        yield seen, QUERIES, False
-        yield seen, KEYS, True
+        yield seen, QUERIES, False, "float32"
+        yield seen, KEYS, True, "float32"
+        yield seen, KEYS, False, "bfloat16"
 
 
 def _band(scores, seen):
@@ -296,6 +305,7 @@ def _words(constants):
         constants["mask"],
         "a token sees " + bands[seen],
         "the softmax is over the %s" % ("keys" if over == KEYS else "queries"),
+        "the softmax is in %s" % constants["precision"],
         "heads joined in the order %s"
         % ("heads, tokens" if constants["joined"] else "tokens, heads"),
     ]

@@ -37,7 +37,8 @@ def _moved(both, known, ours, theirs):
     for move in MOVES:
         _, source, target = np.intersect1d(known + move, known, return_indices=True)
         if len(source) >= LEAST and size(theirs[target] - ours[source]) <= 4 * both.noise:
-            return "B's token n has the vector of A's token n %+d" % -move
+            other = "n %s %d" % ("-" if move > 0 else "+", abs(move))
+            return "its rows are moved: B's token n has the vector of A's token %s" % other
     return None
 
 

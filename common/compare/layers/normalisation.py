@@ -34,7 +34,9 @@ TINY = 1e-12  # an epsilon that is as good as none
 ALIKE = 5e-3  # relative: the sizes of rows that a norm has made
 SAME = 2e-3  # relative: differences of epsilons that rounding does not tell apart
 FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
+ROUNDED = "rounded to bfloat16 before its weight"
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
+LAYER += tuple(kind + ", " + ROUNDED for kind in LAYER[:2])
 UNUSUAL = LAYER[2:]
 BATCH = ("BatchNorm", "BatchNorm, unbiased")
 CHANNELS = "each channel times a number, plus another, as in a BatchNorm with its own statistics"
@@ -194,11 +196,13 @@ def off(case, constants, some=slice(None)):
     if kind in BATCH:
         return _batch_off(case, kind, epsilon)
     made = normalised(case.x, kind, epsilon)
-    return affine_off(made[:, some], case.y[:, some], kind != "RMSNorm")
+    return affine_off(made[:, some], case.y[:, some], not kind.startswith("RMSNorm"))
 
 
 def normalised(x, kind, epsilon):
     """Rows, normalised."""
+    if kind.endswith(ROUNDED):
+        return bfloat16(normalised(x, kind[: -len(ROUNDED) - 2], epsilon)).astype(np.float64)
     if kind == "RMSNorm":
         return x / np.sqrt((x**2).mean(1, keepdims=True) + epsilon)
     x = x - x.mean(1, keepdims=True)
