@@ -60,10 +60,18 @@ def explain(both, most=SOURCES, unknown=FIRST):
         for pair in (words, words[::-1])
     ]
     says = "attention: %s in A, %s in B" % tuple(differing)
-    anchor = pages.MASK
-    for part, page in (("scale", pages.ATTENTION_SCALE), ("bias", pages.POSITIONS)):
-        anchor = page if shown[0][part] != shown[1][part] else anchor
-    return Explanation(says, anchor)
+    return Explanation(says, _page(*shown))
+
+
+def _page(ours, theirs):
+    """The docs' anchor of what differs."""
+    parts = (("precision", pages.ROUNDED), ("scale", pages.ATTENTION_SCALE))
+    parts += (("bias", pages.POSITIONS), ("heads", pages.WEIGHTS), ("joined", pages.WEIGHTS))
+    for part, page in parts:
+        if ours[part] != theirs[part]:
+            return page
+    windows = any(isinstance(side["seen"], tuple) for side in (ours, theirs))
+    return pages.WINDOW if windows else pages.MASK
 
 
 def _sources(both):
