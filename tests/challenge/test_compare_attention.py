@@ -40,7 +40,10 @@ CASES = [
     (dict(heads=8), "4 heads in A, 8 heads in B"),
     (dict(axis=-2, causal=False), None),
     (dict(joined=True), "heads joined in the order heads, tokens in B"),
-    (dict(causal=False), "itself and all before it in A, a token sees all tokens in B"),
+    (
+        dict(causal=False),
+        "itself and all before it in A, a token sees all tokens (later ones are not masked) in B",
+    ),
 ]
 
 

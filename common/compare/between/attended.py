@@ -298,7 +298,11 @@ def _projections(both, shape):
 def _words(constants):
     """Its inputs, heads, scale, bias, mask and what is unusual, in words."""
     seen, over = constants["seen"], constants["over"]
-    bands = {None: "all tokens", 0: "itself and all before it", 1: "1 after it, too"}
+    bands = {
+        None: "all tokens (later ones are not masked)",
+        0: "itself and all before it",
+        1: "1 after it, too",
+    }
     bands[-1] = "all before it alone"
     if isinstance(seen, tuple):
         bands[seen] = "a window of %d tokens alone, itself and the %d before it" % (
