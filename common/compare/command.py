@@ -89,7 +89,8 @@ def command(options):
     for sooner in (left_out, shortcuts):
         first = first and (sooner.found(recordings, first) or first)
     layers = trying.verdicts(recordings, first, bool(options.json or options.html))
-    first = difference.with_verdicts(recordings, first, layers)
+    seemed, first = first, difference.with_verdicts(recordings, first, layers)
+    layers = trying.with_later(recordings, layers, first, seemed)
     if first is not None and not first["computes"]:
         why = trying.explanation(recordings, first, layers)
         if why is not None:

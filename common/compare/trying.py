@@ -65,6 +65,19 @@ def verdicts(recordings, first, every=False):
     return sorted(found + _of_optimizers(recordings, first), key=lambda v: v.a.place)
 
 
+def with_later(recordings, layers, first, later):
+    """The verdicts, and one on what seemed the first difference, if a layer before it differs."""
+    if later is None or later["a_place"] == first["a_place"] or not later["relation_holds"]:
+        return layers
+    i, j = later["a_place"], later["b_place"]
+    pair = Layer(recordings.a, i), Layer(recordings.b, j)
+    made = Verdict(*pair, None, None, True, later["relation"], pages.WEIGHTS)
+    others = [layer for layer in layers if layer.a.place != i or layer.differs]
+    if any(layer.a.place == i for layer in others):
+        return layers
+    return sorted(others + [made], key=lambda layer: layer.a.place)
+
+
 def _beside(recordings, first, pairs):
     """Yield pairs just before the first difference that do not agree, in another branch."""
     for i, j in pairs:
@@ -107,6 +120,10 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
     attentions = 0
     for verdict in found:
         i, j = verdict.a.place, verdict.b.place
+        says = _in_another_order(recordings, first, i, j) if (i, j) in sure else None
+        if says is not None:
+            yield verdict._replace(differs=True, says=says, docs=pages.WEIGHTS)
+            continue
         known = verdict.differs or None not in (verdict.a_fit, verdict.b_fit)
         if known and not verdict.differs:
             verdict = _with_fewer_inputs(recordings, verdict, sure)
@@ -135,6 +152,17 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
         except own.Same:
             why = None
         yield verdict._replace(differs=True, says=why.says, docs=why.docs) if why else verdict
+
+
+def _in_another_order(recordings, first, i, j):
+    """How B has A's values in another order after the first difference, in words; or None."""
+    pair = next((pair for pair in recordings.pairs if pair[:2] == (i, j)), None)
+    if pair is None or i <= first["a_place"] or not recordings.has_rows(i, j):
+        return None
+    a, b = recordings.a[i], recordings.b[j]
+    if pair.layout.order is None or a.shape != b.shape:
+        return None
+    return "B is A, " + pair.layout.words(a, b)
 
 
 def _with_fewer_inputs(recordings, verdict, sure):

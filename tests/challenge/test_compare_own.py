@@ -162,3 +162,17 @@ def test_an_input_that_one_side_alone_records_scaled_is_no_other_weight(compared
         noisy(run("SiLU", 1), 1), noisy(run("tanh", np.float32(0.125)), 2)
     )
     assert code == 3 and difference["a"] == "act" and "also different" not in printed
+
+
+def test_values_in_another_order_after_a_mistake_are_named(compared):
+    """They agree with A's, but for their order, so that they are no difference by themselves."""
+    x = normal(4, 12, 32)
+    weight = normal(32, 48, seed=1) / 6
+    norms = [norm(x, epsilon) for epsilon in (1e-5, 2e-5)]
+    order = np.roll(np.arange(48), 16)
+    sides = []
+    for y, moved in zip(norms, (np.arange(48), order)):
+        sides.append({"x": x, "block.0.norm": y, "block.0.qkv": norms[0].dot(weight)[..., moved]})
+    code, difference, printed = compared(noisy(sides[0], 1), noisy(sides[1], 2))
+    assert code == 3 and difference["a"] == "block.0.norm"
+    assert "also different: block.0.qkv in A, block.0.qkv in B: B is A, axis 2" in printed
