@@ -20,8 +20,11 @@ def by_name(recordings, ours, theirs):
     return _ordered(pairs)
 
 
-def by_scope(recordings, ours, theirs):
-    """Pairs of places of modules and the last operation in their scopes, in both orders."""
+def by_scope(recordings, ours, theirs, ordered=True):
+    """Pairs of places of modules and the last operation in their scopes.
+
+    ordered: only the longest list that is in both recordings' order.
+    """
     sides = [recordings.a[i].name for i in ours], [recordings.b[j].name for j in theirs]
     pairs = {}
     for turned in (False, True):
@@ -31,7 +34,7 @@ def by_scope(recordings, ours, theirs):
             fitting = [pair for pair in places if _may_be(recordings, *pair)]
             if fitting and fitting[-1] == _last(recordings, places, turned):
                 pairs.setdefault(_first_equal(recordings, fitting[-1][0], ours), fitting[-1][1])
-    return _ordered(sorted(pairs.items()))
+    return _ordered(sorted(pairs.items())) if ordered else sorted(pairs.items())
 
 
 def _first_equal(recordings, i, ours):

@@ -11,6 +11,7 @@ from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
 CHAIN = 3  # arrays in a row that must be off to count, where the next ones agree
+NEAR = 3  # last pairs before a difference whose values may be in another order, as queries and keys
 BRANCH = 4  # pairs of a shortcut that may agree between a wrong layer and what follows from it
 
 
@@ -31,7 +32,7 @@ def first(recordings):
             if better is not None or doubtful is not None:
                 return better or doubtful
             unrelated = difference["correlation"] is not None
-            return unrelated and _moved(recordings, before) or difference
+            return unrelated and _moved(recordings, before, NEAR) or difference
     return _moved(recordings, len(recordings.pairs))
 
 
@@ -126,7 +127,8 @@ def _other_stride(recordings, before, difference):
 
 def _swapped(recordings, difference):
     """Two arrays before the difference that have each other's names in B; or None."""
-    named = dict(by_scope(recordings, range(len(recordings.a)), range(len(recordings.b))))
+    places = range(len(recordings.a)), range(len(recordings.b))
+    named = dict(by_scope(recordings, *places, ordered=False))
     named.update(recordings.named)
     for i, j in sorted(named.items()):
         if i > difference["a_place"] or recordings.agreement(i, j):
@@ -207,11 +209,13 @@ def _crossed(recordings, before, i, theirs):
     return None
 
 
-def _moved(recordings, before):
+def _moved(recordings, before, near=1):
     """A difference where the last pair before has the same values in other places, or None.
 
     If the shapes are equal, moved values of a batch are wrong, unless they moved in the same way
     earlier, or later arrays agree nevertheless.
+
+    near: how many of the last pairs are looked at, the first of them first.
     """
     earlier = recordings.pairs[:before]
     rows = [pair for pair in earlier if recordings.has_rows(pair.a, pair.b)]
@@ -220,7 +224,17 @@ def _moved(recordings, before):
         rows += table
     if not rows:
         return None
-    *earlier, pair = rows
+    for last in range(max(0, len(rows) - near), len(rows)):
+        pair = rows[last]
+        as_last = last < len(rows) - 1 and pair.layout.kind() == rows[-1].layout.kind()
+        found = None if as_last else _moved_pair(recordings, rows[:last], pair)
+        if found is not None:
+            return found
+    return None
+
+
+def _moved_pair(recordings, earlier, pair):
+    """The same of one pair, given those before it."""
     a, b = recordings.a[pair.a], recordings.b[pair.b]
     if a.shape != b.shape and not pair.layout.flipped and pair.layout.order is None:
         return None

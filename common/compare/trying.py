@@ -19,6 +19,7 @@ LARGEST = 2**24  # values of an array whose difference is explained
 MOST = 96  # pairs of layers that are looked at
 USUAL = 8  # times the error of all earlier pairs: beyond that, something has changed
 LEAST = 16  # roundings that a change must exceed
+PARTS = 2  # arrays after one of B that may be the whole of which it is a part
 BESIDE = 8  # places between two layers that may be exchanged
 ATTENTIONS = 8  # later ones that are tried
 FEW = (4, 2)  # inputs of a later attention that are tried; with an unknown weight
@@ -236,7 +237,17 @@ def _is_certain(recordings, verdict, first):
     if first is not None and (i, j) == (first["a_place"], first["b_place"]):
         return True
     fits = verdict.a_fit, verdict.b_fit
-    return not any(search.copies(fit) or search.is_sum(fit) for fit in fits)
+    if any(search.copies(fit) or search.is_sum(fit) for fit in fits):
+        return False
+    # One of B's next arrays may be A's layer, and this one a part of it, as a sigmoid is of a SiLU.
+    b = recordings.b[j]
+    for k in range(j + 1, min(j + 1 + PARTS, len(recordings.b))):
+        if recordings.b[k].size == b.size:
+            found = search.fit(Layer(recordings.b, k))
+            if found is not None and search.same_family(found, fits[0]):
+                if found.constants == fits[0].constants:
+                    return False
+    return True
 
 
 def silenced(verdict):

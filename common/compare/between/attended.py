@@ -15,18 +15,21 @@ import numpy as np
 from common.compare.between import dense
 from common.compare.between.both import Explanation
 from common.compare.functions import bfloat16, softmax
-from common.compare.layers import attention
+from common.compare.layers import attention, rotary
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, size
 
 MASKED = -1e30
 NEAR = 6  # earlier arrays that may be queries, keys and values
 LIMIT = 1e-5  # of the result's spread
+TURNED = 1e-4  # of the products that a transposed weight makes equal
 SPARE = 8  # rows of a result that show a dense layer's bias
 SCALES = ("1 / root of a head's width", "1", "1 / a head's width")
 CAUSAL = (None, 0, 1, -1)  # how far after its own place a token sees; None: all tokens
 WINDOWS = range(2, 33)  # tokens that one sees, its own included
+BASIC = ("turn", "shared", "scale", "bias", "mask")  # what unusual attentions share with usual ones
 KEYS, QUERIES = -1, -2  # axes of the scores
+TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 WEIGHTS = 4  # recorded ones that are tried
 SOURCES = 24
 VALUES = 2**16  # scores that are looked at
@@ -36,6 +39,7 @@ WIDEST = 256  # context whose weight is unknown
 SPARE_ROWS = 1.1  # rows of both sides for each unknown of an output
 FEW = 4  # columns of a result that are looked at first
 SIDES = (0, 1)
+BEST = 32  # contexts of a side that are tried with an unknown weight, the likeliest
 FIRST = 6  # sources, the likeliest, that are tried with an unknown weight
 
 
@@ -67,6 +71,7 @@ def _page(ours, theirs):
     """The docs' anchor of what differs."""
     parts = (("precision", pages.ROUNDED), ("scale", pages.ATTENTION_SCALE))
     parts += (("bias", pages.POSITIONS), ("heads", pages.WEIGHTS), ("joined", pages.WEIGHTS))
+    parts += (("turn", pages.ROTARY), ("shared", pages.SHARED), ("transposed", pages.WEIGHTS))
     for part, page in parts:
         if ours[part] != theirs[part]:
             return page
@@ -84,13 +89,14 @@ def _sources(both):
             parts = [(pair[0].name, *np.split(full(x), 3, -1)) for x in pair]
             for heads in attention.heads_of(width)[:5]:
                 yield heads, parts
-    near = [pair for pair in pairs[:NEAR] if pair[0].shape[2] == width]
+    near = [pair for pair in pairs[:NEAR] if width % pair[0].shape[2] == 0]
     for v, k, q in itertools.permutations(near[:4], 3):
-        if k[0].shape == v[0].shape and q[0].shape[1] == both.ours.shape[1]:
+        if q[0].shape[1:] == both.ours.shape[1:] and k[0].shape == v[0].shape:
             names = "%s, %s and %s" % (q[0].name, k[0].name, v[0].name)
             parts = [(names, *(full(pair[side]) for pair in (q, k, v))) for side in SIDES]
             for heads in attention.heads_of(width)[:3]:
-                yield heads, parts
+                if k[0].shape[2] % (width // heads) == 0:  # heads may share keys and values
+                    yield heads, parts
 
 
 def _shown(both, side, sources):
@@ -107,42 +113,72 @@ def _first(both, side, heads, named, projections, unusual):
     """The constants of the first such attention of these sources."""
     wanted = (both.ours, both.theirs)[side]
     some = slice(0, max(1, VALUES // (wanted.shape[1] * named[0][2].shape[1] * heads)))
+    if projections == [None]:  # one observation shows quickly that no context is the result
+        first = _contexts(both, side, heads, named, slice(0, 1), unusual)
+        if not any(_is(made, None, wanted[:1]) for _, made in first):
+            return None
     for constants, made in _contexts(both, side, heads, named, some, unusual):
         if any(_is(made, weight, wanted[some]) for weight in projections):
             return constants
     return None
 
 
-def _contexts(both, side, heads, sources, some, unusual=False):
+def _contexts(both, side, heads, sources, some, unusual=False, like=None):
     """Yield (constants, context) of some observations, with each scale, bias and mask.
 
-    An observation whose keys are all masked is NaN: what comes of it depends on the mask's value.
+    A token that sees no key is NaN: what comes of it depends on the mask's value.
+    like: contexts; of unusual ones, only those that have ``BASIC`` constants of one of them.
     """
-    q, k, v = (attention.split(x[some].astype(np.float64), heads) for x in sources[side][1:])
-    products = np.matmul(q, k.transpose(0, 1, 3, 2))
-    each = q.shape[-1]
+    q, k, v = (x[some].astype(np.float64) for x in sources[side][1:])
+    each, few = q.shape[2] // heads, heads * k.shape[2] // q.shape[2]
+    q, k, v = attention.split(q, heads), attention.split(k, few), attention.split(v, few)
     scales = OrderedDict(zip(SCALES, (each**-0.5, 1.0, 1.0 / each)))
-    masks = list(_masks(both, products.shape, some))
-    biases = list(_biases(both, side, products.shape))
-    ways = list(_unusual(products.shape) if unusual else _usual(products.shape))
-    for scale, bias, mask in itertools.product(SCALES, biases, masks):
-        scores = products * scales[scale]
+    products = OrderedDict(_products(q, k, v))
+    shape = next(iter(products.values()))[0].shape
+    basic = itertools.product(
+        products, scales, _biases(both, side, shape), _masks(both, shape, some)
+    )
+    ways = list(_unusual(shape) if unusual else _usual(shape))
+    wanted = like and {tuple(constants[key] for key in BASIC) for constants, _ in like}
+    for (turn, shared), scale, bias, mask in basic:
+        constants = OrderedDict(turn=turn, shared=shared, scale=scale, bias=bias[0], mask=mask[0])
+        if wanted and tuple(constants[key] for key in BASIC) not in wanted:
+            continue
+        scores, values = products[turn, shared]
+        scores = scores * scales[scale]
         scores = scores if bias[1] is None else scores + bias[1]
-        scores = scores if mask[1] is None else np.where(mask[1], scores, MASKED)
         for seen, over, joined, precision in ways:
-            masked = scores if seen is None else np.where(_band(scores, seen), scores, MASKED)
+            there = True if mask[1] is None else mask[1]
+            there = there if seen is None else there & _band(scores, seen)
+            masked = scores if there is True else np.where(there, scores, MASKED)
             if precision == "bfloat16":
-                made = np.matmul(bfloat16(softmax(bfloat16(masked).astype(float), over)), v)
+                made = np.matmul(bfloat16(softmax(bfloat16(masked).astype(float), over)), values)
             else:
-                made = np.matmul(softmax(masked, over), v)
+                made = np.matmul(softmax(masked, over), values)
+            if there is not True:
+                made = np.where(there.any(-1, keepdims=True), made, np.nan)
             made = made if joined else made.transpose(0, 2, 1, 3)
-            made = made.reshape(len(made), products.shape[2], -1)
-            if mask[1] is not None:
-                made = np.where(mask[1].any((1, 2, 3))[:, None, None], made, np.nan)
-            constants = OrderedDict(of=sources[side][0], heads=heads, scale=scale, bias=bias[0])
-            constants.update(mask=mask[0], seen=seen, over=over, joined=joined)
-            constants.update(precision=precision)
+            made = made.reshape(len(made), shape[2], -1)
+            constants = OrderedDict(constants, of=sources[side][0], heads=heads, seen=seen)
+            constants.update(over=over, joined=joined, precision=precision, transposed=False)
             yield constants, made
+
+
+def _products(q, k, v):
+    """Yield ((rotary embedding, how heads share keys), (products, values))."""
+    times = q.shape[1] // k.shape[1]
+    for shared in ("repeated", "tiled") if 1 < k.shape[1] < q.shape[1] else ("repeated",):
+        spread = np.tile if shared == "tiled" else np.repeat
+        keys, values = (
+            (spread(x, (1, times, 1, 1)) if shared == "tiled" else spread(x, times, 1))
+            for x in (k, v)
+        )
+        for by, base in TURNS:
+            if by and (q.shape[3] % 2 or q.shape[2] != k.shape[2]):
+                continue
+            ours, theirs = ((rotary.turned(x, by, base) if by else x) for x in (q, keys))
+            turn = "rotary by %s, base %g" % (by, base) if by else "not rotary"
+            yield (turn, shared), (np.matmul(ours, theirs.transpose(0, 1, 3, 2)), values)
 
 
 def _usual(shape):
@@ -186,9 +222,11 @@ def _with_one_weight(both, sources, unusual):
     some = slice(0, -(-count // both.ours.shape[1]))
     results = [y[some].reshape(-1, width) for y in (both.ours, both.theirs)]
 
-    def rows(side, heads, named, strange=False):
-        made = _contexts(both, side, heads, named, some, strange)
-        return [(constants, x.reshape(-1, x.shape[-1])) for constants, x in made]
+    def rows(side, heads, named, like=None):
+        made = _contexts(both, side, heads, named, some, like is not None, like)
+        made = [(constants, x.reshape(-1, x.shape[-1])) for constants, x in made]
+        made.sort(key=lambda context: -_suits(context[1], results[side]))
+        return made[:BEST]
 
     usual = [[rows(side, *source) for side in SIDES] for source in sources]
     for a, b in usual:
@@ -197,7 +235,7 @@ def _with_one_weight(both, sources, unusual):
             if found is not None:
                 return found
     for n, source in enumerate(sources if unusual else ()):
-        strange = [rows(side, *source, strange=True) for side in SIDES]
+        strange = [rows(side, *source, like=usual[n][1 - side]) for side in SIDES]
         for m, (_, named) in enumerate(sources):  # the same with another number of heads
             if m != n and named[0][0] == source[1][0][0]:
                 strange = [more + usual[m][side] for side, more in enumerate(strange)]
@@ -208,12 +246,42 @@ def _with_one_weight(both, sources, unusual):
     return [None, None]
 
 
+def _suits(rows, result):
+    """How well the products of a context's rows go with those of a dense layer's result of it."""
+    kept = np.isfinite(rows).all(1)
+    tables = (x[kept] - x[kept].mean(0) for x in (rows, result))
+    ours, theirs = (np.dot(x, x.T) for x in tables)
+    return (ours * theirs).sum() / np.sqrt((ours**2).sum() * (theirs**2).sum() + 1e-300)
+
+
 def _pair(a, b, apart, results):
     """The constants of a context of a and of one of b, apart in so many; None if none fit."""
     for (ours, x), (theirs, z) in itertools.product(a, b):
-        if sum(ours[key] != theirs[key] for key in ours) == apart and _make(x, z, results):
+        if sum(ours[key] != theirs[key] for key in ours) != apart:
+            continue
+        if _make(x, z, results):
             return [ours, theirs]
+        if not apart and _is_transposed(x, z, results):
+            return [ours, OrderedDict(theirs, transposed=True)]
     return None
+
+
+def _is_transposed(x, z, results):
+    """Whether one square weight makes A's result of the context x, and transposed B's of z.
+
+    As in ``transposed``: with Ya = X W and Yb = Z W', Ya Z' is X Yb'.
+    """
+    if x.shape[1] != results[0].shape[1]:
+        return False
+    kept = [np.isfinite(rows).all(1) for rows in (x, z)]
+    x, z, ours, theirs = (
+        rows[kept[side]] - rows[kept[side]].mean(0)
+        for side, rows in ((0, x), (1, z), (0, results[0]), (1, results[1]))
+    )
+    if min(len(x), len(z)) < SPARE:
+        return False
+    forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
+    return size(forward - back) <= TURNED * size(forward)
 
 
 def _make(x, z, results):
@@ -318,6 +386,9 @@ def _words(constants):
         "a token sees " + bands[seen],
         "the softmax is over the %s" % ("keys" if over == KEYS else "queries"),
         "the softmax is in %s" % constants["precision"],
+        "the square weight after it " + ("transposed" if constants["transposed"] else "as it is"),
+        constants["turn"],
+        "heads that share keys and values %s" % constants["shared"],
         "heads joined in the order %s"
         % ("heads, tokens" if constants["joined"] else "tokens, heads"),
     ]

@@ -13,6 +13,7 @@ from common.compare.layers.layer import Layer, rows_of, size
 EXACT = 1e-5  # of the mean of normalised rows, which is 0
 UNIT = 0.1  # an epsilon may leave their mean square so far below 1
 LEAST = 16  # values of a row
+NEAR = 3  # later arrays, which may be the norm with its weight
 
 
 def explain(both):
@@ -21,10 +22,9 @@ def explain(both):
         return None
     a, b = both.a.output, both.b.output
     for x, y, names in ((b, a, ("A", "B")), (a, b, ("B", "A"))):
-        bare = _without_weights(both, x, y)
+        bare = _of_bare(both, x, y)
         if bare is not None:
-            says = "a %s without its weight in %s: as if it was 1, and the bias 0"
-            return Explanation(says % (bare, names[1]), pages.WEIGHTS)
+            return Explanation("a %s %s" % (bare[0], bare[1] % names[1]), pages.WEIGHTS)
         for case in normalisation.cases(Layer([both.a.arrays[0], x, y], 2)):
             case.kinds = [kind for kind in case.kinds if kind != normalisation.CHANNELS]
             found = search.best(normalisation, case)
@@ -35,8 +35,8 @@ def explain(both):
     return None
 
 
-def _without_weights(both, x, y):
-    """The kind of norm whose rows are x, if y is x with a weight, and perhaps a bias; or None."""
+def _of_bare(both, x, y):
+    """(kind of norm, what differs) if x is a norm's rows, and y is x with a weight; or None."""
     if len(x.shape) < 2 or x.shape[-1] < LEAST or len(x.values) < 2:
         return None
     rows, whole = rows_of(x, y)
@@ -44,5 +44,15 @@ def _without_weights(both, x, y):
     if (np.abs(square - 1) > UNIT).any() or square.max() > 1 + EXACT or np.ptp(square) > UNIT / 2:
         return None
     kind = "LayerNorm" if np.abs(rows.mean(1)).max() <= EXACT else "RMSNorm"
-    left = normalisation.affine_off(rows, whole, kind == "LayerNorm")
-    return kind if left <= min(0.1 * size(both.off), both.noise) else None
+    most = min(0.1 * size(both.off), both.noise)
+
+    def is_weighted(z):
+        return normalisation.affine_off(rows, rows_of(z)[0], kind == "LayerNorm") <= most
+
+    if not is_weighted(y):
+        return None
+    side = both.b if x is both.b.output else both.a
+    after = [z for z in side.arrays[side.place + 1 :][:NEAR] if z.shape == x.shape and z.finite]
+    if any(is_weighted(z) and size(z.values - x.values) > most for z in after):
+        return kind, "with another weight in %s"  # it recorded what it multiplies by that, too
+    return kind, "without its weight in %s: as if it was 1, and the bias 0"

@@ -174,3 +174,14 @@ def docs(a, b):
     if a["by"] != b["by"]:
         return pages.ROTARY
     return pages.ROTARY_BASE if a["base"] != b["base"] else pages.ROTARY_ROUNDED
+
+
+def turned(x, by, base):
+    """(batch, heads, tokens, width) turned by its places; its features in an order of their own.
+
+    Queries and keys in the same order have the same products.
+    """
+    turn = angles(x.shape[2], x.shape[3] // 2, base, "none")
+    first, second = parts(x, by)
+    cosine, sine = np.cos(turn), np.sin(turn)
+    return np.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)

@@ -152,16 +152,8 @@ def _multiplied(case, by, base, some):
     if by is not None:
         if q.shape[3] % 2:
             return None
-        q, k = (_turned(x, by, base) for x in (q, k))
+        q, k = (rotary.turned(x, by, base) for x in (q, k))
     return np.matmul(q, k.transpose(0, 1, 3, 2))
-
-
-def _turned(x, by, base):
-    turn = rotary.angles(x.shape[2], x.shape[3] // 2, base, "none")
-    first, second = rotary.parts(x, by)
-    cosine, sine = np.cos(turn), np.sin(turn)
-    # In one order or the other, the products are the same.
-    return np.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)
 
 
 def _mask(case):
