@@ -484,7 +484,9 @@ def test_a_rotary_embedding_that_was_not_recorded_is_named(compared):
         return recording(x, q, k, v, made.dot(w))
 
     code, says = computes(compared, run("halves"), run("pairs"))
-    assert code == 3 and says.endswith("rotary by halves, base 10000 in A, rotary by pairs, base 10000 in B")
+    assert code == 3 and says.endswith(
+        "rotary by halves, base 10000 in A, rotary by pairs, base 10000 in B"
+    )
     assert compared(run("pairs"), run("pairs"))[0] == 0
     assert computes(compared, run("pairs"), run("pairs", w=normal(32, 32, seed=8) / 5)) == (3, None)
 
