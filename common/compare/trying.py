@@ -40,7 +40,7 @@ def verdicts(recordings, first, every=False):
 
     likely = set(jumps(recordings))
     if first is not None:
-        likely.update((i, j) for i, j in pairs if i >= first["a_place"])
+        likely.update(pair for pair in pairs if _is_open(recordings, first, *pair))
         likely.update(_beside(recordings, first, pairs))
     likely &= set(pairs)
     likely.update(
@@ -64,6 +64,16 @@ def verdicts(recordings, first, every=False):
         return found
     found = list(_of_own_inputs(recordings, theirs, found, first, pairs))
     return sorted(found + _of_optimizers(recordings, first), key=lambda v: v.a.place)
+
+
+def _is_open(recordings, first, i, j):
+    """Whether a pair is the first difference, or a later one that does not agree, either.
+
+    One that agrees in another order may be wrong, too.
+    """
+    same = recordings.agreement(i, j)
+    as_it_is = same is not None and same.proof and same.layout.order is None
+    return i == first["a_place"] or (i > first["a_place"] and not as_it_is)
 
 
 def with_later(recordings, layers, first, later):
