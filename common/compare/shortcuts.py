@@ -15,9 +15,10 @@ def found(recordings, difference):
     i, j = difference["a_place"], difference["b_place"]
     if difference["relation_holds"]:
         return None
-    sides = ((recordings.a, i, [p.a for p in recordings.pairs]),)
-    sides += ((recordings.b, j, [p.b for p in recordings.pairs]),)
-    ends = [_unpaired(*side) for side in sides]
+    ends = [
+        _unpaired(arrays, place, {pair[n] for pair in recordings.pairs})
+        for n, (arrays, place) in enumerate(((recordings.a, i), (recordings.b, j)))
+    ]
     if None in ends:
         return None
     first = None
