@@ -108,6 +108,11 @@ def export(name, path, model, x):
         except Exception as error:  # an exporter may raise almost anything
             words = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputError("%s: %s cannot write this network as ONNX: %s" % (path, name, words))
+        beside = [file for file in os.listdir(part) if file != os.path.basename(written)]
+        if beside:  # its weights would be lost
+            raise InputError(
+                "%s: %s wrote more than one file: %s" % (path, name, ", ".join(beside))
+            )
         os.replace(written, path)
 
 

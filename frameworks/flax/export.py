@@ -2,10 +2,12 @@
 
 Idiom: jax2onnx's ``to_onnx`` of the network in prediction, with the shape of its input.
 Surprise: a first axis of any size is a symbol while the network is traced, and has no ``len``:
-    ``x.shape[0]`` is asked for instead.
+    ``x.shape[0]`` is asked for instead. If jax2onnx writes the file itself, it puts large weights
+    into a second one beside it.
 """
 
 import jax2onnx
+import onnx
 
 
 def export(model, x, path):
@@ -13,4 +15,4 @@ def export(model, x, path):
     network, _ = model
     network.eval()  # dropout off
     shape = ("n",) + x.shape[1:]
-    jax2onnx.to_onnx(network, [shape], return_mode="file", output_path=path)
+    onnx.save_model(jax2onnx.to_onnx(network, [shape], return_mode="proto"), path)
