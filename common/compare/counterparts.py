@@ -17,7 +17,7 @@ def by_name(recordings, ours, theirs):
     """Pairs of places with the same name; the longest list that is in both recordings' order."""
     places = set(theirs)
     pairs = [(i, recordings.named[i]) for i in ours if recordings.named.get(i) in places]
-    return _ordered(pairs)
+    return in_order(pairs)
 
 
 def by_scope(recordings, ours, theirs, ordered=True):
@@ -34,7 +34,7 @@ def by_scope(recordings, ours, theirs, ordered=True):
             fitting = [pair for pair in places if _may_be(recordings, *pair)]
             if fitting and fitting[-1] == _last(recordings, places, turned):
                 pairs.setdefault(_first_equal(recordings, fitting[-1][0], ours), fitting[-1][1])
-    return _ordered(sorted(pairs.items())) if ordered else sorted(pairs.items())
+    return in_order(sorted(pairs.items())) if ordered else sorted(pairs.items())
 
 
 def _first_equal(recordings, i, ours):
@@ -58,7 +58,7 @@ def _last(recordings, places, turned):
     return next((pair for pair, (m, n) in zip(places[::-1], sizes[::-1]) if m == n), None)
 
 
-def _ordered(pairs):
+def in_order(pairs):
     """The longest list of pairs that is in both recordings' order."""
     best = []  # best[n]: the longest list that ends in pair n
     for n, (_, j) in enumerate(pairs):

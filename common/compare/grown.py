@@ -9,8 +9,10 @@ import copy
 
 from common.compare import noise, trying
 from common.compare.arrays import apart
+from common.compare.counterparts import in_order
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import steps
+from common.compare.pairing import Pair
 
 GROWTH = 3  # times the distance of the layers before, which one layer may make of it
 FARTHEST = 100  # tolerances: rounding that is larger would hide too much
@@ -52,7 +54,10 @@ def _is_of_the_pass(array):
 
 
 def _farther(recordings):
-    """The same recordings, in which arrays of the pass agree that are further apart."""
+    """The same recordings, in which arrays of the pass agree that are further apart.
+
+    Of all pairs, only those are looked at that are the same or should be: others are many.
+    """
     farther = copy.copy(recordings)
     farther.tolerance = FARTHEST * recordings.tolerance
     ours, theirs = (list(map(_is_of_the_pass, side)) for side in (recordings.a, recordings.b))
@@ -61,7 +66,9 @@ def _farther(recordings):
         for (i, j), same in recordings.agreements.items()
         if same or not (ours[i] and theirs[j])
     }
-    farther.pairs = farther.aligned()
+    pairs = [pair for pair in trying.counterparts(recordings) if farther.agreement(*pair)]
+    agreements = [(i, j, farther.agreement(i, j)) for i, j in in_order(pairs)]
+    farther.pairs = [Pair(i, j, same.layout, same.off) for i, j, same in agreements]
     return farther
 
 
