@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 
 from common.compare.layers import search
-from common.compare.layers.layer import Layer
 from common.compare.relations import Comparison
 
 
@@ -62,10 +61,7 @@ def _origin(fit, known):
 
     None if it is not known, or if an input of it is not in both recordings.
     """
-    while fit is not None and search.copies(fit) and fit.case.inputs[0].name not in known:
-        layer, name = fit.case.layer, fit.case.inputs[0].name
-        place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
-        fit = search.fit(Layer(layer.arrays, place, layer.bank))
+    fit = search.origin(fit, known)
     if fit is None or any(array.name not in known for array in fit.case.inputs):
         return None
     return fit

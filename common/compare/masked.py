@@ -1,11 +1,9 @@
 """Arrays that differ only at places that a mask leaves out: nothing that counts comes of them."""
 
-import numpy as np
-
 from common.compare.arrays import allowed, apart
 from common.compare.between import tokens
 from common.compare.between.both import Both
-from common.compare.layers.layer import Layer, full
+from common.compare.layers.layer import Layer, full, marks
 
 MOST = 64  # arrays of each side that are looked at
 
@@ -13,8 +11,11 @@ MOST = 64  # arrays of each side that are looked at
 def hint(recordings):
     """How many arrays differ so, and the first of them, in words; None if there are none."""
     a, b = recordings.a, recordings.b
-    for mask in _masks(recordings):
-        sides = recordings.only_in_a(range(len(a))), recordings.only_in_b(range(len(b)))
+    masks = list(_masks(recordings))
+    if not masks:
+        return None
+    sides = recordings.only_in_a(range(len(a))), recordings.only_in_b(range(len(b)))
+    for mask in masks:
         ours, theirs = (
             [n for n in places if _has_rows(side[n], mask)][:MOST]
             for places, side in zip(sides, (a, b))
@@ -40,8 +41,7 @@ def _masks(recordings):
     for pair in recordings.pairs:
         array = recordings.a[pair.a]
         if len(array.shape) == 2 and array.finite and array.dtype.kind in "biuf":
-            values = array.values
-            if np.isin(values, (0, 1)).all() and values.any() and not values.all():
+            if marks(array.values):
                 yield array
 
 

@@ -1,13 +1,12 @@
 """A sum that differs, of a branch that agrees and a shortcut that was recorded in another place.
 
-One side may record the shortcut before the branch, the other one after it. Then no place tells
-which of its arrays is which; but both sides add its last one to what agrees.
+Some frameworks record the shortcut before the branch, others after it, so its arrays cannot be
+paired by their order. But both sides add the shortcut's last array to a branch that agrees.
 """
 
 from common.compare import difference as differences
 from common.compare.layers import search
 from common.compare.layers.layer import Layer
-from common.compare.relations import Comparison
 
 
 def found(recordings, difference):
@@ -23,7 +22,8 @@ def found(recordings, difference):
         return None
     first = None
     while _may_be_one(recordings, *ends):
-        made = _described(recordings, *ends)
+        before = sum(pair.a < ends[0] and pair.b < ends[1] for pair in recordings.pairs)
+        made = differences.described(recordings, before, *ends, "value")
         if made["relation_holds"] and first:
             break  # a bias that the norm takes in
         first = made
@@ -48,11 +48,3 @@ def _may_be_one(recordings, k, m):
         return False
     a, b = recordings.a[k], recordings.b[m]
     return sorted(a.shape) == sorted(b.shape) and a.finite and b.finite
-
-
-def _described(recordings, k, m):
-    a, b = recordings.a[k], recordings.b[m]
-    before = sum(pair.a < k and pair.b < m for pair in recordings.pairs)
-    likely = recordings.layouts(before)
-    relation = Comparison(a, b, recordings.tolerance, likely).relation()
-    return differences.described(recordings, before, k, m, "value", relation)

@@ -19,7 +19,7 @@ LARGEST = 2**24  # values of an array whose difference is explained
 MOST = 96  # pairs of layers that are looked at
 USUAL = 8  # times the error of all earlier pairs: beyond that, something has changed
 LEAST = 16  # roundings that a change must exceed
-PARTS = 2  # arrays after one of B that may be the whole of which it is a part
+PARTS = 2  # how many of B's next arrays may be the whole layer that this one is part of
 BESIDE = 8  # places between two layers that may be exchanged
 ATTENTIONS = 8  # later ones that are tried
 FEW = (4, 2)  # inputs of a later attention that are tried; with an unknown weight
@@ -83,9 +83,9 @@ def with_later(recordings, layers, first, later):
     i, j = later["a_place"], later["b_place"]
     pair = Layer(recordings.a, i), Layer(recordings.b, j)
     made = Verdict(*pair, None, None, True, later["relation"], pages.WEIGHTS)
-    others = [layer for layer in layers if layer.a.place != i or layer.differs]
-    if any(layer.a.place == i for layer in others):
+    if any(layer.a.place == i and layer.differs for layer in layers):
         return layers
+    others = [layer for layer in layers if layer.a.place != i]
     return sorted(others + [made], key=lambda layer: layer.a.place)
 
 
@@ -271,22 +271,13 @@ def alone(recordings, difference):
     pairs = recordings.pairs[: difference["agree_before"]]
     for n, (side, arrays, place) in enumerate(sides):
         start, known = pairs[-1][n] + 1 if pairs else 0, set()
+        names = {arrays[pair[n]].name for pair in recordings.pairs}
         for k in range(max(start, difference[place] - 4), difference[place]):
-            found = _origin(arrays, k, {pair[n] for pair in recordings.pairs})
+            found = search.origin(search.fit(Layer(arrays, k)), names)
             if found is None or found.family is combination or str(found.case.layer) in known:
                 continue
             known.add(str(found.case.layer))
             yield side, found
-
-
-def _origin(arrays, place, paired):
-    """The ``Fit`` of a layer; of one that copies an array of this side alone, that one's."""
-    found = search.fit(Layer(arrays, place))
-    while found is not None and search.copies(found):
-        name = found.case.inputs[0].name
-        place = next(n for n, array in enumerate(arrays) if array.name == name)
-        found = None if place in paired else search.fit(Layer(arrays, place))
-    return found
 
 
 def explanation(recordings, difference, layers):

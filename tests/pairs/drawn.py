@@ -67,7 +67,7 @@ class WarmedUp:
 
 
 class Falling(WarmedUp):
-    """An optimiser whose rate falls from its own one to 0 in some steps."""
+    """An optimiser whose rate falls linearly to 0 within a number of steps."""
 
     def __init__(self, optimizer, steps):
         self.optimizer = optimizer

@@ -12,7 +12,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare.between import contexts, dense
+from common.compare.between import contexts, dense, transposed
 from common.compare.between.both import Explanation
 from common.compare.layers import attention
 from common.compare.layers import docs as pages
@@ -20,7 +20,6 @@ from common.compare.layers.layer import full, size
 
 NEAR = 6  # earlier arrays that may be queries, keys and values
 LIMIT = 1e-5  # of the result's spread
-TURNED = 1e-4  # of the products that a transposed weight makes equal
 SPARE = 8  # rows of a result that show a dense layer's bias
 WEIGHTS = 4  # recorded ones that are tried
 SOURCES = 24
@@ -170,10 +169,7 @@ def _pair(a, b, apart, results):
 
 
 def _is_transposed(x, z, results):
-    """Whether one square weight makes A's result of the context x, and transposed B's of z.
-
-    As in ``transposed``: with Ya = X W and Yb = Z W', Ya Z' is X Yb'.
-    """
+    """Whether one square weight makes A's result of the context x, and transposed B's of z."""
     if x.shape[1] != results[0].shape[1]:
         return False
     kept = [np.isfinite(rows).all(1) for rows in (x, z)]
@@ -181,10 +177,7 @@ def _is_transposed(x, z, results):
         rows[kept[side]] - rows[kept[side]].mean(0)
         for side, rows in ((0, x), (1, z), (0, results[0]), (1, results[1]))
     )
-    if min(len(x), len(z)) < SPARE:
-        return False
-    forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
-    return size(forward - back) <= TURNED * size(forward)
+    return min(len(x), len(z)) >= SPARE and transposed.is_transposed(x, z, ours, theirs)
 
 
 def _make(x, z, results):
@@ -230,17 +223,11 @@ def _projections(both, shape):
 def _words(constants):
     """Its inputs, heads, scale, bias, mask and what is unusual, in words."""
     seen, over = constants["seen"], constants["over"]
-    bands = {
-        None: "all tokens (later ones are not masked)",
-        0: "itself and all before it",
-        1: "1 after it, too",
-    }
-    bands[-1] = "all before it alone"
+    bands = {None: "all tokens (later ones are not masked)", 0: "itself and all before it"}
+    bands.update({1: "1 after it, too", -1: "all before it alone"})
     if isinstance(seen, tuple):
-        bands[seen] = "a window of %d tokens alone, itself and the %d before it" % (
-            seen[1],
-            seen[1] - 1,
-        )
+        window = seen[1], seen[1] - 1
+        bands[seen] = "a window of %d tokens alone, itself and the %d before it" % window
     return [
         "queries, keys and values from " + constants["of"],
         "%d heads" % constants["heads"],

@@ -11,15 +11,13 @@ import numpy as np
 
 from common.compare.functions import bfloat16, softmax
 from common.compare.layers import attention, rotary
-from common.compare.layers.layer import full
+from common.compare.layers.layer import full, marks
 
-MASKED = -1e30
 SCALES = ("1 / root of a head's width", "1", "1 / a head's width")
 CAUSAL = (None, 0, 1, -1)  # how far after its own place a token sees; None: all tokens
 WINDOWS = range(2, 33)  # tokens that one sees, its own included
 BASIC = ("turn", "shared", "scale", "bias", "mask")  # what unusual attentions share with usual ones
 KEYS, QUERIES = -1, -2  # axes of the scores
-TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 BIASES = 4
 OTHER_SIGN = "a bias of relative positions, whose distances have the other sign,"
 
@@ -40,6 +38,7 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
         products, scales, _biases(both, side, shape), _masks(both, shape, some)
     )
     ways = list(_unusual(shape) if unusual else _usual(shape))
+    bands = {seen: _band(shape, seen) for seen, _, _, _ in ways if seen is not None}
     wanted = like and {tuple(constants[key] for key in BASIC) for constants, _ in like}
     for (turn, shared), scale, bias, mask in basic:
         constants = OrderedDict(turn=turn, shared=shared, scale=scale, bias=bias[0], mask=mask[0])
@@ -50,8 +49,8 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
         scores = scores if bias[1] is None else scores + bias[1]
         for seen, over, joined, precision in ways:
             there = True if mask[1] is None else mask[1]
-            there = there if seen is None else there & _band(scores, seen)
-            masked = scores if there is True else np.where(there, scores, MASKED)
+            there = there if seen is None else there & bands[seen]
+            masked = scores if there is True else np.where(there, scores, attention.MASKED)
             if precision == "bfloat16":
                 made = np.matmul(bfloat16(softmax(bfloat16(masked).astype(float), over)), values)
             else:
@@ -73,7 +72,7 @@ def _products(q, k, v):
             np.tile(x, (1, times, 1, 1)) if shared == "tiled" else np.repeat(x, times, 1)
             for x in (k, v)
         )
-        for by, base in TURNS:
+        for by, base in rotary.USUAL:
             if by and (q.shape[3] % 2 or q.shape[2] != k.shape[2]):
                 continue
             ours, theirs = ((rotary.turned(x, by, base) if by else x) for x in (q, keys))
@@ -101,9 +100,9 @@ def _unusual(shape):
         yield seen, KEYS, False, "bfloat16"
 
 
-def _band(scores, seen):
+def _band(shape, seen):
     """The places that a token sees: up to so many after it, or the latest ones alone."""
-    everything = np.ones(scores.shape[2:], bool)
+    everything = np.ones(shape[2:], bool)
     if isinstance(seen, tuple):
         after, window = seen
         return np.tril(everything, after) & ~np.tril(everything, after - window)
@@ -117,7 +116,7 @@ def _masks(both, shape, some):
     for x in both.a.arrays[: both.a.place]:
         if x.shape == (len(both.ours), shape[3]) and x.name not in names:
             values = full(x)[some]
-            if np.isin(values, (0, 1)).all() and values.any() and not values.all():
+            if marks(values):
                 names.add(x.name)
                 seen = values.astype(bool)[:, None, None]
                 yield "%s masks keys" % x.name, seen

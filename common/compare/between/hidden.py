@@ -27,7 +27,6 @@ BEST = 0.98  # of the best correlation of the products with any candidate's
 DENSE = 0.85  # the least correlation of a dense layer's products with its input's
 UNLIKE = 0.2  # the largest correlation of results with unrelated weights
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
-TURNS = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 SCALES = {-0.5: "1 / root of a head's width", 0: "1", -1: "1 / a head's width"}
 CLOSE = 0.98  # of the best correlation: others above are named, too
 MANY = 3  # more on one side say nothing
@@ -135,7 +134,7 @@ def _contexts(parts, shape):
         if narrow % each:
             continue
         ways = (False, True) if each < narrow < width else (False,)
-        for turn, seen, power, tiled in itertools.product(TURNS, scores.MASKS, SCALES, ways):
+        for turn, seen, power, tiled in itertools.product(rotary.USUAL, scores.MASKS, SCALES, ways):
             by, base = turn
             if by and each % 2:
                 continue
@@ -184,15 +183,8 @@ def _turned(x, heads, by, base):
     """Queries or keys, each head's turned by its place."""
     if by is None:
         return x
-    batch, tokens, width = x.shape
-    x = x.reshape(batch, tokens, heads, width // heads)
-    turn = rotary.angles(tokens, x.shape[-1] // 2, base, "none")[:, None]
-    first, second = rotary.parts(x, by)
-    made = np.empty_like(x)
-    ours, theirs = rotary.parts(made, by)
-    ours[...] = first * np.cos(turn) - second * np.sin(turn)
-    theirs[...] = first * np.sin(turn) + second * np.cos(turn)
-    return made.reshape(batch, tokens, width)
+    made = rotary.turned(attention.split(x, heads), by, base)
+    return made.transpose(0, 2, 1, 3).reshape(x.shape)
 
 
 class _Candidates:

@@ -4,7 +4,7 @@ import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import full, size
+from common.compare.layers.layer import full, marks, size
 
 
 def explain(both):
@@ -49,7 +49,7 @@ def _masks(both, shape):
     for x in both.a.arrays[: both.a.place]:
         if x.shape == shape:
             values = full(x)
-            if np.isin(values, (0, 1)).all() and values.any() and not values.all():
+            if marks(values):
                 yield values.astype(int)
 
 

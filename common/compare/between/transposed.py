@@ -1,6 +1,7 @@
 """A square weight that one side has transposed: it shows without the weight.
 
-With Ya = X W and Yb = X W', all rows without their mean, Ya X' is X W X', and so is X Yb'.
+With Ya = X W and Yb = Z W', all rows without their mean, Ya Z' is X W Z', and so is X Yb'. Both
+inputs, X and Z, may be the same.
 """
 
 import numpy as np
@@ -12,6 +13,7 @@ from common.compare.layers.layer import full, size
 
 ROWS = 256
 LEAST = 8
+TURNED = 1e-4  # of the products
 
 
 def explain(both):
@@ -26,15 +28,25 @@ def explain(both):
         values = values.reshape(rows, width)[some].astype(np.float64)
         for before, x in (("", values), ("the ReLU of ", np.maximum(values, 0))):
             x = _centred(x)
-            forward, back = np.dot(ours, x.T), np.dot(x, theirs.T)
-            if (
-                size(forward - back)
-                <= 1e-4 * size(forward)
-                < 1e-2 * size(forward - np.dot(x, ours.T))
-            ):
+            if is_transposed(x, x, ours, theirs) and not _is_symmetric(x, ours):
                 says = "the square weight of a dense layer is transposed in one of both; from %s%s"
                 return Explanation(says % (before, name), pages.WEIGHTS)
     return None
+
+
+def is_transposed(x, z, ours, theirs):
+    """Whether a square weight makes ours of the rows x and, transposed, theirs of the rows z.
+
+    All are without their means.
+    """
+    forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
+    return size(forward - back) <= TURNED * size(forward)
+
+
+def _is_symmetric(x, ours):
+    """Whether the weight that makes ours of x is its own transpose."""
+    forward = np.dot(ours, x.T)
+    return TURNED * size(forward) >= 1e-2 * size(forward - np.dot(x, ours.T))
 
 
 def _centred(x):

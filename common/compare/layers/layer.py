@@ -122,6 +122,11 @@ def full(array):
     return array.values.reshape(array.shape)
 
 
+def marks(values):
+    """Whether values are zeros and ones, some of each, as in a mask."""
+    return bool(np.isin(values, (0, 1)).all() and values.any() and not values.all())
+
+
 def rows_of(*arrays, **options):
     """The same rows of arrays as (rows, last axis) in float64, so many that they are quick."""
     width = options.get("width", arrays[0].shape[-1])

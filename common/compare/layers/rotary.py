@@ -1,5 +1,6 @@
 """Rotary embeddings: by halves or by pairs, with a base, forward or back, on rounded angles."""
 
+import itertools
 from collections import OrderedDict
 
 import numpy as np
@@ -8,6 +9,7 @@ from common.compare.functions import bfloat16, float16
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, VALUES, Case, full, number, size
 
+USUAL = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 1000.0, 100.0, 50000.0)
 NEARLY = 0.05  # of the lengths: rounded angles keep them, too
 

@@ -79,6 +79,20 @@ def copies(found):
     return found.family is combination and combination.copies(found.constants)
 
 
+def origin(found, known):
+    """The ``Fit``; of a layer that copies one whose name is not among those known, that one's."""
+    while found is not None and copies(found) and found.case.inputs[0].name not in known:
+        found = _of_input(found)
+    return found
+
+
+def _of_input(found):
+    """The ``Fit`` of the first array that a layer is computed from."""
+    layer, name = found.case.layer, found.case.inputs[0].name
+    place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
+    return fit(Layer(layer.arrays, place, layer.bank))
+
+
 def is_sum(found):
     """Whether a layer is a sum of inputs, or an activation of it, of which one may be recorded."""
     return found.family is combination and found.constants["count"] > 1
@@ -161,9 +175,7 @@ def _as_many(a, b):
         return True
     if fewer.family is not normalisation or "added" in more.constants:
         return False
-    layer, name = fewer.case.layer, fewer.case.inputs[0].name
-    place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
-    found = fit(Layer(layer.arrays, place, layer.bank))
+    found = _of_input(fewer)
     return found is not None and is_sum(found)
 
 

@@ -36,13 +36,13 @@ def _not_cleared(recordings, difference):
 
 def _missing(recordings, difference):
     """The tensor that moved has a gradient on one side alone, as others have."""
-    step = steps.kind(difference["a"])[1]
-    tensor = steps.kind(difference["a"])[2]
+    _, step, tensor = steps.kind(difference["a"])
     known = recordings.tensors
     sides = [
         {
             known.get(key, key) if n else key: array.name
-            for what, at, key, array in _kinds(arrays)
+            for array in arrays
+            for what, at, key in [steps.kind(array.name)]
             if (what, at) == ("gradient", step)
         }
         for n, arrays in enumerate((recordings.a, recordings.b))
@@ -54,9 +54,3 @@ def _missing(recordings, difference):
             names = ", ".join(lacking[:FEW]) + ", ..." * (len(lacking) > FEW)
             return says % (len(lacking), other, side, names)
     return None
-
-
-def _kinds(arrays):
-    """Yield (kind, step, tensor, array)."""
-    for array in arrays:
-        yield steps.kind(array.name) + (array,)
