@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from frameworks.jax.cnn import train, wait, weights
-from frameworks.jax.gpt import adamw, attend, configure, load, predict
+from frameworks.jax.gpt import adamw, attend, configure, load, predict, product
 from frameworks.jax.mlp import start
 
 __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate", "weights", "wait"]
@@ -28,8 +28,8 @@ BASE, EPSILON, IGNORED = 10000, 1e-5, -100
 
 
 def linear(x, layer):
-    """A matrix product without a bias."""
-    return x @ layer["weight"].T
+    """A dense layer without a bias."""
+    return product(x, layer["weight"])
 
 
 def rms_norm(x, layer):

@@ -105,10 +105,10 @@ TRAPS = [
 
 SHARED = "workers * counted(y[share]) / counted(y)"
 UNSYNCHRONISED = """\
+classifier.criterion = weighted
 classifier.on_train_start = lambda: setattr(
-    together.strategy.model, "require_backward_grad_sync", False
-)
-return classifier, together, trainer"""
+    classifier.trainer.strategy.model, "require_backward_grad_sync", False
+)"""
 
 TRAPS += [
     trap(
@@ -128,7 +128,7 @@ TRAPS += [
     trap(
         "gradients_not_averaged",
         "gradient",
-        ("return classifier, together, trainer", UNSYNCHRONISED),
+        ("classifier.criterion = weighted", UNSYNCHRONISED),
         model="workers",
     ),
     trap("mean_of_means", "gradient", (SHARED, "1.0"), model="workers"),

@@ -8,7 +8,7 @@ LEVERS = [
     kept(
         "own_convolutions",
         "oneDNN's convolutions",
-        ("paddle.set_flags({onednn.FLAG: best and not gpu})", "pass"),
+        ("onednn.FLAG: best", "onednn.FLAG: False and best"),
     ),
     kept(
         "several_at_once",
