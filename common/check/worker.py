@@ -41,7 +41,13 @@ def parse(arguments):
 
 
 def prove(options):
-    """{} if the module in lane best is proven, else {"not_proven": reason}."""
+    """{} if the module in lane best is proven, else {"not_proven": reason}; on CPUs only."""
+    module = modules.in_lane(options.name, "best", options.model)
+    if module.configure("best", options.threads, 0)["device"] != "cpu":
+        raise InputError(
+            "%s trains on a GPU here, and a check judges CPUs; hide the GPU: "
+            "CUDA_VISIBLE_DEVICES= tox run -e check -- ..." % options.name
+        )
     try:
         certificate.proven(options.name, options.model, "best", options.threads)
     except NotProven as error:

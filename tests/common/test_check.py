@@ -400,6 +400,18 @@ def test_openmp_runtimes_are_read_from_the_loaded_libraries(tmp_path):
     assert worker.openmp_runtimes("/nowhere") == []
 
 
+def test_a_gpu_is_not_judged_by_a_cpu(monkeypatch):
+    class OnGPU:
+        @staticmethod
+        def configure(lane, threads, seed):
+            return {"device": "cuda"}
+
+    monkeypatch.setattr(worker.modules, "in_lane", lambda *_: OnGPU)
+    name = some.environment()
+    with pytest.raises(InputError, match="%s trains on a GPU here" % name):
+        worker.prove(worker.parse([name, "answer.json", "--model", "mlp"]))
+
+
 @pytest.mark.slow
 def test_a_real_installation_is_judged(tmp_path, monkeypatch, capsys):
     """This very interpreter, proven and timed in processes of its own."""
