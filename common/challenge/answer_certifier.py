@@ -18,9 +18,9 @@ from common.proof.updates import compared
 from common.system.errors import InputError
 
 OUT_OF_ORDER = "batches out of order"  # a check of the rung data
-NEAR = 0.01  # of 1 + momentum, for a factor that may come from it
-UNCLIPPED = 1024.0  # a norm that no gradient of the schedule model has
-SCHEDULE_STEPS = 8  # of the schedule model; its rate is the lowest from the seventh step on
+NEAR = 0.01  # a factor this close to 1 + momentum or 1 - momentum may come from it
+UNCLIPPED = 1024.0  # a norm that no gradient of the schedule model reaches
+SCHEDULE_STEPS = 8  # of the schedule model; from the seventh step on, its rate is the lowest
 
 
 class NotAnswered(Exception):
@@ -38,7 +38,7 @@ class Answers(Subject):
     follows = False
 
     def updates(self, what, start, ours, step):
-        """The checks with the factor of each update."""
+        """As in ``Subject``; each check also has the factor of its update."""
         rows = compared(start, ours, step, self.oracle.multiple)
         for check, (_, _, _, factor) in zip(super().updates(what, start, ours, step), rows):
             check.factor = factor
@@ -80,12 +80,12 @@ class Answers(Subject):
 
 
 def schedule_hp(oracle):
-    """Those of the momentum model, but no gradient is long enough to be clipped."""
+    """The momentum model's hyperparameters, with a limit that clips no gradient."""
     return oracle.momentum_hp._replace(clip=UNCLIPPED)
 
 
 def schedule_batches(oracle):
-    """The batches of the schedule model, whose steps reach beyond the end of the schedule."""
+    """The batches of the schedule model; its steps go beyond the end of the schedule."""
     size = MOMENTUM_BATCH
     starts = range(0, SCHEDULE_STEPS * size, size)
     return [(oracle.images[s : s + size], oracle.labels[s : s + size]) for s in starts]
@@ -134,15 +134,14 @@ class AnswerCertifier(Certifier):
             losses, _, _ = self.subject.probe_run()
             if not np.isfinite(losses).all():
                 return "a loss is infinite or NaN, where a label's probability rounds to 0"
-        if HINT in check.detail:
+        if hasattr(check, "factor") and "momentum" in self.model.traits:
             momentum = self.oracle.momentum_hp.momentum
-            factor = check.factor
-            if min(abs(factor - 1 - momentum), abs(factor - 1 + momentum)) > NEAR:
-                return check.detail.replace(HINT, "")
+            if min(abs(check.factor - 1 - momentum), abs(check.factor - 1 + momentum)) > NEAR:
+                return check.detail.replace(HINT, "")  # the hint does not explain this factor
         return check.detail
 
     def choose(self, chosen):
-        """Take these images, {key: numbers}, as the ones that are near no kink."""
+        """Use these images, {key: numbers}, which are near no kink."""
         for key, numbers in chosen.items():
             if max(numbers) >= len(self.oracle.images):
                 raise InputError("chosen for %s: there is no image %d" % (key, max(numbers)))
@@ -159,8 +158,8 @@ class AnswerCertifier(Certifier):
     def examine(self, module, report=lambda rung: None):
         """Climb all rungs; return a dict of JSON values.
 
-        A rung's "missing" lists its missing answers. With any, a rung is not proven: "passed" is
-        None even if the other answers are right.
+        A rung's "missing" lists its missing answers. A rung with missing answers is not proven:
+        "passed" is None even if its other answers are right.
         """
         self.take(module, "same")
         rungs = []

@@ -27,7 +27,7 @@ Cause.__doc__ = """A mistake that may explain an answer.
 says: the mistake in words, with the frameworks whose default it is.
 make: takes a correct module, returns one with the mistake.
 leaves: the share of the error that may remain, if the port's mistake may differ slightly.
-concept: the phrase or the row of the page that shows each framework's correct line, or None.
+concept: the phrase or the row of the page with each framework's correct line, or None.
 bounds_loss: whether the mistake bounds the loss; a bound is then no sign of another mistake.
 convention: (name, choice) if it is no mistake but another convention, as ``--named`` takes it.
 """
@@ -260,7 +260,7 @@ def _exchanged(shapes):
 def came_back(given, back):
     """Causes that show in the weights that come back before any step; both are {tensor: array}.
 
-    [] if all changed tensors came back as zeros: another cause is that they are left out.
+    [] if all changed tensors came back as zeros: another cause says that they are left out.
     """
     changed = OrderedDict()
     for name, w in given.items():

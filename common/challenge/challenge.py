@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections import OrderedDict
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -14,22 +15,50 @@ from common.challenge.replay import Replay
 from common.compare import command as comparison
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
-from common.proof.reference import CHOICES, USUAL
+from common.proof.reference import CHOICES, USUAL, Conventions
 from common.proof.reference_cache import ReferenceCache
 from common.run import results
 from common.system import array_files, commands, machine, modules
 from common.system.errors import InputError
 from common.system.files import atomic_write, check_writable, write_json
 
-SCRIPT = "challenge.json"
+CHALLENGE = "challenge.json"
 PAGE = "README.md"
 ARRAY = "array of this challenge"
-VERDICT_VERSION = 1  # of the JSON of check, whose form is in verdict.schema.json
+VERDICT_VERSION = 1  # of check's JSON; verdict.schema.json describes it
 VERDICT = os.path.join(os.path.dirname(__file__), "verdict.schema.json")
 
 
+class Write(NamedTuple):
+    """A challenge to write."""
+
+    folder: str
+    model: str
+    conventions: Conventions
+    threads: int
+
+
+class Answer(NamedTuple):
+    """An answer to make with the module of an environment, ``name``."""
+
+    folder: str
+    name: str
+    out: str
+    lane: str
+    threads: int
+
+
+class Check(NamedTuple):
+    """An answer to check. json: where to write the verdict, or None."""
+
+    folder: str
+    answer: str
+    json: Optional[str]
+    threads: int
+
+
 def parse(arguments):
-    """The command line's options; InputError if they are wrong."""
+    """(command, job) of a command line; InputError if it is wrong."""
     parser = commands.OneLineParser(prog="python -m common.challenge", description=__doc__)
     parts = parser.add_subparsers(dest="command", metavar="write|answer|check|compare")
     every = argparse.ArgumentParser(add_help=False)
@@ -65,17 +94,20 @@ def parse(arguments):
     about = "find the first difference between two recordings of any network"
     comparison.add_options(parts.add_parser("compare", help=about))
     options = parser.parse_args(arguments)
-    if not options.command:
+    values = dict(vars(options))
+    name = values.pop("command")
+    if not name:
         raise InputError("choose write, answer, check or compare; --help lists the options")
-    if options.command == "write":
-        options.named = named(options.named)
-    return options
+    if name == "write":
+        values["conventions"] = conventions_from(values.pop("named"))
+    jobs = {"write": Write, "answer": Answer, "check": Check}
+    return name, jobs[name](**values) if name in jobs else options
 
 
-def named(chosen):
+def conventions_from(named):
     """``Conventions`` of ["name=choice", ...]; InputError for an unknown one."""
     choices = {}
-    for convention in chosen:
+    for convention in named:
         name, _, choice = convention.partition("=")
         known = CHOICES._asdict()
         if name not in known:
@@ -88,23 +120,23 @@ def named(chosen):
     return USUAL._replace(**choices)
 
 
-def write(options):
+def write(job):
     """Write a challenge's folder; InputError unless it is new or empty."""
-    if os.path.isdir(options.folder) and os.listdir(options.folder):
-        raise InputError("%s is not empty" % options.folder)
+    if os.path.isdir(job.folder) and os.listdir(job.folder):
+        raise InputError("%s is not empty" % job.folder)
     inside = {
-        name: os.path.join(options.folder, name)
-        for name in (PAGE, SCRIPT, "challenge.npz", "challenge.safetensors")
+        name: os.path.join(job.folder, name)
+        for name in (PAGE, CHALLENGE, "challenge.npz", "challenge.safetensors")
     }
     for path in inside.values():
         check_writable(path)
-    description = networks.find(options.model)
-    machine.limit_threads(options.threads)
-    cache = ReferenceCache(description, options.threads)
-    certifier = AnswerCertifier(description, options.threads, cache)
+    description = networks.find(job.model)
+    machine.limit_threads(job.threads)
+    cache = ReferenceCache(description, job.threads)
+    certifier = AnswerCertifier(description, job.threads, cache)
     print("the reference answers first", flush=True)
     with progress.reporting(certifier.rungs) as report:
-        script, arrays, judged = protocol.record(certifier, options.named, report)
+        challenge, arrays, judged = protocol.record(certifier, job.conventions, report)
     cache.save()
     if not judged["passed"]:
         raise InputError("the reference fails its own certificate on this machine (see above)")
@@ -113,79 +145,79 @@ def write(options):
     scores, _ = certifier.oracle.scores(
         "scores", certifier.oracle.biased, certifier.oracle.test_images
     )
-    expected = protocol.expected(script, arrays, description)
-    page = readme.render(description, script, options.folder, scores[0], judged, expected)
+    expected = protocol.expected(challenge, arrays, description)
+    page = readme.render(description, challenge, job.folder, scores[0], judged, expected)
     with atomic_write(inside[PAGE]) as file:
         file.write(page.encode())
-    write_json(inside[SCRIPT], script)  # last: a folder that has it is complete
+    write_json(inside[CHALLENGE], challenge)  # last: a folder that has it is complete
     print("begin with  %s" % os.path.relpath(inside[PAGE]))
     return 0
 
 
 def read(folder):
-    """(script, arrays, description) of a challenge's folder; InputError if it is damaged."""
-    script, description = protocol.read(os.path.join(folder, SCRIPT))
+    """(challenge, arrays, description) of a challenge's folder; InputError if it is damaged."""
+    challenge, description = protocol.read(os.path.join(folder, CHALLENGE))
     path = os.path.join(folder, "challenge.npz")
-    arrays = array_files.read(path, script["arrays"], ARRAY, ("float32", "int64"))
-    for name in script["arrays"]:
+    arrays = array_files.read(path, challenge["arrays"], ARRAY, ("float32", "int64"))
+    for name in challenge["arrays"]:
         if name not in arrays:
             raise InputError("%s: %s is missing" % (path, name))
-    return script, arrays, description
+    return challenge, arrays, description
 
 
-def answer(options):
+def answer(job):
     """Answer a challenge with a framework's module."""
-    array_files.ending(options.out)
-    check_writable(options.out)
-    script, arrays, description = read(options.folder)
-    modules.find(options.name, description.name)
-    machine.limit_threads(options.threads)
-    module = modules.load(options.name, description.name)
-    answers = protocol.carry_out(script, arrays, description, module, options.lane, options.threads)
-    array_files.write(options.out, answers)
-    print("answer file  %s" % options.out)
+    array_files.ending(job.out)
+    check_writable(job.out)
+    challenge, arrays, description = read(job.folder)
+    modules.find(job.name, description.name)
+    machine.limit_threads(job.threads)
+    module = modules.load(job.name, description.name)
+    answers = protocol.carry_out(challenge, arrays, description, module, job.lane, job.threads)
+    array_files.write(job.out, answers)
+    print("answer file  %s" % job.out)
     return 0
 
 
-def check(options):
+def check(job):
     """Judge an answer: exit code 0 if no rung failed and at least one was proven, otherwise 3."""
-    if options.json:
-        check_writable(options.json)
-    script, arrays, description = read(options.folder)
-    expected = protocol.expected(script, arrays, description)
-    answers = array_files.read(options.answer, expected, "answer of this challenge")
+    if job.json:
+        check_writable(job.json)
+    challenge, arrays, description = read(job.folder)
+    expected = protocol.expected(challenge, arrays, description)
+    answers = array_files.read(job.answer, expected, "answer of this challenge")
     if not answers:
-        raise InputError("%s contains no answer" % options.answer)
-    machine.limit_threads(options.threads)
-    cache = ReferenceCache(description, options.threads)
-    certifier = AnswerCertifier(description, options.threads, cache)
-    certifier.choose(script["chosen"])
+        raise InputError("%s contains no answer" % job.answer)
+    machine.limit_threads(job.threads)
+    cache = ReferenceCache(description, job.threads)
+    certifier = AnswerCertifier(description, job.threads, cache)
+    certifier.choose(challenge["chosen"])
     with progress.reporting(certifier.rungs) as report:
-        replay = Replay(script, arrays, answers, description, options.threads)
+        replay = Replay(challenge, arrays, answers, description, job.threads)
         judged = certifier.examine(replay, report)
     cache.save()
     for line in missing_lines(judged, expected, description):
         print(line)
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
-        findings, lines = explained(script, arrays, answers, description, judged, options.threads)
+        findings, lines = explained(challenge, arrays, answers, description, judged, job.threads)
         print("\n".join(lines))
     elif conventions.barely(judged):
-        nearer = conventions.nearer(script, arrays, answers, description)
+        nearer = conventions.nearer(challenge, arrays, answers, description)
         if nearer:
             says = "the losses only just pass; they are nearer in a challenge written with %s"
             print(says % conventions.option(*nearer))
-    if options.json:
+    if job.json:
         verdict = OrderedDict(schema=VERDICT_VERSION, **judged)
         verdict["findings"] = [plain(finding) for finding in findings]
-        results.write(options.json, verdict)
+        results.write(job.json, verdict)
     proven = sum(1 for rung in judged["rungs"] if rung["passed"])
     print("%d of %d rungs proven" % (proven, len(judged["rungs"])))
     return 0 if judged["passed"] else FAILED
 
 
 def missing_lines(judged, expected, description):
-    """Yield a line of rungs that lack answers, and one of rungs that lack optional ones only."""
+    """Yield a line for rungs that lack answers, and one for rungs that lack only optional ones."""
     decide = set(optional.parts(expected, description)[0])
     missing = OrderedDict((rung["rung"], rung["missing"]) for rung in judged["rungs"])
     lacking = [rung for rung, names in missing.items() if decide & set(names)]
@@ -196,22 +228,22 @@ def missing_lines(judged, expected, description):
         yield "optional, and not answered: %s" % ", ".join(left)
 
 
-def explained(script, arrays, answers, description, judged, threads):
+def explained(challenge, arrays, answers, description, judged, threads):
     """(findings, the same as lines of text) for an answer that failed a rung."""
-    diagnosis = Diagnosis(script, arrays, answers, description, threads)
+    diagnosis = Diagnosis(challenge, arrays, answers, description, threads)
     return explained_by(diagnosis, judged)
 
 
 def explained_by(diagnosis, judged):
-    """The same, by a diagnosis that was begun."""
-    script, arrays, answers = diagnosis.script, diagnosis.arrays, diagnosis.answers
+    """As ``explained``, with an existing ``Diagnosis``."""
+    challenge, arrays, answers = diagnosis.challenge, diagnosis.arrays, diagnosis.answers
     description, findings = diagnosis.description, diagnosis.findings()
-    findings += direct_evidence.findings(script, arrays, answers, description, judged, findings)
+    findings += direct_evidence.findings(challenge, arrays, answers, description, judged, findings)
     return findings, lines_of(findings) or diagnosis.nothing()
 
 
 def plain(finding):
-    """A finding as JSON values, with None for infinity and NaN."""
+    """A finding as JSON values; None stands for infinity and NaN."""
     values = finding._asdict()
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value
@@ -221,6 +253,6 @@ def plain(finding):
 
 def command(arguments):
     """Exit code 0; 3 if an answer is wrong or recordings differ."""
-    options = parse(arguments)
+    name, job = parse(arguments)
     known = {"write": write, "answer": answer, "check": check, "compare": comparison.command}
-    return known[options.command](options)
+    return known[name](job)

@@ -1,6 +1,6 @@
 """Conventions that a port may follow although the challenge names others.
 
-They are no mistakes. A port that follows one must be challenged with it: ``write --named``.
+They are not mistakes. Such a port needs a challenge written with ``--named``.
 """
 
 from common.challenge import protocol
@@ -10,8 +10,9 @@ from common.system.modules import replaced
 
 BARELY = 0.5  # share of a tolerance
 
-# {convention: (concept of the phrase book, {choice: in words})}. Of the others, ``updates.py`` has
-# the rule of ``adam_epsilon``, ``nearer`` finds ``adam_scalars``, and ``variance`` is rounding.
+# {convention: (concept of the phrase book, {choice: in words})}. The others are not here:
+# ``updates.py`` has the rule of ``adam_epsilon``, ``nearer`` finds ``adam_scalars``, and
+# ``variance`` only changes rounding.
 WORDS = {
     "ties": (
         "pooling",
@@ -32,8 +33,8 @@ WORDS = {
 }
 
 
-def others(description, named):
-    """A cause for each choice of a convention that ``named``, {convention: choice}, does not name.
+def others(description, conventions):
+    """A cause for each choice that ``conventions``, {convention: choice}, does not name.
 
     Only conventions that apply to the network.
     """
@@ -41,7 +42,7 @@ def others(description, named):
     for key in applicable(description):
         concept, words = WORDS.get(key, (None, {}))
         for choice in getattr(CHOICES, key) if words else ():
-            if choice != named[key]:
+            if choice != conventions[key]:
                 says = "%s: not a mistake, but another convention (%s)" % (
                     words[choice],
                     option(key, choice),
@@ -81,27 +82,27 @@ def barely(judged):
     return bool(rung["passed"]) and rung["error"] > BARELY * rung["tolerance"]
 
 
-def nearer(script, arrays, answers, description):
+def nearer(challenge, arrays, answers, description):
     """The (name, choice) of ``adam_scalars`` that halves the distance of the losses, or None.
 
     Float32's 1 - beta**t shows in the first losses only, and hardly in a weight.
     """
-    (entry,) = [entry for entry in script["models"] if entry["name"] == "recipe"]
+    (entry,) = [entry for entry in challenge["models"] if entry["name"] == "recipe"]
     names = [action["answer"] for action in entry["do"] if "answer" in action and "train" in action]
     if "adam_scalars" not in applicable(description) or not all(n in answers for n in names):
         return None
-    module = protocol.reference(script, description)
+    module = protocol.reference(challenge, description)
 
     def configure(lane, threads, seed):
         return dict(module.configure(lane, threads, seed), precision=EXACT)
 
     def distance(choice):
         follows = following("adam_scalars", choice)(replaced(module, configure=configure))
-        part = dict(script, models=[entry])
+        part = dict(challenge, models=[entry])
         exact = protocol.carry_out(part, arrays, description, follows, "same", 1)
         return max(abs(answers[name] - exact[name]).max() for name in names)
 
-    named = script["named"]["adam_scalars"]
+    chosen = challenge["named"]["adam_scalars"]
     distances = {choice: distance(choice) for choice in CHOICES.adam_scalars}
     best = min(distances, key=distances.get)
-    return ("adam_scalars", best) if distances[best] < distances[named] / 2 else None
+    return ("adam_scalars", best) if distances[best] < distances[chosen] / 2 else None

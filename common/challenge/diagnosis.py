@@ -7,6 +7,7 @@ from the answer: dropout's masks, the losses, the figure of evaluation.
 """
 
 from collections import OrderedDict, namedtuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import numpy as np
 from tqdm import tqdm
@@ -16,9 +17,9 @@ from common.challenge.networks import are_probabilities, softmax_causes
 from common.proof.reference import MULTIPLE, unit
 from common.system.modules import replaced
 
-ROWS = 5  # so many rows are compared at the start, the middle and the end of a prediction
-FEW = 2  # so many rows refute most hypotheses
-BRANCHES = 8  # so many causes with the same numbers are followed into later stages
+ROWS = 5  # rows to compare at the start, the middle and the end of a prediction
+FEW = 2  # rows that are enough to refute most hypotheses
+BRANCHES = 8  # causes with the same numbers that are followed into later stages
 SLACK = 4  # tolerances that a cause may leave, because it rounds in another order than the port
 NEAR = 0.01  # share of a cause's effect that kinks may leave
 BRIGHT, ZERO = "bright/", "bright/after1/"  # images may be near kinks; the gradient is 0
@@ -27,21 +28,48 @@ CAUSE, UNKNOWN, KINKS, UNREAD = "cause", "unknown", "kinks", "unread"
 
 PAGE = "reports/site/index.html, which tox run -e report builds"
 
-Finding = namedtuple(
-    "Finding", "kind stage says others before after concept bounds_loss convention"
-)
-Finding.__new__.__defaults__ = (None, False, None)
-Finding.__doc__ = """The explanation of a stage.
 
-kind: ``CAUSE``; ``UNKNOWN`` if no known cause fits; ``KINKS`` for an error so small that ReLUs and
-    pools may explain it, if a cause of wrong scores has moved them across a kink; ``UNREAD`` for a
-    rung whose answers cannot be read because of an earlier cause.
-stage: the stage that is off.
-says: the cause in words; for an unknown one, any other observation, or "".
-others: further causes that give the same numbers.
-before, after: the distance of the answer, in tolerances, from the reference without and with it.
-concept, bounds_loss, convention: the cause's.
-"""
+class Finding(NamedTuple):
+    """The explanation of a stage.
+
+    kind: ``CAUSE``; ``UNKNOWN`` if no known cause fits; ``KINKS`` for an error so small that ReLUs
+        and pools may explain it, if a cause of wrong scores has moved them across a kink;
+        ``UNREAD`` for a rung whose answers cannot be read because of an earlier cause.
+    stage: the stage that is off.
+    says: the cause in words; for an unknown one, any other observation, or "".
+    others: further causes that give the same numbers.
+    before, after: the distance of the answer, in tolerances, from the reference without and with
+        it.
+    concept, bounds_loss, convention: the cause's.
+    """
+
+    kind: str
+    stage: str
+    says: str
+    others: List[str]
+    before: float
+    after: float
+    concept: Optional[str] = None
+    bounds_loss: bool = False
+    convention: Optional[Tuple[str, str]] = None
+
+    @classmethod
+    def read(cls, kind, stage, says, off, concept=None):
+        """A finding whose distance no simulation has changed."""
+        return cls(
+            kind=kind, stage=stage, says=says, others=[], before=off, after=off, concept=concept
+        )
+
+
+class Reading(NamedTuple):
+    """A mistake that is read directly from an answer.
+
+    says: the mistake in words. concept: its concept in the phrase book, or None.
+    """
+
+    says: str
+    concept: Optional[str] = None
+
 
 Fit = namedtuple("Fit", "cause after left")
 Fit.__doc__ = """A cause that explains a stage.
@@ -96,21 +124,22 @@ class Diagnosis:
     like: the diagnosis of another answer to the same challenge, whose reference this one shares.
     """
 
-    def __init__(self, script, arrays, answers, description, threads, like=None):
-        self.script, self.arrays, self.answers = script, arrays, answers
+    def __init__(self, challenge, arrays, answers, description, threads, like=None):
+        self.challenge, self.arrays, self.answers = challenge, arrays, answers
         self.description, self.threads = description, threads
-        self.module = causes.plain(description, protocol.reference(script, description))
-        self.models = {entry["name"]: entry for entry in script["models"]}
+        self.module = causes.plain(description, protocol.reference(challenge, description))
+        self.models = {entry["name"]: entry for entry in challenge["models"]}
         self.state = description.state
-        self.transformer = "attention" in description.traits  # sixty steps of it take long
+        self.transformer = "attention" in description.traits  # its sixty steps take long
         self.smooth = bool({"attention", "gated"} & description.traits)  # no ReLU, no pool
         self.visible = hypotheses.visible(description)
         self.units, self.sizes, self.every_row = {}, {}, None
-        self.kept, self.lasting = {}, [self.module]  # answers of modules that are asked again
+        # {(id of a reused module, stage, precision): its answers}
+        self.simulations, self.reused_modules = {}, [self.module]
         if like:
             own = id(like.module)
-            self.module, self.lasting = like.module, [like.module]
-            self.kept = {key: answers for key, answers in like.kept.items() if key[0] == own}
+            self.module, self.reused_modules = like.module, [like.module]
+            self.simulations = {key: s for key, s in like.simulations.items() if key[0] == own}
 
     def predictions(self, name, kind="predict"):
         """{answer: observations} of a model's predictions."""
@@ -119,12 +148,12 @@ class Diagnosis:
 
     def simulated(self, module, stage, precision="float64"):
         """``module``'s answers, {name: array}, for each model; only some rows of scores."""
-        if not any(module is known for known in self.lasting):
+        if not any(module is known for known in self.reused_modules):
             return self._simulate(module, stage, precision)
         key = id(module), stage, precision
-        if key not in self.kept:
-            self.kept[key] = list(self._simulate(module, stage, precision))
-        return self.kept[key]
+        if key not in self.simulations:
+            self.simulations[key] = list(self._simulate(module, stage, precision))
+        return self.simulations[key]
 
     def _simulate(self, module, stage, precision):
         wrapped = self._configured(module, precision)
@@ -132,15 +161,13 @@ class Diagnosis:
             if stage in ("scores", "generation"):
                 yield self._scores(wrapped, name, some)
             else:
-                part = dict(self.script, models=[self._trained(name)])
+                part = dict(self.challenge, models=[self._trained(name)])
                 yield protocol.carry_out(
                     part, self.arrays, self.description, wrapped, "same", self.threads
                 )
 
     def _trained(self, name):
-        """A model's entry without its predictions, unless they have no answer: they may change
-        state.
-        """
+        """A model's entry without predictions that have an answer; others may change its state."""
         entry = self.models[name]
         do = [step for step in entry["do"] if "predict" not in step or "answer" not in step]
         if name == "bright" and self.transformer:
@@ -160,7 +187,7 @@ class Diagnosis:
         return dict(self._each_score(module, model, rows))
 
     def _each_score(self, module, model, rows):
-        """The same, one by one."""
+        """Yield the items of ``_scores``."""
         built, settings = protocol.build(
             self.models[model], self.arrays, self.description, module, "same", self.threads
         )
@@ -250,19 +277,19 @@ class Diagnosis:
         for given in self.simulated(module, "one step"):
             right.update(given)
         start = {name: np.float64(self.arrays[entry["weights"][name]]) for name in shapes}
-        moved, zero, begun, large, large_right = (OrderedDict() for _ in range(5))
+        moved, zero, zero_start, large, large_right = (OrderedDict() for _ in range(5))
         for name in shapes:
             moved[name] = self.answers["gradient/after1/" + name] - start[name]
             after_zero, after_large = "bright/after1/" + name, "bright/after2/" + name
             if after_zero in self.answers:
-                begun[name] = self.arrays[self.models["bright"]["weights"][name]]
-                zero[name] = np.float64(self.answers[after_zero]) - begun[name]
+                zero_start[name] = self.arrays[self.models["bright"]["weights"][name]]
+                zero[name] = np.float64(self.answers[after_zero]) - zero_start[name]
                 if after_large in self.answers and after_large in right:
                     large[name] = np.float64(self.answers[after_large]) - self.answers[after_zero]
                     large_right[name] = right[after_large] - right[after_zero]
         step = {name: right["gradient/after1/" + name] - start[name] for name in shapes}
         zero, large = (step if len(step) == len(moved) else {} for step in (zero, large))
-        return updates.Evidence(start, moved, step, zero, begun, large, large_right)
+        return updates.Evidence(start, moved, step, zero, zero_start, large, large_right)
 
     def _second(self, module):
         """``updates.Second`` of the momentum model; None if it is missing or has no momentum."""
@@ -305,12 +332,13 @@ class Diagnosis:
         evidence = self._evidence(module) if stage == "one step" else None
         hp = self.models["gradient"]["hyperparameters"]
         rule = getattr(module, "rule", None)
-        if rule is None and self.script["named"]["adam_epsilon"] == "uncorrected":
-            rule = updates.rebased(hypotheses.right(self.description), updates.epsilon_uncorrected)
+        conventions = self.challenge["named"]
+        if rule is None and conventions["adam_epsilon"] == "uncorrected":
+            rule = hypotheses.optimizer_rule(self.description)
+            rule = updates.rebased(rule, updates.epsilon_uncorrected)
         second = self._second(module) if stage == "three steps" else None
         first = self._first_update() if stage == "three steps" else None
-        named = self.script["named"]
-        return hypotheses.steps(self.description, named, evidence, hp, rule, second, first)
+        return hypotheses.steps(self.description, conventions, evidence, hp, rule, second, first)
 
     def _came_back(self):
         """Causes that show in the weights that came back before any step."""
@@ -349,7 +377,7 @@ class Diagnosis:
         before, enough = max(errors.values(), default=0.0), self._enough(stage, effects)
         if not np.isfinite(before):
             says = "the answer has NaN or infinity, first in %s" % self._first_not_finite(stage)
-            return [Finding(UNKNOWN, stage, says, [], before, before)]
+            return [Finding.read(UNKNOWN, stage, says, before)]
         if before <= enough:
             return self._small(stage, before) + self._explain(module, later, effects)
         if stage == "scores" and module is self.module and self._are_probabilities():
@@ -357,9 +385,8 @@ class Diagnosis:
         fits = self._fits(module, stage, errors, enough)
         if not fits:
             found = self._row_mistake(stage, before) or self._other_optimizer(module, stage, before)
-            return [found or Finding(UNKNOWN, stage, "", [], before, before)] + self._beyond(
-                module, stage, later, effects
-            )
+            found = found or Finding.read(UNKNOWN, stage, "", before)
+            return [found] + self._beyond(module, stage, later, effects)
         branches = [
             self._branch(module, stage, later, effects, before, fit)
             for fit in sorted(fits, key=lambda fit: fit.after)[:BRANCHES]
@@ -376,9 +403,9 @@ class Diagnosis:
         )
 
     def _beyond(self, module, stage, later, effects):
-        """Causes of later stages that explain them without what is unknown about this one.
+        """Causes that explain later stages although this one is unknown.
 
-        With wrong scores there are none: every later stage depends on them.
+        After wrong scores there are none: every later stage depends on them.
         """
         if stage == "scores" or not all(np.isfinite(self.off(module, name)) for name in later):
             return []
@@ -397,7 +424,7 @@ class Diagnosis:
             right.update(simulated)
         if ours == optimizers.words(self, module, right):
             return None
-        return Finding(CAUSE, stage, "the optimiser is " + ours, [], before, before, "optimiser")
+        return Finding.read(CAUSE, stage, "the optimiser is " + ours, before, "optimiser")
 
     def _are_probabilities(self):
         """Whether all rows of scores are probabilities."""
@@ -409,13 +436,21 @@ class Diagnosis:
         for made in softmax_causes(self.description):
             wrong = made.make(module)
             after = self.off(wrong, "scores")
-            cause = Finding(CAUSE, "scores", made.says, [], before, after, made.concept)
+            cause = Finding(
+                kind=CAUSE,
+                stage="scores",
+                says=made.says,
+                others=[],
+                before=before,
+                after=after,
+                concept=made.concept,
+            )
             chains.append(Chain(cause, self._explain(wrong, stages, {})))
         return _likeliest(chains)
 
     def _small(self, stage, before):
         """Findings for a stage whose error is allowed."""
-        kinks = [Finding(KINKS, stage, "", [], before, before)] if before > SLACK else []
+        kinks = [Finding.read(KINKS, stage, "", before)] if before > SLACK else []
         rows = self._row_mistake(stage, before)
         return kinks + ([rows] if rows else [])
 
@@ -424,30 +459,29 @@ class Diagnosis:
         mistake = self._rows() if stage == "scores" else None
         if not mistake:
             return None
-        says, concept = mistake
-        return Finding(CAUSE, stage, says, [], before, before, concept)
+        return Finding.read(CAUSE, stage, mistake.says, before, mistake.concept)
 
     def _branch(self, module, stage, later, effects, before, fit):
-        """The ``Branch`` for one of the causes that fit a stage."""
+        """The ``Branch`` of one cause that fits a stage."""
         made = fit.cause
         wrong = made.make(module)
-        self.lasting.append(wrong)
+        self.reused_modules.append(wrong)
         effects = self._effects(module, wrong, stage, later, effects, made.leaves)
         cause = Finding(
-            CAUSE,
-            stage,
-            made.says,
-            [],
-            before,
-            fit.after,
-            made.concept,
-            made.bounds_loss,
-            made.convention,
+            kind=CAUSE,
+            stage=stage,
+            says=made.says,
+            others=[],
+            before=before,
+            after=fit.after,
+            concept=made.concept,
+            bounds_loss=made.bounds_loss,
+            convention=made.convention,
         )
         left = []
         if fit.left > max(SLACK, fit.after):
-            left.append(Finding(KINKS, stage, "", [], fit.left, fit.left))
-        return Branch(cause, left, wrong, effects, self._right(wrong, later, effects))
+            left.append(Finding.read(KINKS, stage, "", fit.left))
+        return Branch(cause, left, wrong, effects, self._explains_all(wrong, later, effects))
 
     def _effects(self, module, wrong, stage, later, effects, leaves):
         """{stage: how far off it may remain} after a cause that leaves a share of its error.
@@ -466,7 +500,7 @@ class Diagnosis:
             }
         return effects
 
-    def _right(self, module, stages, effects):
+    def _explains_all(self, module, stages, effects):
         """Whether ``module`` explains the answers at all these stages."""
         return all(self.off(module, stage) <= self._enough(stage, effects) for stage in stages)
 
@@ -561,7 +595,7 @@ class Diagnosis:
         return True
 
     def _rows(self):
-        """(mistake, concept) in a prediction's rows, if the network is right, or None."""
+        """The ``Reading`` of a mistake in a prediction's rows, if the network is right; or None."""
         name = next(iter(self.predictions("gradient")))
         ours = self.answers.get(name)
         if ours is None or not np.isfinite(ours).all():
@@ -579,20 +613,20 @@ class Diagnosis:
             # Equal rows count once: texts may be nothing but padding.
             every = {int(np.sqrt(((right - row) ** 2).mean(1)).argmin()) for row in right}
             if {int(distances.argmin()) for distances in near} == every:
-                return "the rows of a prediction are in another order", None
+                return Reading("the rows of a prediction are in another order")
             others = self.description.task.observations
-            return "%d rows of a prediction are those of other %s" % (len(wrong), others), None
+            return Reading("%d rows of a prediction are those of other %s" % (len(wrong), others))
         # Some texts are right by chance, such as those of one token: wrong rows are then scattered.
         together = wrong[-1] - wrong[0] + 1 == len(wrong) or not self.transformer
         if len(wrong) < len(ours) and together:
             says = "%d of %d rows of a prediction are wrong, the first is %d, the last %d"
-            return says % (len(wrong), len(ours), wrong[0], wrong[-1]), None
+            return Reading(says % (len(wrong), len(ours), wrong[0], wrong[-1]))
         if np.sqrt(((right - ours) ** 2).mean()) > 2.0**-8 * _size(right):
             return None
         if np.array_equal(ours, ours.astype(np.float16)):
-            return "scores have the digits of float16 only", "precision"
+            return Reading("scores have the digits of float16 only", "precision")
         if not (ours.view(np.int32) & 0xFFFF).any():
-            return "scores have the digits of bfloat16 only", "precision"
+            return Reading("scores have the digits of bfloat16 only", "precision")
         return None
 
 

@@ -6,7 +6,7 @@ A cause is named if it gives the answer's own numbers, which needs almost no tra
 import numpy as np
 
 from common.challenge import conventions, protocol
-from common.challenge.diagnosis import CAUSE, UNREAD, Finding
+from common.challenge.diagnosis import CAUSE, UNREAD, Finding, Reading
 from common.compare.functions import log_softmax
 from common.data.shakespeare import IGNORED
 from common.networks.cnn import masks
@@ -25,18 +25,22 @@ UNREADABLE = "dropout, because %s; check it again after that is corrected"
 SAME = 1e-5  # relative tolerance of scores: more than float32's rounding
 
 
-def findings(script, arrays, answers, description, judged, before):
+class Quotation(Reading):
+    """A reading that only repeats the rung's own message."""
+
+
+def findings(challenge, arrays, answers, description, judged, before):
     """The ``Finding`` of each failed rung that can be read directly.
 
-    judged: the certifier's verdict. before: findings by simulation. A wrong step affects the masks,
-    and any mistake the losses, which are then not read. Other conventions are no mistakes: masks
-    are read with them. Wrong scores affect all losses.
+    judged: the certifier's verdict. before: findings by simulation. A wrong step changes the masks,
+    and any mistake changes the losses: they are then not read. Another convention is no mistake:
+    masks are read with it. Wrong scores change all losses.
     """
     caused = [finding for finding in before if finding.kind == CAUSE]
     mistakes = [finding for finding in caused if not finding.convention]
     followed = dict(finding.convention for finding in caused if finding.convention)
-    script = dict(script, named=dict(script["named"], **followed))
-    asked = script, arrays, answers, description, judged
+    challenge = dict(challenge, named=dict(challenge["named"], **followed))
+    asked = challenge, arrays, answers, description, judged
     readers = {"data": _order, "accuracy": _figure}
     bounded = any(finding.bounds_loss for finding in caused)
     if not bounded and not any(finding.stage == "scores" for finding in before):
@@ -59,12 +63,12 @@ def findings(script, arrays, answers, description, judged, before):
         known = rung["error"] and rung["tolerance"]
         off = rung["error"] / rung["tolerance"] if known else np.inf
         if rung["rung"] == "dropout" and followed and not hidden:
-            if [says for says, _ in read] == [rung["detail"]] and rung["kind"] != PREDICTION:
+            if rung["kind"] != PREDICTION and any(isinstance(found, Quotation) for found in read):
                 read, hidden = [], "its gradients follow a different convention from the one named"
         if rung["rung"] == "dropout" and hidden:
-            evidence.append(Finding(UNREAD, "dropout", UNREADABLE % hidden, [], off, off))
+            evidence.append(Finding.read(UNREAD, "dropout", UNREADABLE % hidden, off))
         evidence += [
-            Finding(CAUSE, rung["rung"], says, [], off, off, about) for says, about in read
+            Finding.read(CAUSE, rung["rung"], found.says, off, found.concept) for found in read
         ]
     return evidence
 
@@ -77,7 +81,7 @@ def _counted(answers):
     return losses, counts
 
 
-def _order(script, arrays, answers, description, judged):
+def _order(challenge, arrays, answers, description, judged):
     """The order of the batches in training; each batch of the probe model has its own loss."""
     losses, counts = _counted(answers)
     if losses is None:
@@ -87,10 +91,10 @@ def _order(script, arrays, answers, description, judged):
     if np.array_equal(counts[order], counts) or np.ptp(part) > 0.1 * part.mean():
         return []
     numbers = ", ".join(str(number + 1) for number in order)
-    return [("a pass takes the batches in another order: %s" % numbers, None)]
+    return [Reading("a pass takes the batches in another order: %s" % numbers)]
 
 
-def _clipped(script, arrays, answers, description, judged):
+def _clipped(challenge, arrays, answers, description, judged):
     """A bound of the loss, if the losses of nearly impossible labels are too small."""
     losses, counts = _counted(answers)
     if losses is None or description.task.name != CLASSES.name:
@@ -103,19 +107,19 @@ def _clipped(script, arrays, answers, description, judged):
         ceiling = np.minimum(right, largest)
         if largest > 0.9 * right.max() or (abs(losses / ceiling - 1) > 0.1).any():
             return []
-        return [("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
+        return [Reading("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
     largest = float(part.mean() * fixed_output)
     says = "no image's loss is above %.4g: probabilities are raised to at least %.2g"
-    return [(says % (largest, np.exp(-largest)), LOSS)]
+    return [Reading(says % (largest, np.exp(-largest)), LOSS)]
 
 
-def _dropout(script, arrays, answers, description, judged):
+def _dropout(challenge, arrays, answers, description, judged):
     """The fraction that each layer keeps, and its factor; otherwise the rung's own message."""
-    entry = next(entry for entry in script["models"] if entry["name"] == "probe")
+    entry = next(entry for entry in challenge["models"] if entry["name"] == "probe")
     before = {tensor: arrays[name] for tensor, name in entry["weights"].items()}
     try:
         after = {tensor: answers["probe/after1/" + tensor] for tensor in before}
-        seen = masks.observe(before, after, TIED[script["named"]["ties"]])
+        seen = masks.observe(before, after, TIED[challenge["named"]["ties"]])
     except (KeyError, ValueError):
         return []
     wrong, several = [], []
@@ -132,32 +136,31 @@ def _dropout(script, arrays, answers, description, judged):
         says = _fraction(number, seen.rates, share, np.median(values[kept]), kept.size)
         wrong += [says] if says else []
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "dropout")
-    first, concept = rung["detail"], "dropout"
-    if rung["kind"] == PREDICTION and _stale(script, arrays, answers, description):
-        first, concept = "prediction uses the weights from before training", "prediction"
     # If many values share a mask, too few random numbers are drawn to measure a fraction.
     if several or wrong:
-        return [(says, "dropout") for says in several or wrong]
-    return [(first, concept)] if first else []
+        return [Reading(says, "dropout") for says in several or wrong]
+    if rung["kind"] == PREDICTION and _stale(challenge, arrays, answers, description):
+        return [Reading("prediction uses the weights from before training", "prediction")]
+    return [Quotation(rung["detail"], "dropout")] if rung["detail"] else []
 
 
-def _stale(script, arrays, answers, description):
+def _stale(challenge, arrays, answers, description):
     """Whether the last prediction after training still uses the initial weights."""
-    entry = next(entry for entry in script["models"] if entry["name"] == "probe")
+    entry = next(entry for entry in challenge["models"] if entry["name"] == "probe")
     action = next(a for a in entry["do"][::-1] if "predict" in a and "answer" in a)
     ours, observations = answers.get(action["answer"]), arrays[action["predict"]]
     if ours is None:
         return False
-    module = protocol.reference(script, description)
+    module = protocol.reference(challenge, description)
     model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     x, _ = module.load(observations, np.zeros(len(observations), np.int64), settings)
-    begun = masks.telling(module.predict(model, x))
-    return distance(begun, masks.telling(ours)) < SAME * abs(begun).max()
+    before_training = masks.telling(module.predict(model, x))
+    return distance(before_training, masks.telling(ours)) < SAME * abs(before_training).max()
 
 
 def _own_scales(seen):
-    """{number: mask} with measured scales; ``seen`` assumes that dropout 2's scale is right."""
-    second = seen.layers[2][:, 50:]  # for the other channels ``masks`` only gives kept or not
+    """{number: mask} with measured scales; ``seen`` assumes the right scale for dropout 2."""
+    second = seen.layers[2][:, 50:]  # ``masks`` only says if the others are kept
     kept = second[np.abs(second) > 1e-2]
     if not kept.size:
         return dict(seen.layers)
@@ -194,15 +197,16 @@ def _fraction(number, rates, share, scale, n):
     return says % (layer, 1 - share, rate, scale, 1 / (1 - rate))
 
 
-def _losses(script, arrays, answers, description, judged):
+def _losses(challenge, arrays, answers, description, judged):
     """The mistake in the losses, from their relation to the right ones."""
     exact = np.array(judged["losses"].get("reference", ()))
     rung = next(rung for rung in judged["rungs"] if rung["rung"] == "trajectory")
     if rung["kind"] == TOO_EXACT:
-        return [("the losses are those of float64: what was computed was not float32", "precision")]
+        says = "the losses are those of float64: what was computed was not float32"
+        return [Reading(says, "precision")]
     names = [
         action["answer"]
-        for entry in script["models"]
+        for entry in challenge["models"]
         if entry["name"] == "recipe"
         for action in entry["do"]
         if "answer" in action and "train" in action
@@ -230,27 +234,27 @@ def _losses(script, arrays, answers, description, judged):
         ("the losses are in bits, not in nats", exact / np.log(2)),
     ):
         if fit(wrong):
-            return [(says, LOSS)]
+            return [Reading(says, LOSS)]
     if (abs(ours - exact) <= allowed + 2.0**-7 * abs(exact)).all():
         bits = np.ascontiguousarray(ours, np.float32).view(np.int32)
         if not (bits & 0xFFFF).any():
-            return [("the losses have the digits of bfloat16 only", "precision")]
+            return [Reading("the losses have the digits of bfloat16 only", "precision")]
         if np.array_equal(ours, np.float16(ours)):
-            return [("the losses have the digits of float16 only", "precision")]
-    # Last, because these train the reference.
-    if fit(_after_update(script, arrays, description)):
-        return [("the loss of a step is read after its update", LOSS)]
-    convention = conventions.nearer(script, arrays, answers, description)
+            return [Reading("the losses have the digits of float16 only", "precision")]
+    # Last, because both train the reference.
+    if fit(_after_update(challenge, arrays, description)):
+        return [Reading("the loss of a step is read after its update", LOSS)]
+    convention = conventions.nearer(challenge, arrays, answers, description)
     if convention:
         says = "the losses are nearer to those of another convention (%s), which is not a mistake"
-        return [(says % conventions.option(*convention), "Adam")]
+        return [Reading(says % conventions.option(*convention), "Adam")]
     return []
 
 
-def _after_update(script, arrays, description):
+def _after_update(challenge, arrays, description):
     """The losses of the recipe model's batches, each with the weights after its step."""
-    entry = next(entry for entry in script["models"] if entry["name"] == "recipe")
-    module = protocol.reference(script, description)
+    entry = next(entry for entry in challenge["models"] if entry["name"] == "recipe")
+    module = protocol.reference(challenge, description)
     model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     network, criterion, _ = model
     losses = []
@@ -265,18 +269,18 @@ def _after_update(script, arrays, description):
     return np.array(losses)
 
 
-def _figure(script, arrays, answers, description, judged):
+def _figure(challenge, arrays, answers, description, judged):
     """The mistake in evaluation that gives this figure."""
-    figure = answers.get(script["evaluate"]["answer"])
+    figure = answers.get(challenge["evaluate"]["answer"])
     if figure is None:
         return []
-    outputs = arrays[script["evaluate"]["scores"]]
-    targets = arrays[script["evaluate"]["targets"]]
+    outputs = arrays[challenge["evaluate"]["scores"]]
+    targets = arrays[challenge["evaluate"]["targets"]]
     known = {CLASSES.name: _of_classes, TOKENS.name: _of_tokens}
     right, *wrong = known.get(description.task.name, _of_values)(np.float64(outputs), targets)
     for says, value in wrong:
         if abs(figure - right[1]) > EXACT and abs(figure - value) <= EXACT * max(1, abs(value)):
-            return [("evaluation: " + says, None)]
+            return [Reading("evaluation: " + says)]
     return []
 
 

@@ -1,12 +1,16 @@
 """All causes to try, stage by stage.
 
-A network's own ``causes.py`` has ``network()``, causes of wrong scores, and ``training(rule)``,
-causes of a wrong step; if it generates tokens, ``generation()``, causes of wrong ones; and if a
-part of a tensor has no gradient but rounding, ``visible(name, w)``, the rest.
+A network's own ``causes.py`` has these functions:
+
+    network()           causes of wrong scores
+    training(rule)      causes of a wrong step
+    generation()        causes of wrong tokens, if it generates any
+    visible(name, w)    the part of a tensor whose gradient is more than rounding, if not all of it
 """
 
 from common import networks
-from common.challenge import causes, conventions, losses, schedules, updates
+from common.challenge import causes, losses, schedules, updates
+from common.challenge.conventions import others as other_conventions
 from common.challenge.networks import following, network, precision
 
 
@@ -19,16 +23,16 @@ def scores(description, module):
     return causes.images(description) + tried + network(description, module)
 
 
-def steps(description, named, evidence, hp, rule=None, second=None, first=None):
+def steps(description, conventions, evidence, hp, rule=None, second=None, first=None):
     """Causes of wrong weights after a step.
 
-    named: {convention: choice} that the challenge names.
+    conventions: {convention: choice} that the challenge names.
     evidence: ``updates.Evidence`` of the model with hyperparameters ``hp``, or None. rule: the
-    optimiser's rule with the causes found so far. second: ``updates.Second``, or None. first: of
-    AdamW, as ``schedules.causes`` takes it.
+    optimiser's rule with the causes found so far. second: ``updates.Second``, or None. first: as
+    in ``schedules.causes``, for AdamW.
     """
-    rule = rule or right(description)
-    tried = conventions.others(description, named)
+    rule = rule or optimizer_rule(description)
+    tried = other_conventions(description, conventions)
     tried += losses.causes(description, evidence)
     tried += updates.causes(description, evidence, hp, rule, second)
     if "schedule" in description.traits:
@@ -46,13 +50,13 @@ def generation(description):
 
 
 def visible(description):
-    """Of an answer's name and array: the part that can be compared."""
+    """The function that takes an answer's name and array and returns the part to compare."""
     own = networks.part(description.name, "causes")
     return getattr(own, "visible", lambda name, w: w)
 
 
-def right(description):
-    """The optimiser's rule."""
+def optimizer_rule(description):
+    """The right rule of the network's optimiser."""
     if "schedule" in description.traits:
         return schedules.adamw
     return updates.momentum if "momentum" in description.traits else updates.adam

@@ -296,7 +296,7 @@ def over_all(criterion):
 
 
 def twice(criterion):
-    """The loss expects scores, but gets the softmax of each place's."""
+    """The loss expects scores, but gets their softmax at each place."""
 
     def loss(scores, targets):
         p = softmax(scores, -1)

@@ -348,86 +348,84 @@ def _at(number, kind, new):
 def network(description, module):
     """Causes of wrong scores in the layers."""
     built = module.symbol(module.configure("same", 1, 0), description.hp)
-    activation = layers.Sigmoid if "sigmoid" in description.traits else layers.ReLU
-    own = activation.__name__.lower()
-
-    def mean(layer, settings):
-        return MeanPool(settings)
-
+    right = layers.Sigmoid if "sigmoid" in description.traits else layers.ReLU
     others = {
         name: lambda _, settings, f=function, d=slope: Pointwise(settings, f, d)
         for name, (function, slope) in ACTIVATIONS.items()
-        if name.lower() != own
+        if name.lower() != right.__name__.lower()
     }
     one_by_one = "batchnorm" not in description.traits  # a residual network has too many layers
+    causes = list(_layer_by_layer(built, right, others, one_by_one))
+    causes += [
+        Cause("the activation is %s" % name, each(right, new), concept="activation")
+        for name, new in others.items()
+    ]
+    make = with_network(lambda settings, network: network + [right(settings)])
+    causes.append(Cause("there is an activation after the last layer", make, concept="activation"))
+    causes += softmax_causes(description)
+    causes += _pools() if "pool" in description.traits else []
+    causes += _paddings(built)
+    if "batchnorm" in description.traits:
+        causes += batchnorm(description)
+        says = "the stride of a block is in its first convolution"
+        causes.append(Cause(says, strided_first(), concept="padding"))
+    return causes + precision()
+
+
+def _layer_by_layer(built, right, others, one_by_one):
+    """Causes in a single activation, pool or product.
+
+    built: the network. right: the class of its activations. others: {name: makes another one}.
+    Without ``one_by_one``, activations are only left out, and products are not tried.
+    """
     pools = sum(isinstance(layer, layers.MaxPool) for layer in layers.every(built))
-    causes, previous, number, pool = [], "", 0, 0
+    previous, number, pool = "", 0, 0
     for layer in _in_order(built):
-        if isinstance(layer, activation):
+        if isinstance(layer, right):
             says = "there is no activation after %s" % previous
-            causes.append(
-                Cause(
-                    says,
-                    _at(number, activation, lambda layer, settings: None),
-                    concept="activation",
-                )
-            )
+            make = _at(number, right, lambda layer, settings: None)
+            yield Cause(says, make, concept="activation")
             for name, new in others.items() if one_by_one else ():
                 says = "the activation after %s is %s" % (previous, name)
-                causes.append(Cause(says, _at(number, activation, new), concept="activation"))
+                yield Cause(says, _at(number, right, new), concept="activation")
             number += 1
         elif isinstance(layer, layers.MaxPool) and pools > 1:
             says = "the pool after %s takes the mean, not the maximum" % previous
-            causes.append(Cause(says, _at(pool, layers.MaxPool, mean), concept="pooling"))
+            yield Cause(says, _at(pool, layers.MaxPool, _mean_pool), concept="pooling")
             pool += 1
         elif layer.name:
             previous = layer.name
             if one_by_one and isinstance(layer, (layers.Dense, layers.Convolution)):
-                causes += _one_in_precision(layer.name)
+                yield from _one_in_precision(layer.name)
         elif isinstance(layer, layers.Residual):
             previous = "the sum of %s" % layer.body[0].name.rsplit(".", 1)[0]
-    for name, new in others.items():
-        causes.append(
-            Cause("the activation is %s" % name, each(activation, new), concept="activation")
-        )
-    make = with_network(lambda settings, network: network + [activation(settings)])
-    says = "there is an activation after the last layer"
-    causes.append(Cause(says, make, concept="activation"))
-    causes += softmax_causes(description)
-    if "pool" in description.traits:
-        causes += [
-            Cause(
-                "pools take the mean, not the maximum",
-                each(layers.MaxPool, mean),
-                concept="pooling",
-            ),
-            Cause(
-                "pools overlap: windows of 3 with a stride of 2",
-                each(layers.MaxPool, lambda _, settings: OverlappingPool(settings)),
-                concept="pooling",
-            ),
-        ]
+
+
+def _mean_pool(layer, settings):
+    return MeanPool(settings)
+
+
+def _pools():
+    """Causes in all pools."""
+    mean = each(layers.MaxPool, _mean_pool)
+    yield Cause("pools take the mean, not the maximum", mean, concept="pooling")
+    overlapping = each(layers.MaxPool, lambda _, settings: OverlappingPool(settings))
+    yield Cause("pools overlap: windows of 3 with a stride of 2", overlapping, concept="pooling")
+
+
+def _paddings(built):
+    """Causes in the padding of convolutions."""
     padded = [layer for layer in layers.every(built) if getattr(layer, "padding", 0)]
     for end, where in ((True, "at the end"), (False, "in front")) if padded else ():
         make = each(layers.Convolution, lambda layer, s, end=end: OneSided(layer, s, end))
-        causes.append(Cause("convolutions are padded %s only" % where, make, concept="padding"))
-    if [layer for layer in padded if layer.stride > 1]:
+        yield Cause("convolutions are padded %s only" % where, make, concept="padding")
+    if any(layer.stride > 1 for layer in padded):
         strided = each(
             layers.Convolution,
             lambda layer, s: OneSided(layer, s, True) if layer.stride > 1 else layer,
         )
         says = "convolutions with a stride are padded at the end only (same in TensorFlow, Keras)"
-        causes.append(Cause(says, strided, concept="padding"))
-    if "batchnorm" in description.traits:
-        causes += batchnorm(description)
-        causes.append(
-            Cause(
-                "the stride of a block is in its first convolution",
-                strided_first(),
-                concept="padding",
-            )
-        )
-    return causes + precision()
+        yield Cause(says, strided, concept="padding")
 
 
 def softmax_causes(description):

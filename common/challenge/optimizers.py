@@ -8,7 +8,7 @@ import numpy as np
 
 from common.compare.optimizers import fit, steps, walk
 
-MODEL = "momentum"  # whose weights are asked for after each step
+MODEL = "momentum"  # the challenge asks for its weights after each step
 
 
 def words(diagnosis, module, answers):

@@ -1,6 +1,6 @@
-"""The script of a challenge: models to build and to train, and scores to compute.
+"""A challenge: models to build and to train, and scores to compute.
 
-A script is JSON of the form in ``challenge.schema.json``. ``models`` are built one after the other.
+It is JSON of the form in ``challenge.schema.json``. Its ``models`` are built one after the other.
 Each has a name, the seed of its dropout, its hyperparameters, the names of its weights' arrays,
 and ``do``, a list of actions:
 
@@ -38,6 +38,7 @@ SCHEMA_VERSION = 3
 SCHEMA = os.path.join(os.path.dirname(__file__), "challenge.schema.json")
 COMPARED = ("probe", "recipe")  # models whose losses are compared
 DIAGNOSED = ("gradient", "bright", "momentum")  # models that the diagnosis needs
+NO_CHALLENGE = "%s is not a challenge's script"
 STALE = "the challenge was written by another version of this project"
 
 
@@ -70,16 +71,16 @@ class Recorded:
 
     def __init__(self, name, settings, model):
         self.name, self.settings, self.model = name, settings, model
-        self.do, self.steps, self.named = [], 0, {}
+        self.do, self.steps, self.counts = [], 0, {}
 
     def name_of_next(self, kind):
         """A name for the next array of a kind."""
-        self.named[kind] = self.named.get(kind, 0) + 1
-        return "%s/%s%d" % (self.name, kind, self.named[kind])
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        return "%s/%s%d" % (self.name, kind, self.counts[kind])
 
 
 class Recorder:
-    """The NumPy module, which records all calls of the contract's functions as a script."""
+    """The NumPy module, which records all calls of the contract's functions as a challenge."""
 
     def __init__(self, description, conventions, names):
         self.description, self.conventions, self.names = description, conventions, iter(names)
@@ -137,8 +138,8 @@ class Recorder:
     def weights(self, recorded):
         name = "%s/after%d" % (recorded.name, recorded.steps)
         last = recorded.do[-1] if recorded.do else {}
-        if name not in recorded.named and self._read(recorded):
-            recorded.named[name] = 1
+        if name not in recorded.counts and self._read(recorded):
+            recorded.counts[name] = 1
             if "train" in last:
                 last["weights"][str(len(last["train"]))] = name
             else:
@@ -148,7 +149,8 @@ class Recorder:
     def _read(self, recorded):
         """Whether a rung reads a model's weights now.
 
-        Those of the probe model show masks, and once the gradient of labels that are unlikely.
+        The probe model's weights show masks and, after its first step, the gradient of unlikely
+        labels.
         """
         if recorded.name != "probe" or "dropout" in self.description.traits:
             return True
@@ -196,7 +198,7 @@ def names(description):
 
 
 def record(certifier, conventions, report):
-    """(script, arrays, verdict on the NumPy module) from a certifier's questions.
+    """(challenge, arrays, verdict on the NumPy module) from a certifier's questions.
 
     report: called with the result of each rung.
     """
@@ -204,7 +206,7 @@ def record(certifier, conventions, report):
     recorder = Recorder(description, conventions, names(description))
     judged = certifier.examine(recorder, report)
     certifier.ask_for_layers()
-    script = OrderedDict(
+    challenge = OrderedDict(
         schema=SCHEMA_VERSION,
         model=description.name,
         named=conventions._asdict(),
@@ -217,46 +219,64 @@ def record(certifier, conventions, report):
         evaluate=recorder.evaluated,
         arrays=OrderedDict((name, list(array.shape)) for name, array in recorder.arrays.items()),
     )
-    return script, recorder.arrays, judged
+    return challenge, recorder.arrays, judged
 
 
 def read(path):
-    """(script, description) from a file; InputError unless it can be carried out."""
+    """(challenge, description) from a file; InputError unless it can be carried out."""
     try:
         with open(path) as file:
-            script = json.load(file, object_pairs_hook=OrderedDict)
-        with open(SCHEMA) as file:
-            _validate(path, script, json.load(file))
-        description = networks.find(script["model"])
-        _validate(path, script, schema_of(description))
-        for problem in problems(script, description):
-            raise InputError("%s: %s" % (path, problem))
+            challenge = json.load(file, object_pairs_hook=OrderedDict)
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        raise InputError("%s is not a challenge's script" % path)
-    return script, description
+    except (ValueError, RecursionError):
+        raise InputError(NO_CHALLENGE % path)
+    try:
+        return challenge, _description(path, challenge)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        if _jsonschema():
+            raise  # a bug: jsonschema has accepted the challenge's form
+        raise InputError(NO_CHALLENGE % path)
 
 
-def _validate(path, script, schema):
-    """InputError unless a script has the form of a schema, as far as jsonschema is installed.
+def _description(path, challenge):
+    """The network of a challenge; InputError unless all parts of the challenge fit it."""
+    with open(SCHEMA) as file:
+        _validate(path, challenge, json.load(file))
+    description = networks.find(challenge["model"])
+    _validate(path, challenge, schema_of(description))
+    for problem in problems(challenge, description):
+        raise InputError("%s: %s" % (path, problem))
+    return description
 
-    rosetta.pyz does without it: a script of another form then gives a shorter message.
-    """
+
+def _jsonschema():
+    """The package jsonschema; None if it is not installed, as in rosetta.pyz."""
     try:
         import jsonschema
     except ImportError:
-        if not isinstance(script, dict) or script.get("schema") != SCHEMA_VERSION:
+        return None
+    return jsonschema
+
+
+def _validate(path, challenge, schema):
+    """InputError unless a challenge has the form of a schema, if jsonschema is installed.
+
+    Without jsonschema only the version is checked.
+    """
+    jsonschema = _jsonschema()
+    if not jsonschema:
+        if not isinstance(challenge, dict) or challenge.get("schema") != SCHEMA_VERSION:
             raise InputError("%s: %s" % (path, STALE))
         return
     try:
-        jsonschema.validate(script, schema)
+        jsonschema.validate(challenge, schema)
     except jsonschema.ValidationError as error:
         place = "/".join(str(part) for part in error.path)
         if place == "schema":
             raise InputError("%s: %s" % (path, STALE))
         message = (place and place + ": ") + error.message[:100]
-        raise InputError("%s is not a challenge's script: %s" % (path, message))
+        raise InputError((NO_CHALLENGE + ": %s") % (path, message))
 
 
 def schema_of(description):
@@ -289,19 +309,19 @@ def schema_of(description):
     }
 
 
-def problems(script, description):
+def problems(challenge, description):
     """Yield problems that no schema can find: missing names, and wrong shapes."""
-    names = [entry["name"] for entry in script["models"]]
+    names = [entry["name"] for entry in challenge["models"]]
     if len(set(names)) < len(names):
         yield "two models have one name"
     for name in DIAGNOSED:
         if name not in names:
             yield "there is no model %s" % name
-    arrays, task = script["arrays"], tasks.of(description)
+    arrays, task = challenge["arrays"], tasks.of(description)
     observation = list(description.observation)
     target = list(task.none(1).shape[1:])
-    uses = [(script["evaluate"][key], None) for key in ("scores", "targets")]
-    for entry in script["models"]:
+    uses = [(challenge["evaluate"][key], None) for key in ("scores", "targets")]
+    for entry in challenge["models"]:
         for tensor, shape in description.shapes.items():
             name = entry["weights"][tensor]
             if arrays.get(name) != list(shape):
@@ -321,21 +341,21 @@ def problems(script, description):
             yield "%s has shape %s, not (n, %s" % (name, arrays[name], str(shape)[1:-1] + ")")
 
 
-def reference(script, description):
-    """The NumPy module, with the script's conventions."""
+def reference(challenge, description):
+    """The NumPy module, with the challenge's conventions."""
     module = modules.load("numpy", description.name)
 
     def configure(lane, threads, seed):
-        return dict(module.configure(lane, threads, seed), **script["named"])
+        return dict(module.configure(lane, threads, seed), **challenge["named"])
 
     return replaced(module, configure=configure)
 
 
-def expected(script, arrays, description):
+def expected(challenge, arrays, description):
     """{name: shape} of every requested answer."""
     task = tasks.of(description)
     shapes = OrderedDict()
-    for entry in script["models"]:
+    for entry in challenge["models"]:
         for action in entry["do"]:
             taken = [action["weights"]] if set(action) == {"weights"} else []
             if "train" in action:
@@ -349,12 +369,12 @@ def expected(script, arrays, description):
             for name in taken:
                 for tensor, shape in description.shapes.items():
                     shapes["%s/%s" % (name, tensor)] = shape
-    shapes[script["evaluate"]["answer"]] = ()
+    shapes[challenge["evaluate"]["answer"]] = ()
     return shapes
 
 
 def build(entry, arrays, description, module, lane, threads):
-    """(model, settings) for one of the script's models, built by ``module``."""
+    """(model, settings) for one of the challenge's models, built by ``module``."""
     settings = module.configure(lane, threads, entry["seed"])
     hp = type(description.hp)(**entry["hyperparameters"])
     hp = hp._replace(dropout=tuple(hp.dropout))
@@ -362,7 +382,7 @@ def build(entry, arrays, description, module, lane, threads):
     return module.loss(module.symbol(settings, hp), settings, hp, weights), settings
 
 
-def carry_out(script, arrays, description, module, lane, threads):
+def carry_out(challenge, arrays, description, module, lane, threads):
     """{name: array} of a module's answers; InputError if it has other conventions."""
     answers, task = OrderedDict(), tasks.of(description)
 
@@ -370,10 +390,10 @@ def carry_out(script, arrays, description, module, lane, threads):
         for tensor, w in weights.items():
             answers["%s/%s" % (name, tensor)] = w
 
-    for entry in script["models"]:
+    for entry in challenge["models"]:
         model, settings = build(entry, arrays, description, module, lane, threads)
         for key, choice in conventions_of(settings)._asdict().items():
-            if script["named"][key] != choice:
+            if challenge["named"][key] != choice:
                 raise InputError(
                     "its {0}: {1}; write the challenge with --named {0}={1}".format(key, choice)
                 )
@@ -400,7 +420,7 @@ def carry_out(script, arrays, description, module, lane, threads):
                     answers[action["answer"]] = np.array(losses, np.float32)
             else:
                 take(action["weights"], module.weights(model))
-    question = script["evaluate"]
+    question = challenge["evaluate"]
     figure = module.evaluate(arrays[question["scores"]], arrays[question["targets"]])
     answers[question["answer"]] = np.array(figure, np.float32)
     return answers

@@ -205,13 +205,6 @@ def megabytes(sizes):
     return ("%.2g" if total < 10 else "%.0f") % total
 
 
-def updates(description):
-    """The optimiser in words."""
-    if "schedule" in description.traits:
-        return ADAMW
-    return UPDATES["momentum" in description.traits]
-
-
 def generation(description):
     """The action that generates tokens, in words; "" if there is none."""
     if "attention" not in description.traits:
@@ -221,55 +214,72 @@ def generation(description):
     return GENERATE.format(all=places, words=words, steps=task.steps, half=task.half)
 
 
-def render(description, script, folder, scores, judged, shapes):
+def purposes(challenge, sizes):
+    """A line for each model of the challenge: its purpose, and the size of its answers."""
+    present = [entry["name"] for entry in challenge["models"]] + ["layer_..."]
+    for name, purpose in MODELS.items():
+        if name in present:
+            start = name[: -len("...")] if name == "layer_..." else name + "/"
+            size = megabytes([s for n, s in sizes.items() if n.startswith(start)])
+            yield "- `%s` (%s MB): %s." % (name, size, purpose)
+
+
+def details(description, conventions):
+    """The layers' details in words."""
+    traits, sentences = description.traits, ["Dense weights are (out, in)."]
+    if "convolution" in traits:
+        stride = "" if "batchnorm" in traits else " with a stride of 1"
+        sentences.append(DETAILS["convolution"].format(stride=stride))
+    if not {"sigmoid", "recurrent", "gated", "attention"} & traits:
+        sentences.append(DETAILS["relu"])
+    if "pool" in traits:
+        sentences.append(DETAILS["pool"].format(ties=TIES[conventions["ties"]]))
+    return " ".join(sentences)
+
+
+def loss(description):
+    """The loss in words, and dropout, if any."""
+    ignored = IGNORED if "ignored" in description.traits else ""
+    text = LOSSES[description.task.name].format(ignored=ignored)
+    if "dropout" in description.traits:
+        rates = ", ".join("%g" % rate for rate in description.hp.dropout)
+        text += "\n\n" + DROPOUT.format(rates=rates)
+    return text
+
+
+def update(description, conventions):
+    """The optimiser in words."""
+    hat = conventions["adam_epsilon"] == "uncorrected"
+    epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""
+    decay = DECAY if hasattr(description.hp, "weight_decay") else ""
+    momentum = "momentum" in description.traits
+    text = ADAMW if "schedule" in description.traits else UPDATES[momentum]
+    return text.format(epsilon=epsilon, decay=decay)
+
+
+def render(description, challenge, folder, scores, judged, shapes):
     """The text of a challenge's README.
 
     scores: the first image's. judged: the verdict on the reference. shapes: {answer: shape}.
     """
-    present = [entry["name"] for entry in script["models"]]
+    conventions = challenge["named"]
     sizes = {name: 4 * int(np.prod(shape)) for name, shape in shapes.items()}
-    lines = [
-        "- `%s` (%s MB): %s."
-        % (name, megabytes([s for n, s in sizes.items() if n.startswith(start)]), purpose)
-        for name, purpose in MODELS.items()
-        for start in [name[: -len("...")] if name == "layer_..." else name + "/"]
-        if name in present or name == "layer_..."
-    ]
     late = "/after", "layer_"
     small = [size for name, size in sizes.items() if not any(part in name for part in late)]
     decide, left = optional.parts(sizes, description)
     losses, rounded = judged["losses"]["reference"], judged["losses"]["reference_float32"]
     rows = [losses[first : first + 5] for first in range(0, len(losses), 5)]
-    names, details = script["named"], ["Dense weights are (out, in)."]
-    strided = "batchnorm" in description.traits
-    if "convolution" in description.traits:
-        stride = "" if strided else " with a stride of 1"
-        details.append(DETAILS["convolution"].format(stride=stride))
-    if not {"sigmoid", "recurrent", "gated", "attention"} & description.traits:
-        details.append(DETAILS["relu"])
-    if "pool" in description.traits:
-        ties = TIES[names["ties"]]
-        details.append(DETAILS["pool"].format(ties=ties))
-    hat = names["adam_epsilon"] == "uncorrected"
-    epsilon = ", where epsilon is added to sqrt(v) before that is corrected" if hat else ""
-    ignored = IGNORED if "ignored" in description.traits else ""
-    losing = LOSSES[description.task.name].format(ignored=ignored)
-    if "dropout" in description.traits:
-        rates = ", ".join("%g" % rate for rate in description.hp.dropout)
-        losing += "\n\n" + DROPOUT.format(rates=rates)
     return PAGE.format(
         title=description.title,
         folder=shlex.quote(folder),
         network=description.challenge.format(
             steps=description.observation[0],
             values=2 * description.observation[0],
-            divisor=DIVISORS[names["running_variance"]],
+            divisor=DIVISORS[conventions["running_variance"]],
         ),
-        details=" ".join(details),
-        loss=losing,
-        update=updates(description).format(
-            epsilon=epsilon, decay=DECAY if hasattr(description.hp, "weight_decay") else ""
-        ),
+        details=details(description, conventions),
+        loss=loss(description),
+        update=update(description, conventions),
         generate=generation(description),
         targets=TARGETS[description.task.name],
         shape="(%s)" % ", ".join(["n"] + [str(size) for size in np.shape(scores)]),
@@ -283,13 +293,13 @@ def render(description, script, folder, scores, judged, shapes):
             for rung, part in left.items()
         ),
         conventions="\n".join(
-            "- `%s=%s`: %s." % (key, names[key], CONVENTIONS[key].format(names[key]))
+            "- `%s=%s`: %s." % (key, conventions[key], CONVENTIONS[key].format(conventions[key]))
             for key in applicable(description)
         )
         or "- none: no convention concerns this network.",
-        models="\n".join(lines),
+        models="\n".join(purposes(challenge, sizes)),
         outputs=description.task.outputs,
         scores=" ".join("%.6f" % score for score in np.ravel(scores)[:FIRST]),
         strays=max(abs(a - b) for a, b in zip(losses, rounded)),
-        losses="\n    ".join(" ".join("%.6f" % loss for loss in row) for row in rows),
+        losses="\n    ".join(" ".join("%.6f" % value for value in row) for row in rows),
     )

@@ -1,7 +1,7 @@
 """Replay answers in place of a module: look up the answers to the certifier's questions.
 
-The NumPy module's own answer replaces a missing one, so that the others are still judged, except in
-a rung that compares answers with each other.
+The NumPy module's own answer replaces a missing one, so that the others can still be judged. This
+does not happen in a rung that compares answers with each other.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Weights(Mapping):
 
 
 class Model:
-    """A model of the script, with the number of actions and steps done."""
+    """A model of the challenge, with the number of actions and steps done."""
 
     def __init__(self, entry):
         self.entry = entry
@@ -59,10 +59,10 @@ class Model:
 
 
 class Replay:
-    """A module whose functions, the contract's, replay the answers."""
+    """A module with the contract's functions, which replay the answers."""
 
-    def __init__(self, script, arrays, answers, description, threads):
-        self.script, self.arrays, self.answers = script, arrays, answers
+    def __init__(self, challenge, arrays, answers, description, threads):
+        self.challenge, self.arrays, self.answers = challenge, arrays, answers
         self.description, self.threads, self.built = description, threads, set()
         self.missing, self.stand_ins = [], {}
         self.locating = False  # whether the models to build are those that locate a wrong layer
@@ -74,10 +74,10 @@ class Replay:
         if not name.startswith(JUDGED_ALONE):
             raise NotAnswered(name)
         if name not in self.stand_ins:
-            models = self.script["models"]
+            models = self.challenge["models"]
             own = [entry for entry in models if name.startswith(entry["name"] + "/")]
-            part = dict(self.script, models=own)
-            module = protocol.reference(self.script, self.description)
+            part = dict(self.challenge, models=own)
+            module = protocol.reference(self.challenge, self.description)
             self.stand_ins.update(
                 protocol.carry_out(
                     part, self.arrays, self.description, module, "same", self.threads
@@ -92,7 +92,8 @@ class Replay:
     def configure(self, lane, threads, seed):
         layout = {1: "NT", 2: "NTC", 3: "NCHW"}[len(self.description.observation)]
         settings = {"device": "unknown", "layout": layout, "precision": "float32"}
-        return dict(settings, threads=threads, seed=seed, not_in_force=[], **self.script["named"])
+        settings.update(threads=threads, seed=seed, not_in_force=[])
+        return dict(settings, **self.challenge["named"])
 
     def load(self, observations, targets, settings):
         return observations, targets
@@ -102,7 +103,7 @@ class Replay:
 
     def loss(self, network, settings, hp, weights):
         hyperparameters = dict(hp._asdict(), dropout=list(hp.dropout))
-        for entry in self.script["models"]:
+        for entry in self.challenge["models"]:
             if (
                 entry["name"] not in self.built
                 and entry["name"].startswith(LOCATING) == self.locating
@@ -146,7 +147,7 @@ class Replay:
         self._check(model.next("predict")["predict"], x)
 
     def evaluate(self, scores, targets):
-        question = self.script["evaluate"]
+        question = self.challenge["evaluate"]
         self._check(question["scores"], scores)
         self._check(question["targets"], targets)
         return float(self._answer(question["answer"]))

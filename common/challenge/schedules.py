@@ -15,8 +15,8 @@ from common.challenge.updates import (
 )
 from common.mistakes.adam import cosine, rate_of
 
-MANY = 20  # gradients that share the largest value are clipped there
-CLOSE = 1e-4  # difference of shares that are alike but for rounding
+MANY = 20  # if more gradients share the largest value, they are clipped there
+CLOSE = 1e-4  # shares that differ by less are equal up to rounding
 READABLE = 0.995  # a share of Adam's full update from which a gradient can be read
 
 
@@ -42,7 +42,7 @@ def around(rule, rate=scheduled, clip=by_norm, decay=of_matrices, late=False, co
     gradient. ``varied`` replaces arguments.
     """
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         now = rate(hp, step)
         gradients = clip(hp, weights, gradients)
         if coupled:
@@ -54,9 +54,9 @@ def around(rule, rate=scheduled, clip=by_norm, decay=of_matrices, late=False, co
         return {n: u - decay(hp, now, n, shrunk[n]) for n, u in moved.items()}
 
     parts = dict(rate=rate, clip=clip, decay=decay, late=late, coupled=coupled)
-    other.rebase = lambda new: around(rebased(rule, new), **parts)
-    other.vary = lambda **changes: around(rule, **dict(parts, **changes))
-    return other
+    changed_rule.rebase = lambda new: around(rebased(rule, new), **parts)
+    changed_rule.vary = lambda **changes: around(rule, **dict(parts, **changes))
+    return changed_rule
 
 
 adamw = around(adam)

@@ -205,10 +205,10 @@ def above(make):
     """Decorate ``make(rule, ...)``, which makes rules, so that these can be rebased."""
 
     def made(rule, *arguments, **values):
-        other = make(rule, *arguments, **values)
-        other.rebase = lambda new: made(rebased(rule, new), *arguments, **values)
-        other.vary = lambda **parts: made(varied(rule, **parts), *arguments, **values)
-        return other
+        changed_rule = make(rule, *arguments, **values)
+        changed_rule.rebase = lambda new: made(rebased(rule, new), *arguments, **values)
+        changed_rule.vary = lambda **parts: made(varied(rule, **parts), *arguments, **values)
+        return changed_rule
 
     return made
 
@@ -227,63 +227,63 @@ def varied(rule, **parts):
 def constant(rule, **values):
     """``rule`` with hard-coded hyperparameters."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         return rule(hp._replace(**values), step, weights, gradients, state)
 
-    return other
+    return changed_rule
 
 
 @above
 def decaying(rule, factor):
     """``rule`` with the weight decay times a factor."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         decay = factor * hp.weight_decay
         return rule(hp._replace(weight_decay=decay), step, weights, gradients, state)
 
-    return other
+    return changed_rule
 
 
 @above
 def times(rule, factor):
     """``rule`` with the learning rate times a factor."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         moves = rule(hp, step, weights, gradients, state)
         return {name: factor * u for name, u in moves.items()}
 
-    return other
+    return changed_rule
 
 
 @above
 def falling(rule, part):
     """``rule`` with the learning rate times ``part(step)``."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         hp = hp._replace(learning_rate=part(step) * hp.learning_rate)
         return rule(hp, step, weights, gradients, state)
 
-    return other
+    return changed_rule
 
 
 @above
 def changed(rule, change):
     """``rule`` with the gradients that ``change(hp, weights, gradients, state)`` returns."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         own = state.setdefault("of the change", {})
         gradients = change(hp, weights, gradients, own)
         inner = state.setdefault("of the rule", {})
         return rule(hp, step, weights, gradients, inner)
 
-    return other
+    return changed_rule
 
 
 @above
 def gathered(rule, steps, share):
     """``rule`` once every ``steps`` steps, with ``share`` of the sum of their gradients."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         sums = state.setdefault("sums", {})
         for name, g in gradients.items():
             sums[name] = sums.get(name, 0) + share * g
@@ -292,7 +292,7 @@ def gathered(rule, steps, share):
         state["sums"] = {}
         return rule(hp, step // steps, weights, sums, state.setdefault("of the rule", {}))
 
-    return other
+    return changed_rule
 
 
 def scaled(factor):
@@ -316,14 +316,14 @@ def decayed(strength, chosen):
 def decoupled(rule, strength, chosen):
     """Weight decay that shrinks the weights separately from the rule, as in AdamW and SGDW."""
 
-    def other(hp, step, weights, gradients, state):
+    def changed_rule(hp, step, weights, gradients, state):
         decay = hp.weight_decay if strength is None else strength
         return {
             n: u - hp.learning_rate * decay * weights[n] if chosen(n, weights[n]) else u
             for n, u in rule(hp, step, weights, gradients, state).items()
         }
 
-    return other
+    return changed_rule
 
 
 def clipped(limit):
@@ -383,10 +383,10 @@ def dot(a, b):
 
 def _decays(rule, evidence):
     """Weight decay of the measured strength, on each plausible set of tensors."""
-    moved, begun = evidence.zero, evidence.zero_start
+    moved, start = evidence.zero, evidence.zero_start
     if not moved:
         moved = {n: evidence.moved[n] - evidence.right[n] for n in evidence.right}
-        begun = evidence.start
+        start = evidence.start
     kinds = [
         ("of all tensors", lambda n, w: True),
         ("of all but the biases", lambda n, w: w.ndim > 1),
@@ -399,10 +399,10 @@ def _decays(rule, evidence):
         still = [name for name in most if not moved[name].any()]
         kinds += [("of " + n, lambda n, w, only=n: n == only) for n in most if len(still) > 1]
     for where, chosen in kinds:
-        names = [n for n in most if chosen(n, begun[n])]
-        start = {n: np.float64(begun[n]) for n in names}
-        size = dot(start, start)
-        strength = -dot({n: moved[n] for n in names}, start) / size if size else 0.0
+        names = [n for n in most if chosen(n, start[n])]
+        weights = {n: np.float64(start[n]) for n in names}
+        size = dot(weights, weights)
+        strength = -dot({n: moved[n] for n in names}, weights) / size if size else 0.0
         if abs(strength) < 1e-12:
             continue
         says = "weight decay of %.3g %s" % (strength, where)
@@ -527,15 +527,13 @@ def _of_second_step(rule, second):
         says = "the gradient is multiplied by %.4g from step 2 on (dampening)" % (1 - rounded(part))
         yield Cause(says, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
 
-    def other(hp, step, weights, gradients, state):
-        return rule(
-            hp._replace(momentum=momentum / was * hp.momentum), step, weights, gradients, state
-        )
+    def changed_rule(hp, step, weights, gradients, state):
+        hp = hp._replace(momentum=momentum / was * hp.momentum)
+        return rule(hp, step, weights, gradients, state)
 
     if abs(momentum) > 1e-3 and abs(momentum - was) > 1e-3:
-        yield Cause(
-            "the momentum is %.4g, not %.4g" % (momentum, was), with_rule(other), concept="momentum"
-        )
+        says = "the momentum is %.4g, not %.4g" % (momentum, was)
+        yield Cause(says, with_rule(changed_rule), concept="momentum")
 
 
 def _other_decays(rule, usual):
@@ -559,6 +557,67 @@ def _other_decays(rule, usual):
     yield Cause(says, with_rule(beside), concept="weight decay")
 
 
+def _frozen(names):
+    """(words, change) for tensors that are not trained."""
+    layers_of = [name.rsplit(".", 1)[0] for name in names]
+    layer_names = [layer for layer in dict.fromkeys(layers_of) if layers_of.count(layer) > 1]
+    yield "nothing is trained", frozen(lambda name: True)
+    yield "biases are not trained", frozen(lambda name: name.endswith(".bias"))
+    for layer in layer_names:
+        start = layer + "."
+        yield "%s is not trained" % layer, frozen(lambda n, start=start: n.startswith(start))
+    for name in names:
+        yield "%s is not trained" % name, frozen(lambda n, name=name: n == name)
+
+
+def _of_gradients(rule, names, evidence):
+    """Gradients that are kept, late, missing, clipped or gathered; evidence: for the clips."""
+    never = "gradients are never reset: each step adds to the last one's"
+    late = "each step uses the gradient of the step before"
+    changes = [(never, accumulated, "gradients reset"), (late, stale, "backward")]
+    changes += [(*pair, "optimiser") for pair in [*_frozen(names), *_clips(evidence)]]
+    for says, change, concept in changes:
+        yield Cause(says, with_rule(changed(rule, change)), concept=concept)
+    says = "weights move in every second step only, by the %s of two gradients (accumulation)"
+    for mean, share in (("mean", 0.5), ("sum", 1)):
+        make = with_rule(gathered(rule, 2, share))
+        yield Cause(says % mean, make, concept="gradients reset")
+
+
+def _of_momentum(rule):
+    """Momentum by another formula."""
+    for says, other in (
+        ("Nesterov momentum (Caffe2's and others' default)", nesterov),
+        ("the gradient is multiplied by 1 - momentum (unit gain, CNTK's default)", unit_gain),
+        (
+            "the gradient is multiplied by 1 - momentum from step 2 on (dampening)",
+            dampened(None),
+        ),
+        ("no momentum", without_momentum),
+    ):
+        yield Cause(says, with_rule(rebased(rule, other)), concept="momentum")
+
+
+def _of_adam(rule):
+    """Adam by another formula."""
+    epsilon = "Adam's epsilon"
+    for says, other, concept in (
+        ("Adam's epsilon is inside the root", epsilon_inside, epsilon),
+        (
+            "Adam's epsilon is added before the correction "
+            "(by nature in Keras, MXNet, Chainer, CNTK: --named adam_epsilon=uncorrected)",
+            epsilon_uncorrected,
+            epsilon,
+        ),
+        ("Adam's moments are not corrected for their bias", not_corrected, "Adam"),
+        ("Adam corrects its moments as those of the step before", one_step_late, "Adam"),
+        ("Adam keeps the largest mean square (AMSGrad)", largest, "Adam"),
+    ):
+        convention = ("adam_epsilon", "uncorrected") if other is epsilon_uncorrected else None
+        make = with_rule(rebased(rule, other))
+        yield Cause(says, make, concept=concept, convention=convention)
+
+
 def causes(description, evidence, hp, rule, second=None):
     """Causes of wrong weights after a step.
 
@@ -566,91 +625,20 @@ def causes(description, evidence, hp, rule, second=None):
     rule with the causes found so far. second: ``Second``, or None.
     """
     has_momentum = "momentum" in description.traits
-    state = description.state
-    names = [name for name in description.shapes if name not in state]
-    layers_of = [name.rsplit(".", 1)[0] for name in names]
-    layer_names = [layer for layer in dict.fromkeys(layers_of) if layers_of.count(layer) > 1]
+    names = [name for name in description.shapes if name not in description.state]
     every = []
     if evidence and abs(_factor(evidence.moved, evidence.right)) > 1e-6:  # something is trained
-        every += list(_scales(rule, evidence)) if has_momentum else []
-        every += list(_rates(rule, evidence, hp, has_momentum))
-        every += list(_falls(rule, evidence))
+        every += _scales(rule, evidence) if has_momentum else []
+        every += _rates(rule, evidence, hp, has_momentum)
+        every += _falls(rule, evidence)
     if evidence:
-        every += list(_decays(rule, evidence))
-    every += list(_constants(rule, has_momentum))
+        every += _decays(rule, evidence)
+    every += _constants(rule, has_momentum)
     if second:
-        every += list(_of_second_step(rule, second))
+        every += _of_second_step(rule, second)
     if has_momentum and hasattr(description.hp, "weight_decay"):
-        every += list(_other_decays(rule, description.hp.weight_decay))
-    changes = [
-        (
-            "gradients are never reset: each step adds to the last one's",
-            accumulated,
-            "gradients reset",
-        ),
-        ("each step uses the gradient of the step before", stale, "backward"),
-        ("nothing is trained", frozen(lambda name: True), "optimiser"),
-        ("biases are not trained", frozen(lambda name: name.endswith(".bias")), "optimiser"),
-    ]
-    changes += [
-        (
-            "%s is not trained" % layer,
-            frozen(lambda n, layer=layer: n.startswith(layer + ".")),
-            "optimiser",
-        )
-        for layer in layer_names
-    ]
-    changes += [
-        ("%s is not trained" % name, frozen(lambda n, name=name: n == name), "optimiser")
-        for name in names
-    ]
-    changes += [(*clip, "optimiser") for clip in _clips(evidence if has_momentum else None)]
-    every += [
-        Cause(says, with_rule(changed(rule, change)), concept=concept)
-        for says, change, concept in changes
-    ]
-    says = "weights move in every second step only, by the %s of two gradients (accumulation)"
-    every += [
-        Cause(says % mean, with_rule(gathered(rule, 2, share)), concept="gradients reset")
-        for mean, share in (("mean", 0.5), ("sum", 1))
-    ]
-    if has_momentum:
-        concept, rules = (
-            "momentum",
-            [
-                ("Nesterov momentum (Caffe2's and others' default)", nesterov),
-                (
-                    "the gradient is multiplied by 1 - momentum (unit gain, CNTK's default)",
-                    unit_gain,
-                ),
-                (
-                    "the gradient is multiplied by 1 - momentum from step 2 on (dampening)",
-                    dampened(None),
-                ),
-                ("no momentum", without_momentum),
-            ],
-        )
-    else:
-        concept, rules = (
-            "Adam",
-            [
-                ("Adam's epsilon is inside the root", epsilon_inside),
-                (
-                    "Adam's epsilon is added before the correction "
-                    "(by nature in Keras, MXNet, Chainer, CNTK: --named adam_epsilon=uncorrected)",
-                    epsilon_uncorrected,
-                ),
-                ("Adam's moments are not corrected for their bias", not_corrected),
-                ("Adam corrects its moments as those of the step before", one_step_late),
-                ("Adam keeps the largest mean square (AMSGrad)", largest),
-            ],
-        )
-    for says, other in rules:
-        epsilon = other in (epsilon_inside, epsilon_uncorrected)
-        book = "Adam's epsilon" if epsilon else concept
-        made = Cause(says, with_rule(rebased(rule, other)), concept=book)
-        natural = other is epsilon_uncorrected
-        every.append(made._replace(convention=("adam_epsilon", "uncorrected") if natural else None))
-    return every + [
-        Cause("the optimiser's state is lost between passes", forgetful(rule), concept="momentum"),
-    ]
+        every += _other_decays(rule, description.hp.weight_decay)
+    every += _of_gradients(rule, names, evidence if has_momentum else None)
+    every += _of_momentum(rule) if has_momentum else _of_adam(rule)
+    says = "the optimiser's state is lost between passes"
+    return every + [Cause(says, forgetful(rule), concept="momentum")]
