@@ -86,7 +86,7 @@ def compared(bench, since=True):
     model = ALL[result["model"]]
     rows, drawn, against = [], [], result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
-        name = _named(key) + mark(result, key)
+        name = _with_comma(key) + mark(result, key)
         drawn.append((name, contender["ratio"]) + tuple(contender["interval"]))
         product = contender.get("share_of_matmul")
         rows.append(
@@ -114,7 +114,7 @@ def compared(bench, since=True):
         _runs(result),
         result["threads"],
         result["batch_size"],
-        _named(result["baseline"]),
+        _with_comma(result["baseline"]),
         CHANGED,
     )
     if "bfloat16_flops" in result:
@@ -136,7 +136,9 @@ def compared(bench, since=True):
     command = _command(model)
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)
-    return Table(title, note, columns, rows, figure, _fastest(drawn, _named(result["baseline"])))
+    return Table(
+        title, note, columns, rows, figure, _fastest(drawn, _with_comma(result["baseline"]))
+    )
 
 
 def _fastest(drawn, baseline):
@@ -174,7 +176,7 @@ def scaled(bench):
         memory = fit["peak_memory_bytes"]
         rows.append(
             [
-                (_named(key) + mark(result, key), bench.path),
+                (_with_comma(key) + mark(result, key), bench.path),
                 "%.3g ms" % (1e3 * fit["overhead_per_step"]),
                 "%.3g s" % (1e3 * fit["seconds_per_image"]),
                 "%.0f%%" % (100 * fit["largest_error"]),
@@ -194,7 +196,7 @@ def scaled(bench):
         _runs(result),
         result["threads"],
         noun,
-        _named(first),
+        _with_comma(first),
         CHANGED,
     )
     study = STEP.get(model.name)
@@ -203,7 +205,7 @@ def scaled(bench):
     columns += ["batch %d " % size for size in sizes]
     title = study.question if study else "What does a step cost, and what each %s?" % noun[:-1]
     title = titled(title, model)
-    fits = {_named(key): fit for key, fit in result["scaling"].items()}
+    fits = {_with_comma(key): fit for key, fit in result["scaling"].items()}
     command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.steps, _key(bench), where, fits, bench, command)
@@ -222,7 +224,14 @@ def _parted(fits):
             for size in sizes
         ]
         if sizes:
-            figures = (_named(key), ratios[0], _named(first), sizes[0], ratios[-1], sizes[-1])
+            figures = (
+                _with_comma(key),
+                ratios[0],
+                _with_comma(first),
+                sizes[0],
+                ratios[-1],
+                sizes[-1],
+            )
             sentences.append(
                 "A step of %s takes %.1f times as long as one of %s with batches of %d, "
                 "%.1f times with batches of %d" % figures
@@ -242,7 +251,7 @@ def mark(result, key):
     return "" if module_is_as_it_was(run) else " †"
 
 
-def _named(key):
+def _with_comma(key):
     return key.replace(":", ", ")
 
 
@@ -287,54 +296,26 @@ def _step(result, key, first, size):
 
 def shared(benches, machine):
     """Workers that share a batch, beside one process on one core and on all."""
-    rows, gains, when, speeds = [], {}, set(), {}
+    rows, gains, speeds = [], {}, {}
     for bench in benches:
-        result = bench.result
-        when.add(result["made"][:10])
-        for text, contender in result["contenders"].items():
-            key = contenders.read(text)
-            alone = key._replace(workers=1).text
-            whole = key._replace(workers=1, threads=None).text
-            if key.workers == 1 or not {alone, whole} <= set(result["contenders"]):
-                continue
-            size, times = contender["batch_size"], contender["seconds_per_step"]
-            alone, whole = (result["contenders"][name] for name in (alone, whole))
-            ratio, interval = compare.ratio(times, whole["seconds_per_step"])
-            verdict = compare.verdict(interval)
-            lines = speeds.setdefault("%s, %s" % (key.name, result["model"]), {})
-            for line, speed in (("one core", alone), ("all cores", whole), ("workers", contender)):
-                lines.setdefault(line, []).append((size, speed["per_second"]))
-            gains.setdefault((key.name, result["model"]), []).append((size, verdict))
-            rows.append(
-                [
-                    (key.name + mark(result, text), bench.path),
-                    result["model"],
-                    "%.2f" % (_parameters(result["model"]) / 1e6),
-                    str(size),
-                    "%.0f" % alone["per_second"],
-                    "%.0f" % whole["per_second"],
-                    "%.0f" % contender["per_second"],
-                    "%.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1]),
-                    verdict,
-                    _exchange(result, key, times),
-                ]
-            )
-    won = []
-    for (name, model), sizes in sorted(gains.items()):
-        won_with = _sizes(sorted(sizes)) + _crossing(benches, name, model, sorted(sizes))
-        won.append("%s, %s: %s" % (name, model, won_with))
+        for text, three in _shared(bench.result):
+            name, model = contenders.read(text).name, bench.result["model"]
+            size = three["workers"]["batch_size"]
+            times = (three[line]["seconds_per_step"] for line in ("workers", "all cores"))
+            ratio, interval = compare.ratio(*times)
+            lines = speeds.setdefault("%s, %s" % (name, model), {})
+            for line, contender in three.items():
+                lines.setdefault(line, []).append((size, contender["per_second"]))
+            gains.setdefault((name, model), []).append((size, compare.verdict(interval)))
+            rows.append(_shared_row(bench, text, three, ratio, interval))
     runs = min([bench.result["runs"] for bench in benches], default=0)
-    answer = "Two workers of one core each are faster than one process on both%s: %s" % (
-        "" if runs > 1 else ", in one run",
-        "; ".join(won),
-    )
     note = (
         "{}, {} ({}). Fits: a step's time as a fixed cost and a cost for each image. Exchange: the "
         "part of a worker's step that one process on one core does not need for the same share of "
         "the batch: waiting, exchanging gradients, and sharing memory. {}"
     ).format(
         machine,
-        ", ".join(sorted(when)),
+        ", ".join(sorted({bench.result["made"][:10] for bench in benches})),
         "%d runs or more" % runs
         if runs > 1
         else "one run: the intervals do not cover how processes differ from start to start",
@@ -352,7 +333,44 @@ def shared(benches, machine):
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
     figure = partial(study_figures.shared, key, title + " " + machine, speeds, benches, command)
-    return Table(title, note, columns, rows, figure, answers(SHARED, answer))
+    return Table(title, note, columns, rows, figure, answers(SHARED, _won(benches, gains, runs)))
+
+
+def _shared(result):
+    """Yield (name with workers, {line of the chart: its contender}) if all three were timed."""
+    known = result["contenders"]
+    for text in known:
+        key = contenders.read(text)
+        alone = key._replace(workers=1).text
+        whole = key._replace(workers=1, threads=None).text
+        if key.workers > 1 and {alone, whole} <= set(known):
+            lines = ("one core", alone), ("all cores", whole), ("workers", text)
+            yield text, OrderedDict((line, known[name]) for line, name in lines)
+
+
+def _shared_row(bench, text, three, ratio, interval):
+    """The cells of a contender with workers, beside one process on one core and on all."""
+    model, key = bench.result["model"], contenders.read(text)
+    return [
+        (key.name + mark(bench.result, text), bench.path),
+        model,
+        "%.2f" % (_parameters(model) / 1e6),
+        str(three["workers"]["batch_size"]),
+        *("%.0f" % contender["per_second"] for contender in three.values()),
+        "%.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1]),
+        compare.verdict(interval),
+        _exchange(bench.result, key, three["workers"]["seconds_per_step"]),
+    ]
+
+
+def _won(benches, gains, runs):
+    """In words, with which batches workers are faster; gains: {contender: [(size, verdict)]}."""
+    won = []
+    for (name, model), sizes in sorted(gains.items()):
+        won_with = _sizes(sorted(sizes)) + _crossing(benches, name, model, sorted(sizes))
+        won.append("%s, %s: %s" % (name, model, won_with))
+    start = "Two workers of one core each are faster than one process on both%s: "
+    return start % ("" if runs > 1 else ", in one run") + "; ".join(won)
 
 
 def _parameters(model):

@@ -14,39 +14,20 @@ from reports.table import CHANGED, Table, label, position, titled
 
 def spent(profiles, machine, model):
     """Where a step's time goes, by each framework's own profiler."""
-    rows, when, shares = [], set(), []
     mine = [
         profile
         for profile in profiles
         if profile.machine == machine and profile.result["model"] == model.name
     ]
-    mine.sort(key=lambda one: position(one.result))
+    mine.sort(key=lambda profile: position(profile.result))
     known = {category for profile in mine for category in profile.result["parts"]}
     shown = [category for category in categories.CATEGORIES if category in known]
-    for profile in mine:
-        result = profile.result
-        total = sum(result["operations"].values())
-        cells = [(label(result), profile.path), _milliseconds(result["seconds_per_step"])]
-        cells.append(_milliseconds(total))
-        phases = categories.phases(result["framework"], model.name, result["operations"])
-        cells += [_percent(phases.get(phase)) for phase in ("forward", "backward")]
-        cells += [_percent(result["parts"].get(category)) for category in shown]
-        slowest = Counter()
-        for operation, seconds in result["operations"].items():
-            # Without its caller or operand: "CorrMM" of "CorrMM{half, ...}".
-            slowest[operation.split(" > ")[-1].split("{")[0]] += seconds / total
-        operations = [
-            "%s %s" % (_cut(name), _percent(share)) for name, share in slowest.most_common(3)
-        ]
-        cells += [
-            _convolved(result),
-            _kernels(result),
-            _percent(_filled(result)),
-            _limit(result, model),
-        ]
-        rows.append(cells + ["; ".join(operations)])
-        when.add(result["made"][:10])
-        shares.append((label(result), {name: result["parts"].get(name, 0) for name in shown}))
+    rows = [_row(profile, model, shown) for profile in mine]
+    when = {profile.result["made"][:10] for profile in mine}
+    shares = [
+        (label(profile.result), {name: profile.result["parts"].get(name, 0) for name in shown})
+        for profile in mine
+    ]
     command = "tox run -e profile -- NAME"
     command += "" if model is ALL["cnn"] else " --model " + model.name
     note = (
@@ -77,6 +58,28 @@ def spent(profiles, machine, model):
     key = "profile-%s-%s" % (model.name, machine)
     figure = partial(study_figures.spent, key, title + " " + machine, shares, mine, command)
     return Table(title, note, columns, rows, figure)
+
+
+def _row(profile, model, shown):
+    """The cells of a profile; shown: the categories that have a column."""
+    result = profile.result
+    total = sum(result["operations"].values())
+    cells = [(label(result), profile.path), _milliseconds(result["seconds_per_step"])]
+    cells.append(_milliseconds(total))
+    phases = categories.phases(result["framework"], model.name, result["operations"])
+    cells += [_percent(phases.get(phase)) for phase in ("forward", "backward")]
+    cells += [_percent(result["parts"].get(category)) for category in shown]
+    cells += [_convolved(result), _kernels(result), _percent(_filled(result))]
+    return cells + [_limit(result, model), _slowest(result["operations"], total)]
+
+
+def _slowest(operations, total):
+    """The three slowest operations and their shares of the sum, in words."""
+    shares = Counter()
+    for operation, seconds in operations.items():
+        # Without its caller or operand: "CorrMM" of "CorrMM{half, ...}".
+        shares[operation.split(" > ")[-1].split("{")[0]] += seconds / total
+    return "; ".join("%s %s" % (_cut(name), _percent(s)) for name, s in shares.most_common(3))
 
 
 def _milliseconds(seconds):

@@ -401,7 +401,9 @@ def diagnosed(model):
             for mistake, mistake_made in record["mistakes"].items()
             if mistake_made["verdict"] != "named"
         ]
-        rows.append(_verdicts(name, record["singles"]) + [_as_certified(name + suffix), _told(off)])
+        rows.append(
+            _verdicts(name, record["singles"]) + [_as_certified(name + suffix), _joined(off)]
+        )
     path = DIAGNOSED / (model.name + ".json")
     if path.is_file():
         record = json.loads(path.read_text())
@@ -412,7 +414,7 @@ def diagnosed(model):
             ]
             rows.append(
                 _verdicts("%s, %s" % (frameworks.REFERENCE, says), record[kind_of])
-                + ["-", _told(off)]
+                + ["-", _joined(off)]
             )
     if not rows:
         return None
@@ -433,7 +435,7 @@ def _verdicts(name, counts):
     return [name] + [str(counts.get(verdict, 0)) for verdict in VERDICTS]
 
 
-def _told(off):
+def _joined(off):
     return "; ".join(off) or "-"
 
 

@@ -1,4 +1,4 @@
-"""An array of a recording, and the test that two arrays are equal by more than chance."""
+"""An array of a recording, and tests whether two arrays agree by more than chance."""
 
 import math
 
@@ -7,13 +7,13 @@ import numpy as np
 from common.compare import digits, masks
 
 TOLERANCE = 1e-5  # of an array's spread, by default: float32's error after some hundred layers
-UNITS = 16  # of what float32 itself costs, where an exact recording says what that is
+UNITS = 16  # times the error of float32 itself, if an exact recording shows it
 ROUNDINGS = 4  # of an array's own type, allowed on top
 CERTAIN = 20  # bits that must be left: by chance, one in a million
 DIGITS = -math.log(TOLERANCE, 2)  # bits that fitting a constant may use up
 SHARP = 4  # bits by which an array's spread must exceed its allowed error
 LOOKED_AT = 256  # values on which a layout is tried
-COUNTED = 4096  # values from which the number of distinct ones is estimated
+COUNTED = 4096  # values that are counted to estimate how many are distinct
 
 
 class Array:
@@ -24,7 +24,7 @@ class Array:
         self.axes = [axis for axis, size in enumerate(self.shape) if size != 1]
         self.digits = digits.of(values)
         self.epsilon = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
-        self.unit = None  # the distance that float32 itself costs here, if an exact recording says
+        self.unit = None  # the error of float32 itself here, if an exact recording shows it
         values = values.reshape([self.shape[axis] for axis in self.axes])
         floating = values.dtype.kind == "f"
         if values.dtype.itemsize < 4 or not floating:
@@ -65,7 +65,7 @@ class Array:
 
 
 def rms(values):
-    """Root of the mean square, whatever the values' size."""
+    """Root of the mean square, without overflow."""
     peak = np.float64(np.abs(values).max()) if values.size else np.float64(0)
     if not 0 < peak < np.inf:
         return peak
@@ -95,7 +95,7 @@ def factor(value):
 
 
 def proven(a, b, most, constants=0, choices=0.0, part=1.0):
-    """Whether two arrays are within ``most`` of each other by more than chance.
+    """Whether chance is ruled out if two arrays are within ``most`` of each other.
 
     constants: how many numbers were fitted. choices: the base-2 logarithm of the number of
     relations of this kind. part: the share of the values that was compared.
@@ -114,7 +114,7 @@ def allowed(a, b, tolerance):
         return 0.0
     if a.unit is not None:
         return max(UNITS * a.unit, max(a.epsilon, b.epsilon) * max(a.rms, b.rms))
-    spreads = [abs(x.mean) if x.size == 1 else x.spread for x in (a, b)]  # as of a loss
+    spreads = [abs(x.mean) if x.size == 1 else x.spread for x in (a, b)]  # such as a loss
     return rounding(max(a.rms, b.rms), a, b) + tolerance * min(spreads)
 
 

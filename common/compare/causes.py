@@ -1,5 +1,6 @@
-"""Layers whose results differ although their inputs agree: then their functions, or their choice
-of inputs, are why.
+"""Layers whose results differ although their inputs agree.
+
+The cause is then their functions, or which inputs they take.
 """
 
 import itertools
@@ -11,9 +12,9 @@ from common.compare.relations import Comparison
 
 
 def explained(recordings, layer):
-    """What a pair of layers computes in A and in B, from which inputs; None if it is the same.
+    """What a pair of layers computes in A and in B, from which inputs; None if that is the same.
 
-    layer: the ``Verdict`` on the pair. None as well if an input of either is not in both.
+    layer: the ``Verdict`` on the pair. Also None if one of the inputs is not in both recordings.
     """
     paired = {recordings.a[pair.a].name: pair.a for pair in recordings.pairs}
     ours = _origin(layer.a_fit, paired)
@@ -31,9 +32,9 @@ def explained(recordings, layer):
 
 
 def _changed_before(recordings, layer):
-    """The same function of another input, whose relation to A's is known, in words; or None.
+    """In words: both compute the same function, of inputs with a known relation; or None.
 
-    Such is a dropout that is on: neither side recorded it as what the other side has.
+    One example is a dropout that is on in one recording.
     """
     fits = layer.a_fit, layer.b_fit
     if None in fits or not search.same_family(*fits) or fits[0].constants != fits[1].constants:
@@ -49,7 +50,7 @@ def _changed_before(recordings, layer):
 
 
 def _alternatives(fit):
-    """The inputs that give the same: a layer's own operations may have been recorded, too."""
+    """Yield inputs that give the same result, such as recorded operations inside the layer."""
     with np.errstate(all="ignore"):
         for case in fit.family.cases(fit.case.layer):
             if len(case.inputs) == 1 and fit.family.off(case, fit.constants) <= case.limit:
@@ -57,9 +58,9 @@ def _alternatives(fit):
 
 
 def _origin(fit, known):
-    """The ``Fit``, or that of its input if it copies one that the other side does not have.
+    """The ``Fit``, or its input's if the layer only copies an array that the other side lacks.
 
-    None if it is not known, or if an input of it is not in both recordings.
+    None if it is not known, or if one of its inputs is not in both recordings.
     """
     fit = search.origin(fit, known)
     if fit is None or any(array.name not in known for array in fit.case.inputs):

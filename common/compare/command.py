@@ -1,5 +1,7 @@
 """The command ``compare``: its options, its lines of text."""
 
+from typing import NamedTuple, Optional
+
 import numpy as np
 
 from common.compare import (
@@ -60,87 +62,100 @@ def share(text):
     return value
 
 
+class Request(NamedTuple):
+    """A requested comparison. The last three paths are None if they were not given."""
+
+    a: str
+    b: str
+    tolerance: float
+    all: bool
+    exact: Optional[str]
+    json: Optional[str]
+    html: Optional[str]
+
+
+def parse(options):
+    """The ``Request`` of parsed options; other commands' parsers may add their own."""
+    return Request(**{name: getattr(options, name) for name in Request._fields})
+
+
 def command(options):
+    """The exit code for parsed options."""
+    return compare(parse(options))
+
+
+def compare(request):
     """Exit code 0 if all arrays that both recordings have agree, 3 if not.
 
     With ``--all``, 3 also if B lacks values that A has.
     """
-    for out in (options.json, options.html):
+    for out in (request.json, request.html):
         if out:
             check_writable(out)
-    a, b = read(options.a), read(options.b)
-    if options.exact:
-        add_units(a, options.a, options.exact)
-    refuse_arrays_without_numbers(options, a, b)
-    recordings = Recordings(a, b, options.tolerance)
+    a, b = read(request.a), read(request.b)
+    if request.exact:
+        add_units(a, request.a, request.exact)
+    refuse_arrays_without_numbers(request, a, b)
+    recordings = Recordings(a, b, request.tolerance)
     first = difference.first(recordings)
     if first is not None and first["agree_before"] == 0:
         refuse_other_batches(a, b, first)
-    convention = first and conventions.accept(recordings, first)
+    first, convention, rounding = settled(recordings, first)
+    first, layers = judged(recordings, first, bool(request.json or request.html))
+    hints = [] if convention else list(hint_lines(recordings, layers))
+    hints += rounding + notes(recordings, first, clipping.explained(a, b))
+    for line in lines(request, recordings, first, layers, convention, hints):
+        print(line)
+    if request.json or request.html:
+        result = verdict.of(recordings, first, layers, request, convention, hints)
+        if request.json:
+            write_json(request.json, result)
+        if request.html:
+            page.write(request.html, result)
+    return DIFFERENT if first or (request.all and recordings.missing()) else 0
+
+
+def settled(recordings, first):
+    """(the first difference, a convention in words or None, lines on rounding).
+
+    What right ports may have is accepted, and is no difference.
+    """
+    convention, rounding = first and conventions.accept(recordings, first), []
     if convention:
-        print("a convention, not a mistake: " + convention)
         first = difference.first(recordings)
-    rounding = grown.accept(recordings, first)
-    if rounding:
-        first = difference.first(recordings)
-    enlarged = later.accept(recordings, first)
-    if enlarged:
-        first = difference.first(recordings)
+    for larger in (grown, later):
+        says = larger.accept(recordings, first)
+        if says:
+            rounding.append("no difference: " + says)
+            first = difference.first(recordings)
     for sooner in (left_out, shortcuts):
-        first = first and (sooner.found(recordings, first) or first)
-    layers = trying.verdicts(recordings, first, bool(options.json or options.html))
+        first = first and (sooner.first_difference(recordings, first) or first)
+    return first, convention, rounding
+
+
+def judged(recordings, first, every):
+    """(the first difference, with what explains it; the ``Verdict`` on each layer).
+
+    every: whether layers that agree have a verdict, too.
+    """
+    layers = trying.verdicts(recordings, first, every)
     seemed, first = first, difference.with_verdicts(recordings, first, layers)
     layers = trying.with_later(recordings, layers, first, seemed)
     if first is not None and not first["computes"]:
         why = trying.explanation(recordings, first, layers)
         if why is not None:
             first["computes"], first["docs"] = why.says, why.docs
-    print("A  %s, %d arrays\nB  %s, %d arrays" % (options.a, len(a), options.b, len(b)))
-    rule = "arrays agree if their RMS difference is at most %g of the spread plus %d roundings"
-    if options.exact:
-        print("arrays agree within %d times the difference of A and %s" % (UNITS, options.exact))
-    else:
-        print(rule % (options.tolerance, ROUNDINGS))
-    print("\n".join(line.rstrip() for line in array_lines(recordings, first)))
-    if first is None:
-        print("%d pairs agree; no difference found" % len(recordings.pairs))
-    else:
-        print("\n".join(difference_lines(first)))
-        if not first["computes"]:
-            for side, found in trying.alone(recordings, first):
-                names = (side, found.case.layer, search.function(found))
-                print("  before it, only %s recorded %s: %s" % names)
-    for line in layer_lines(layers, first):
-        print(line)
-    hints = [] if convention else list(hint_lines(recordings, layers))
-    hints += ["no difference: " + says for says in (rounding, enlarged) if says]
-    if first is None:
-        hints += filter(None, [masked.hint(recordings)])
-    clips = clipping.explained(a, b)
-    if clips and (first is None or clips != first["computes"]):
-        hints.append("a difference within the tolerance: " + clips)
-    for line in hints:
-        print(line)
-    missing = recordings.missing()
-    if missing and options.all:
-        print("missing in B: " + ", ".join(missing))
-    if options.json or options.html:
-        result = verdict.of(recordings, first, layers, options, convention, hints)
-        if options.json:
-            write_json(options.json, result)
-        if options.html:
-            page.write(options.html, result)
-    return DIFFERENT if first or (missing and options.all) else 0
+    return first, layers
 
 
-def refuse_arrays_without_numbers(options, a, b):
+def refuse_arrays_without_numbers(request, a, b):
     """InputError if both recordings hold an array with no finite value: no two can be compared."""
     empty = [
         next((x.name for x in side if not (x.finite or np.isfinite(x.values).any())), None)
         for side in (a, b)
     ]
     if None not in empty:
-        names = (empty[0], options.a, empty[1], options.b)
+        names = (empty[0], request.a, empty[1], request.b)
         raise InputError("%s of %s and %s of %s contain NaN or infinity" % names)
 
 
@@ -154,6 +169,31 @@ def refuse_other_batches(a, b, first):
             says = "the same values in the same order: reshaped, where axes have to be transposed"
         values = (a[0], b[0], says)
         raise InputError("the first arrays must be the same batch: %s in A, %s in B: %s" % values)
+
+
+def lines(request, recordings, first, layers, convention, hints):
+    """Yield the verdict in lines of text."""
+    if convention:
+        yield "a convention, not a mistake: " + convention
+    yield "A  %s, %d arrays" % (request.a, len(recordings.a))
+    yield "B  %s, %d arrays" % (request.b, len(recordings.b))
+    if request.exact:
+        yield "arrays agree within %d times the difference of A and %s" % (UNITS, request.exact)
+    else:
+        rule = "arrays agree if their RMS difference is at most %g of the spread plus %d roundings"
+        yield rule % (request.tolerance, ROUNDINGS)
+    yield from (line.rstrip() for line in array_lines(recordings, first))
+    if first is None:
+        yield "%d pairs agree; no difference found" % len(recordings.pairs)
+    else:
+        yield from difference_lines(first)
+        for side, fit in () if first["computes"] else trying.alone(recordings, first):
+            names = (side, fit.case.layer, search.function(fit))
+            yield "  before it, only %s recorded %s: %s" % names
+    yield from layer_lines(layers, first)
+    yield from hints
+    if request.all and recordings.missing():
+        yield "missing in B: " + ", ".join(recordings.missing())
 
 
 def array_lines(recordings, first):
@@ -222,13 +262,25 @@ def hint_lines(recordings, layers):
             names = (recordings.a[i].name, recordings.b[j].name)
             yield "a jump within the tolerance, which may be a mistake: %s in A, %s in B" % names
             return
-    if recordings.silent:
+    names = recordings.rounding_only
+    if names:
         says = "no difference: the gradient is rounding alone, on both sides: %s"
-        yield says % ", ".join(recordings.silent[:4]) + ", ..." * (len(recordings.silent) > 4)
+        yield says % ", ".join(names[:4]) + ", ..." * (len(names) > 4)
     for i, j, ours, theirs in trying.masks(recordings):
         names = (recordings.a[i].name, ours, recordings.b[j].name, theirs)
         yield "no difference: %s masks with %s in A, %s with %s in B" % names
         return
+
+
+def notes(recordings, first, clips):
+    """Lines on a mask and a clipping that make no difference, or none that shows.
+
+    clips: how the clippings of both sides differ, in words, or None.
+    """
+    found = [masked.hint(recordings)] if first is None else []
+    if clips and (first is None or clips != first["computes"]):
+        found.append("a difference within the tolerance: " + clips)
+    return [line for line in found if line]
 
 
 def see(anchor):

@@ -1,6 +1,7 @@
-"""Differences that right ports may have, because their frameworks do not leave the choice.
+"""Differences that right ports may have, because their frameworks leave them no choice.
 
-Some frameworks divide a running variance's sum of squares by the batch's count, some by one less.
+For a running variance, some frameworks divide the sum of squares by the batch's count n, others by
+n - 1.
 """
 
 import numpy as np
@@ -13,14 +14,14 @@ from common.compare.layers.layer import Layer, full
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import running, steps
 
-GROWTH = 3  # times the distance of the layer before, which a layer may make of it
-SPREAD = 0.05  # of the logarithms of variances that tell both apart
+GROWTH = 3  # how many times the distance of its input a layer's result may have
+SPREAD = 0.05  # of the logarithms of variances, the least that tells divisor and epsilon apart
 
 
 def accept(recordings, difference):
-    """Accept what follows from the divisor of a running variance; what was accepted, in words.
+    """Accept differences that the divisor of a running variance explains; the result in words.
 
-    None if that is not the difference.
+    None if there are none.
     """
     if steps.kind(difference["a"])[0] == "weight":
         accepted = running.accept(recordings)
@@ -30,7 +31,7 @@ def accept(recordings, difference):
 
 
 def _statistics(recordings, difference):
-    """The running variance itself was recorded."""
+    """The same if the running variance itself was recorded."""
     i, j = difference["a_place"], difference["b_place"]
     fits = [search.fit(Layer(*side)) for side in ((recordings.a, i), (recordings.b, j))]
     if None in fits or any(fit.family is not statistics for fit in fits):
@@ -48,7 +49,7 @@ def _statistics(recordings, difference):
 
 
 def _accept_within(recordings, k, m, gain):
-    """Accept two arrays whose difference is no larger than the divisor makes it."""
+    """Accept two arrays if their difference is no larger than the divisor explains."""
     for layout, a, b in _laid_out(recordings, k, m):
         off = float(abs(a - b).max())
         if off <= 1.01 * gain * float(abs(full(recordings.a[k])).max()):
@@ -65,7 +66,7 @@ def _laid_out(recordings, k, m):
 
 
 def _normalised(recordings, difference):
-    """The batch norm's result was recorded: its channels' factors are off by half of 1 / n."""
+    """The same if the norm's result was recorded: each channel is off by up to half of 1 / n."""
     i, j = difference["a_place"], difference["b_place"]
     inputs = [p for p in recordings.pairs if p.a < i and p.b < j and recordings.a[p.a].finite]
     for layout, ours, theirs in _laid_out(recordings, i, j):
@@ -83,7 +84,7 @@ def _normalised(recordings, difference):
 
 
 def _of_a_divisor(x, ours, theirs, axis, epsilon):
-    """The largest effect of the divisor, if it is why ours and theirs differ; else None."""
+    """The largest effect of the divisor, if it explains why ours and theirs differ; else None."""
     if x.shape != ours.shape:
         return None
     rows = [np.moveaxis(y, axis, 0).reshape(y.shape[axis], -1) for y in (x, ours, theirs)]
@@ -108,7 +109,7 @@ def _of_a_divisor(x, ours, theirs, axis, epsilon):
 
 
 def _accept_chain(recordings, i, j, gain):
-    """Accept this pair and those after it, as long as the distance grows no faster than usual."""
+    """Accept this pair and later ones, as long as the distance grows no faster than usual."""
     ours, theirs = range(i, len(recordings.a)), range(j, len(recordings.b))
     before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
     usual = gain

@@ -32,7 +32,7 @@ def by_scope(recordings, ours, theirs, ordered=True):
             places = [(k, n) if turned else (n, k) for k in inside]
             places = [(ours[i], theirs[j]) for i, j in places]
             fitting = [pair for pair in places if _may_be(recordings, *pair)]
-            if fitting and fitting[-1] == _last(recordings, places, turned):
+            if fitting and fitting[-1] == _last(recordings, places):
                 pairs.setdefault(_first_equal(recordings, fitting[-1][0], ours), fitting[-1][1])
     return in_order(sorted(pairs.items())) if ordered else sorted(pairs.items())
 
@@ -52,7 +52,7 @@ def _may_be(recordings, i, j):
     return form(a) == form(b) and (a.dtype.kind == "f") == (b.dtype.kind == "f")
 
 
-def _last(recordings, places, turned):
+def _last(recordings, places):
     """The pair of the last operation of a scope that is as large as the module's result."""
     sizes = [(recordings.a[i].size, recordings.b[j].size) for i, j in places]
     return next((pair for pair, (m, n) in zip(places[::-1], sizes[::-1]) if m == n), None)

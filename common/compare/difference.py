@@ -11,7 +11,7 @@ from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
 CHAIN = 3  # arrays in a row that must be off to count, where the next ones agree
-NEAR = 3  # last pairs before a difference whose values may be in another order, as queries and keys
+NEAR = 3  # last pairs before a difference whose values may be reordered, such as queries and keys
 BRANCH = 4  # pairs of a shortcut that may agree between a wrong layer and what follows from it
 
 
@@ -37,7 +37,7 @@ def first(recordings):
 
 
 def _better(recordings, difference):
-    """What the difference follows from, or shows more; None if it is the first itself."""
+    """An earlier difference that causes this one, or a clearer one; None if there is none."""
     before = difference["agree_before"]
     sooner = _other_stride(recordings, before, difference) or _swapped(recordings, difference)
     norm = None if sooner else folded.norm_after(recordings, difference)
@@ -45,9 +45,9 @@ def _better(recordings, difference):
 
 
 def with_verdicts(recordings, difference, verdicts):
-    """The first difference, given what the layers compute: a verdict may come before it.
+    """The first difference, given the verdicts on layers, of which one may come earlier.
 
-    Layers may compute different functions whose results are within the tolerance of each other.
+    Layers may compute different functions although their results agree within the tolerance.
     """
     for verdict in verdicts:
         i, j = verdict.a.place, verdict.b.place
@@ -66,10 +66,10 @@ def with_verdicts(recordings, difference, verdicts):
 
 
 def _between_pairs(recordings, before, ours, theirs):
-    """The first difference among arrays that are followed by others that agree, or None.
+    """The first difference among arrays if later ones agree; or None.
 
     Layers that only one side recorded, such as a sum and its branch, are no difference there.
-    Weights, gradients and losses count: what follows them in the file was not made of them.
+    Weights, gradients and losses count: later arrays were not computed from them.
     """
     new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
     for i, j, by in matched(recordings, ours, theirs, before):
@@ -94,9 +94,9 @@ def _alone(recordings, i, j, new):
 
 
 def _chain(recordings, before, ours, theirs):
-    """The first of several arrays in a row that are off, though later ones agree; or None.
+    """The first of several consecutive arrays that are off, though later ones agree; or None.
 
-    So it is where a network has two inputs. It counts if the recordings also differ further on.
+    This happens if a network has two inputs. It counts if the recordings also differ further on.
     """
     new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
     pairs = matched(recordings, new[0], new[1], before)
@@ -106,10 +106,10 @@ def _chain(recordings, before, ours, theirs):
 
 
 def _other_stride(recordings, before, difference):
-    """Images of as many channels, but of another size, before the difference; or None.
+    """A difference in the size of images, before the known one; or None.
 
-    Such arrays have no counterpart, so the first one that differs comes later. A shortcut whose
-    arrays agree may come between.
+    Images of different sizes cannot be paired, so the first pair that differs comes later. A
+    shortcut whose arrays agree may come in between.
     """
     for earlier, ours, theirs in recordings.gaps():
         if not before - BRANCH <= earlier <= before:
@@ -174,7 +174,7 @@ def _in_last_gap(recordings, before, ours, theirs):
         if i in ours[:TRIED] and i not in named[0]:
             for k in [k for k in theirs[:TRIED] if k not in named[1]]:
                 if i not in new[0] and k not in new[1]:
-                    continue  # both are elsewhere, too
+                    continue  # both have a counterpart elsewhere
                 relation = Comparison(
                     recordings.a[i], recordings.b[k], recordings.tolerance, likely
                 ).relation()
@@ -191,9 +191,9 @@ def _in_last_gap(recordings, before, ours, theirs):
 
 
 def _crossed(recordings, before, i, theirs):
-    """A relation to an array that B computed sooner than the last pair, in another order; or None.
+    """A relation to an array that B computed before the last pair, in another order; or None.
 
-    As of positions and kinds of tokens, which are looked up one after the other.
+    For example, either side may look up positions before token types, or after them.
     """
     a, b = recordings.a, recordings.b
     earlier = range(max(0, theirs[0] - TRIED), theirs[0]) if theirs else ()
@@ -210,16 +210,16 @@ def _crossed(recordings, before, i, theirs):
 
 
 def _moved(recordings, before, near=1):
-    """A difference where the last pair before has the same values in other places, or None.
+    """A difference at one of the last pairs, if B has its values in other places; or None.
 
-    If the shapes are equal, moved values of a batch are wrong, unless they moved in the same way
-    earlier, or later arrays agree nevertheless.
+    With equal shapes, moved values of a batch are wrong, unless earlier pairs are moved in the same
+    way or later arrays agree anyway.
 
-    near: how many of the last pairs are looked at, the first of them first.
+    near: how many of the last pairs are examined, from the earliest on.
     """
     earlier = recordings.pairs[:before]
     rows = [pair for pair in earlier if recordings.has_rows(pair.a, pair.b)]
-    table = earlier[-1:]  # as of positions, which have no rows of observations
+    table = earlier[-1:]  # such as positions, which have no row for each observation
     if table and not rows[-1:] == table and not recordings.is_parameter(table[0]):
         rows += table
     if not rows:
@@ -234,7 +234,7 @@ def _moved(recordings, before, near=1):
 
 
 def _moved_pair(recordings, earlier, pair):
-    """The same of one pair, given those before it."""
+    """The same for one pair, given the earlier ones."""
     a, b = recordings.a[pair.a], recordings.b[pair.b]
     if a.shape != b.shape and not pair.layout.flipped and pair.layout.order is None:
         return None

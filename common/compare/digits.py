@@ -1,11 +1,11 @@
-"""The precision that a recording's values have, which may be less than their type's."""
+"""The precision of a recording's values, which may be lower than that of their type."""
 
 import numpy as np
 
 # (bits of float32 that are 0, the distance from 1 to the next number)
 SHORTER = ((16, 2.0**-7), (13, 2.0**-10))
 LOOKED_AT = 4096
-TELLING = 32  # different values: with fewer, such as labels or zeros, short digits show nothing
+TELLING = 32  # different values; with fewer, such as labels or zeros, short digits show nothing
 SHARE = 0.25  # of a recording's arrays that must be short
 
 
@@ -27,8 +27,8 @@ def of(values):
 def settle(arrays):
     """Give each array the precision of what it was computed from.
 
-    A recording in bfloat16 has sums and softmaxes with more digits, which are no more precise.
-    Inputs, and small whole numbers, have few digits without any rounding.
+    In a recording in bfloat16, sums and softmaxes have more digits, but are no more precise.
+    Inputs and small whole numbers may have few digits without being rounded.
     """
     telling = [
         array

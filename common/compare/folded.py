@@ -1,6 +1,6 @@
-"""Convolutions with a bias and without one, before batch norms.
+"""Convolutions with a bias on one side only, before batch norms.
 
-The bias may be right on both sides: it does what a part of the mean does that the norm subtracts.
+Both sides may be right: the norm subtracts the bias with the mean.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ NEAR = 4  # arrays until the norm's result
 
 
 def norm_after(recordings, difference):
-    """(place in A, in B) of a norm after layers that differ by a bias, if it differs by more.
+    """(place in A, in B) of a norm that differs by more than the bias of the layers before it.
 
     None if its channels have the same factors in A and in B: then the bias is the difference.
     """
@@ -33,7 +33,7 @@ def norm_after(recordings, difference):
 
 
 def _differs(sides, layout):
-    """Whether channels have other factors in B, though their inputs differ by numbers alone."""
+    """Whether channels have other factors in B, although their inputs differ only by a bias."""
     (x, ours), (z, theirs) = ([array.values.astype(np.float64) for array in side] for side in sides)
     x, ours = (layout.apply(y, z.shape) for y in (x, ours))
     noise = 8 * max(y.epsilon * y.rms for side in sides for y in side)

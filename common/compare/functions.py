@@ -50,7 +50,7 @@ ACTIVATIONS = (
     ("square", np.square),
 )
 
-# All that a layer is tried with; some of these are other activations on most values.
+# All activations that a layer is tried with; some equal others on most values.
 SHAPES = OrderedDict(ACTIVATIONS)
 SHAPES.update(
     [
@@ -92,7 +92,7 @@ def tf32(x):
 
 
 def _rounded(x, bits):
-    """Float32 with its last bits rounded away, ties to even."""
+    """Float32 without its last bits, rounded with ties to even."""
     x = np.array(x, np.float32).view(np.uint32)
     x = x + (np.uint32((1 << (bits - 1)) - 1) + ((x >> np.uint32(bits)) & np.uint32(1)))
     return (x >> np.uint32(bits) << np.uint32(bits)).view(np.float32)

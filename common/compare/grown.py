@@ -1,8 +1,8 @@
 """Rounding that has grown beyond the tolerance, layer by layer.
 
 Each layer adds its own rounding to that of its input. After many layers the sum may exceed the
-tolerance, which knows nothing of the depth. The recordings show how it has grown so far: a mistake
-is a jump from there, or it follows from the values or their places, as rounding does not.
+tolerance, which does not depend on the depth. The recordings show how rounding has grown so far. A
+mistake is a jump, or it depends on the values or their places; rounding does neither.
 """
 
 import copy
@@ -14,20 +14,20 @@ from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import steps
 from common.compare.pairing import Pair
 
-GROWTH = 3  # times the distance of the layers before, which one layer may make of it
-FARTHEST = 100  # tolerances: rounding that is larger would hide too much
+GROWTH = 3  # how many times the distance of earlier layers one layer may reach
+FARTHEST = 100  # tolerances: accepting more would hide mistakes
 
 
 def accept(recordings, first):
-    """Accept arrays of the pass that differ by such rounding; in words, None if there are none."""
+    """Accept arrays of the pass that differ by such rounding; the result in words, or None."""
     if first is None or first["apart"] is None:
         return None
     if first["relation_holds"] and first["apart"] <= FARTHEST * recordings.tolerance:
-        return None  # a bias that a norm subtracts is farther apart: it is not accepted itself
+        return None  # a bias that a norm subtracts is farther apart; it is not accepted itself
     if not _is_of_the_pass(recordings.a[first["a_place"]]):
         return None
     if any(i < first["a_place"] for i, _ in trying.jumps(recordings)):
-        return None  # then what has grown may be a mistake
+        return None  # it may be a mistake that has grown
     accepted = list(_grown(recordings, _farther(recordings)))
     if not accepted:
         return None
@@ -39,7 +39,7 @@ def accept(recordings, first):
 
 
 def _numbers(recordings, most):
-    """Yield the same of single numbers, such as a loss, that differ by no more than the arrays."""
+    """Yield the same for single numbers, such as a loss, that differ no more than the arrays."""
     for i, j in recordings.named.items():
         a, b = recordings.a[i], recordings.b[j]
         if a.size == b.size == 1 and a.finite and b.finite and _is_of_the_pass(a):
@@ -49,14 +49,14 @@ def _numbers(recordings, most):
 
 
 def _is_of_the_pass(array):
-    """Whether no exact recording says what an array of the pass costs."""
+    """Whether an array is of the pass, and no exact recording shows its own rounding."""
     return steps.kind(array.name)[0] == "plain" and array.unit is None
 
 
 def _farther(recordings):
-    """The same recordings, in which arrays of the pass agree that are further apart.
+    """The same recordings with a larger tolerance for arrays of the pass.
 
-    Of all pairs, only those are looked at that are the same or should be: others are many.
+    Only pairs that are equal or should be are compared: there are too many others.
     """
     farther = copy.copy(recordings)
     farther.tolerance = FARTHEST * recordings.tolerance
@@ -73,14 +73,14 @@ def _farther(recordings):
 
 
 def _grown(recordings, farther):
-    """Yield ((place in A, in B), agreement, distance) of pairs up to one that no rounding is."""
+    """Yield ((place in A, in B), agreement, distance) up to the first pair that is not rounding."""
     usual = 0.0
     for i, j, layout, off in farther.pairs:
         a, b = recordings.a[i], recordings.b[j]
         off /= b.spread or b.rms or 1
         if not recordings.agreement(i, j):
             moved = layout.apply(a.values, b.values.shape)
-            few = noise.few(a.values)  # they show no noise, but may be no worse than their input
+            few = noise.few(a.values)  # such values must be as near as their input
             grown = off <= usual if few else off <= GROWTH * usual
             if not grown or not (few or noise.looks_like_rounding(moved, b.values)):
                 return

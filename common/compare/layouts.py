@@ -1,4 +1,4 @@
-"""The layouts in which one array may hold another one's values: transposed, flipped, reordered."""
+"""The layouts in which one array may hold another's values: transposed, flipped, reordered."""
 
 import itertools
 import math
@@ -120,7 +120,7 @@ def flips(a, b):
 
 
 def flattened(a, b):
-    """Layouts for one axis that is a flattened image: in the order C, H, W here, H, W, C there."""
+    """Layouts for an axis of flattened images, such as C, H, W in a and H, W, C in b."""
     shape = a.values.shape
     if shape != b.values.shape:
         return
@@ -187,10 +187,10 @@ def agreement(a, b, tolerance):
 
 
 def _surely_different(a, b, most):
-    """Whether statistics, which do not depend on the order, differ by more than values may.
+    """Whether statistics that do not depend on the order rule out that two arrays agree.
 
-    Means differ by no more than the values' RMS distance, a single value by at most the root of
-    their number times that.
+    If the RMS distance of all n values is d, means differ by at most d, and single values by at
+    most d times the square root of n.
     """
     slack = most + 1e-12 * max(a.rms, b.rms)
     means = ((a.mean, b.mean), (a.rms, b.rms), (a.magnitude, b.magnitude))
@@ -226,7 +226,7 @@ def ordered(a, b, most):
             if not proven(a, b, most, choices=math.lgamma(size + 1) / math.log(2)):
                 continue
             ours, theirs = (np.moveaxis(x, axis, 0).reshape(size, -1) for x in (values, b.values))
-            # Sorted means of the rows are as near to each other as they can be.
+            # No other order brings the rows' means as close together as sorting them does.
             means = [np.sort(rows.mean(1, dtype=np.float64)) for rows in (ours, theirs)]
             if apart(*means) > most + 1e-12 * max(a.rms, b.rms):
                 continue
@@ -240,7 +240,7 @@ def ordered(a, b, most):
 
 
 def matched(ours, theirs):
-    """For each row of ``theirs`` the nearest of ``ours``; None unless each is taken once."""
+    """For each row of ``theirs``, the nearest of ``ours``; None unless each is used once."""
     columns = np.random.RandomState(0).standard_normal((ours.shape[1], 8))
     ours, theirs = np.dot(ours, columns), np.dot(theirs, columns)
     by = np.argsort(ours[:, 0], kind="stable")

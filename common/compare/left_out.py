@@ -1,7 +1,7 @@
-"""A layer that one side leaves out, such as a last norm: nothing in its recording stands for it.
+"""A layer that one side leaves out, such as a last norm. Its recording shows no trace.
 
-The first arrays that differ are then made of it in one side, of its input in the other. If they are
-a dense layer, one weight shows it, though the weight is not known: it makes both results.
+The first arrays that differ are then computed from the layer on one side, from its input on the
+other. If they are dense layers, one unknown weight must make both results.
 """
 
 import itertools
@@ -16,8 +16,8 @@ from common.compare.relations import Comparison, Relation
 NEAR = 6  # inputs of each side that are tried
 
 
-def found(recordings, first):
-    """The first difference where a layer is left out, if it is why this one differs; or None."""
+def first_difference(recordings, first):
+    """The difference at the layer that is left out, if that causes the first one; or None."""
     i, j = first["a_place"], first["b_place"]
     theirs, _ = trying.as_in_a(recordings, trying.counterparts(recordings))
     a, b = recordings.a[i], theirs[j]
@@ -36,9 +36,9 @@ def found(recordings, first):
 
 
 def _inputs(arrays, place):
-    """The places of the nearest arrays before this one that a dense layer may make it of.
+    """The places of the nearest earlier arrays that may be the input of a dense layer here.
 
-    Of those with the same values, such as a dropout that is off, the first: that of the layer.
+    If several hold the same values, as with a dropout that is off, the first: the layer itself.
     """
     y, places = arrays[place], {}
     for n in range(place - 1, -1, -1):
@@ -50,7 +50,7 @@ def _inputs(arrays, place):
 
 
 def _described(recordings, theirs, k, m):
-    """The difference of a layer that one side has, and its input on the other side."""
+    """The difference between a layer on one side and its input on the other."""
     why = normed.explain(Both(Layer(recordings.a, k), Layer(theirs, m), []))
     if why is None:
         relation = Comparison(recordings.a[k], recordings.b[m], recordings.tolerance).relation()

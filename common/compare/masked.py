@@ -1,4 +1,4 @@
-"""Arrays that differ only at places that a mask leaves out: nothing that counts comes of them."""
+"""Arrays that differ only at masked places, which affect no result."""
 
 from common.compare.arrays import allowed, apart
 from common.compare.between import tokens
@@ -9,7 +9,7 @@ MOST = 64  # arrays of each side that are looked at
 
 
 def hint(recordings):
-    """How many arrays differ so, and the first of them, in words; None if there are none."""
+    """How many arrays differ only there, and the first one, in words; None if there are none."""
     a, b = recordings.a, recordings.b
     masks = list(_masks(recordings))
     if not masks:
@@ -22,7 +22,7 @@ def hint(recordings):
         )
         found = []
         for i in ours:
-            j = next((j for j in theirs if _differs(recordings, i, j, mask)), None)
+            j = next((j for j in theirs if _differs_elsewhere(recordings, i, j, mask)), None)
             if j is not None:
                 found.append((i, j))
                 theirs = [k for k in theirs if k > j]
@@ -51,8 +51,8 @@ def _has_rows(array, mask):
     return shape and array.finite and array.dtype.kind == "f"
 
 
-def _differs(recordings, i, j, mask):
-    """Whether two arrays agree where the mask is 1."""
+def _differs_elsewhere(recordings, i, j, mask):
+    """Whether two arrays agree where the mask is 1; then they differ elsewhere."""
     a, b = recordings.a[i], recordings.b[j]
     if a.shape != b.shape:
         return False

@@ -1,6 +1,6 @@
-"""Places of a score that a mask has taken out: minus infinity, or a value far below all others.
+"""Places of scores that are masked: minus infinity, or a value far below all others.
 
-Which value stands there does not matter after a softmax, so two recordings may use different ones.
+After a softmax this value does not matter, so two recordings may use different ones.
 """
 
 from collections import namedtuple
@@ -11,7 +11,7 @@ LOWEST = -1e4  # the mildest mask in use; float16 does not reach far below it
 FAR = 50  # a mask is this many times larger than any other value
 
 Mask = namedtuple("Mask", "places value")
-Mask.__doc__ = """Where values are masked out, and by which value."""
+Mask.__doc__ = """Which places are masked, and by which value."""
 
 
 def of(values):
@@ -34,7 +34,7 @@ def of(values):
 
 
 def filled(values, places):
-    """The values with a number in those places that scales with the others."""
+    """The values with a number at the masked places that scales with the other values."""
     rest = values[~places]
     peak = np.abs(rest).max() if rest.size else values.dtype.type(0)
     values = np.where(places, np.zeros((), values.dtype), values)

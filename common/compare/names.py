@@ -1,9 +1,9 @@
-"""Names of arrays: the same ones in two recordings, whatever their separators, case and prefix."""
+"""Matches the names of arrays in two recordings, whatever their separators, case and prefix."""
 
 import re
 from functools import lru_cache
 
-# Two names of one thing; the second is what both become.
+# Both names become the second one.
 SYNONYMS = {
     "kernel": "weight",
     "gamma": "weight",
@@ -36,7 +36,7 @@ def words(name):
 
 
 def key(parts):
-    """Words as one string, in which only numbers are kept apart."""
+    """Words as one string; a dot separates only neighbouring numbers."""
     text = ""
     for part in parts:
         text += "." + part if text[-1:].isdigit() and part.isdigit() else part
@@ -48,7 +48,7 @@ def _telling(parts):
 
 
 def same(ours, theirs):
-    """{place in ours: place in theirs} of names that are the same but for their writing."""
+    """{place in ours: place in theirs} of names that differ only in spelling."""
     pairs = {}
     for level in (_exact, _written, _ending):
         _match(ours, theirs, pairs, level)
@@ -74,7 +74,7 @@ def _ending(name):
 
 
 def _match(ours, theirs, pairs, level):
-    """Add pairs of names that alone have a key of this level, the longest keys first."""
+    """Add pairs of names that share a key of this level with no other, the longest keys first."""
     sides = []
     for names, taken in ((ours, set(pairs)), (theirs, set(pairs.values()))):
         keys = {}
@@ -96,10 +96,10 @@ def _match(ours, theirs, pairs, level):
 
 
 def scopes(ours, theirs):
-    """{place in ours: place in theirs} of modules and their last operation, or the other way round.
+    """{place of a module in ours: places of the operations in its scope in theirs}.
 
-    A recording of operations names them by the scopes that they are in: what the module
-    ``layer.0.output`` returns is the last of ``model/layer_0/output/add``.
+    A recording of operations names them by their scopes: the module ``layer.0.output`` returns the
+    last one whose name contains its own, such as ``model/layer_0/output/add``.
     """
     sides = [
         [" %s " % " ".join(words(_without_methods(name))) for name in names]

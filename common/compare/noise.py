@@ -1,12 +1,12 @@
-"""Whether a difference is noise, as rounding makes it, or follows from the values."""
+"""Whether a difference is noise, like rounding, or depends on the values."""
 
 import numpy as np
 
 LOOKED_AT = 2**16
-LEAST = 256  # values: fewer do not show it
+LEAST = 256  # values; fewer show nothing
 BINS = 16
-EXPLAINED = 0.15  # of the difference's square: more than chance leaves to a function of the values
-NEAR = (0.02, 0.16)  # the share of a noise that is below a tenth of its size: 0.08 if it is normal
+EXPLAINED = 0.15  # of the difference's square: by chance, a function of the values explains less
+NEAR = (0.02, 0.16)  # the share of noise below a tenth of its size: 0.08 if it is normal
 
 
 def few(values):
@@ -15,9 +15,9 @@ def few(values):
 
 
 def looks_like_rounding(values, others):
-    """Whether two arrays differ by noise in all places, whatever the value and the row.
+    """Whether two arrays differ by noise that depends neither on the value nor on the place.
 
-    Zeros of both, as a ReLU leaves them, say nothing.
+    Places that are 0 in both, as after a ReLU, do not count.
     """
     off = np.subtract(others, values, dtype=np.float64)
     there = (values != 0) | (others != 0)

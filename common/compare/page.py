@@ -159,7 +159,7 @@ def sections(rows):
             pairs = [row for row in chosen if row["state"] in STATES]
             if len(pairs) > 1:
                 yield chart(pairs, heading)
-            yield table(chosen, heading)
+            yield table(chosen)
             yield "</section>"
 
 
@@ -247,7 +247,7 @@ def icon(row):
     return '<svg aria-hidden="true" viewBox="-6 -6 12 12">%s</svg>' % mark(row, 4, titled=False)
 
 
-def table(rows, heading):
+def table(rows):
     """A row for each array."""
     lines = ["<table><thead><tr>"]
     lines += ["<th scope=col>%s</th>" % head for head in ("Verdict", "A", "B", "Distance", "Notes")]

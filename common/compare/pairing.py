@@ -7,7 +7,7 @@ from collections import defaultdict, namedtuple
 
 import numpy as np
 
-from common.compare import digits, names, repeated, silent, tensors
+from common.compare import digits, names, repeated, rounding_only, tensors
 from common.compare.arrays import Array, apart
 from common.compare.layouts import agreement, plain
 from common.compare.optimizers import steps
@@ -53,7 +53,7 @@ def nonempty(path):
 
 
 def places_by_size(arrays):
-    """{size: the places of arrays with so many values}; those of another size never agree."""
+    """{size: places of arrays with so many values}; arrays of different sizes never agree."""
     places = defaultdict(list)
     for place, array in enumerate(arrays):
         places[array.size].append(place)
@@ -61,15 +61,15 @@ def places_by_size(arrays):
 
 
 def _written_alike(a, b):
-    """Whether two names and forms are the same: another size of an axis, as of heads, differs."""
+    """Whether names and numbers of axes are the same; sizes, such as that of heads, may differ."""
     alike = len(a.shape) == len(b.shape) > 2 and a.shape[0] == b.shape[0]
     return alike and names.written(a.name) == names.written(b.name)
 
 
 def _apart(ours, theirs):
-    """Whether two arrays of steps are of different ones, where equal values are a mistake.
+    """Whether two arrays belong to different steps of training; then they must not be paired.
 
-    So are the weights after A's first step and B's second one, if B's first one moved none.
+    If B's first step moves no weights, B's weights after step 2 equal A's after step 1: a mistake.
     """
     return None not in (ours, theirs) and ours != theirs
 
@@ -95,14 +95,14 @@ class Recordings:
         self.moments = [[steps.moment(x.name) for x in side] for side in (self.a, self.b)]
         self.sizes = [places_by_size(arrays) for arrays in (self.a, self.b)]
         self.agreements = {}
-        self.optimizers = None  # what ``optimizers.explain`` finds
-        self.silent = silent.accept(self)
+        self.optimizers = None  # set by ``optimizers.explain``
+        self.rounding_only = rounding_only.accept(self)
         self.pairs = self.aligned()
 
     def _of_steps(self):
-        """{place in A: place in B} of the arrays of steps; others lose the places that these take.
+        """{place in A: place in B} of arrays of steps; other pairs of these places are dropped.
 
-        A tensor's name may begin with other words in B, after those that tell the step.
+        In B, other words may come between the words for the step and a tensor's name.
         """
         found = tensors.places(self.a, self.b, self.tensors)
         found = {i: j for i, j in found.items() if self.a[i].size == self.b[j].size}
@@ -132,8 +132,8 @@ class Recordings:
     def aligned(self):
         """The longest list of ``Pair`` in both recordings' order.
 
-        Arrays that agree by chance, such as two zeros, count only where they displace no others.
-        If values are repeated, for example after a dropout that is off, the first are paired.
+        Arrays that may agree by chance, such as two zeros, are paired only if they displace no
+        other pair. If values repeat, for example after a dropout that is off, the first are paired.
         """
         n, m = len(self.a), len(self.b)
         worth = np.zeros((n + 1, m + 1))  # of the best list from a pair of places on
@@ -180,12 +180,12 @@ class Recordings:
                     yield moved
 
     def fresh(self, before):
-        """Whether the first pairs hold inputs alone, of which nothing was computed."""
+        """Whether the first pairs are inputs only: nothing has been computed yet."""
         floats = [pair for pair in self.pairs[:before] if self.a[pair.a].dtype.kind == "f"]
         return len(floats) <= 1 and not any(pair.off for pair in floats)
 
     def followed(self, before):
-        """Whether one of the later pairs was computed from each observation."""
+        """Whether a later pair agrees that was computed from each observation."""
         return any(
             self.agreement(pair.a, pair.b).proof
             and self.a[pair.a].dtype.kind == "f"
@@ -197,7 +197,7 @@ class Recordings:
     def is_parameter(self, pair):
         """Whether a pair is a parameter, which may have as many rows as there are observations.
 
-        Its name says so, or it is equal bit for bit where the arrays of the pass are not.
+        Its name says so, or it is equal bit for bit while arrays of the pass are not.
         """
         if any(names.is_parameter(array.name) for array in (self.a[pair.a], self.b[pair.b])):
             return True
@@ -213,7 +213,7 @@ class Recordings:
         return [i for i in positions if next(self.agreeing(i), None) is None]
 
     def missing(self):
-        """The names of A's arrays whose values B does not have, under any name or their own."""
+        """The names of A's arrays that have no counterpart in B, by values or by name."""
         paired = {pair.a for pair in self.pairs} | set(self.named)
         return [self.a[i].name for i in self.only_in_a(range(len(self.a))) if i not in paired]
 

@@ -1,7 +1,7 @@
 """rosetta record MODEL.onnx INPUTS.npz OUT.npz: what every node of an ONNX file computes.
 
-ONNX Runtime gives the outputs of a graph alone, so all results become outputs: a message that is
-written after another one is merged with it.
+ONNX Runtime returns only the outputs of a graph, so all results become outputs. To add them, a
+second message is appended to the file: protobuf merges it with the first.
 """
 
 import os
@@ -20,7 +20,7 @@ FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 def record(path, inputs):
-    """{name: array} of the inputs and of each node's results, in the order of computation.
+    """{name: array} of the inputs and of every node's results, in the order of computation.
 
     inputs: {name: array} by the names of the graph's inputs; or an array, if it has only one.
     """
@@ -34,7 +34,7 @@ def record(path, inputs):
     found = OrderedDict((name, np.asarray(inputs[name])) for name in wanted)
     try:
         results = session.run(names, dict(found))
-    except Exception as error:  # the library has a class for each kind, without a common one
+    except Exception as error:  # the library's exceptions have no common class
         raise InputError("%s: %s" % (path, str(error).splitlines()[0]))
     for name, value in zip(names, results):
         if isinstance(value, np.ndarray):  # a list is no array
@@ -43,7 +43,7 @@ def record(path, inputs):
 
 
 def _session(path):
-    """(a session whose outputs are all results, their names)"""
+    """(a session that outputs all results, their names)"""
     try:
         import onnxruntime
     except ImportError:

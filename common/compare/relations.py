@@ -1,7 +1,7 @@
 """The relation between two arrays that differ: a factor, an activation, a mask, a rounding.
 
-A relation is named only if it brings all values of one array to within rounding of the other's, and
-if there are too many values for that to be chance.
+A relation is named only if it maps all values of one array to the other's within rounding, and if
+there are too many values for that to be chance.
 """
 
 import itertools
@@ -28,20 +28,20 @@ from common.compare.arrays import (
 from common.compare.functions import ACTIVATIONS, PRECISIONS, log_softmax, softmax
 from common.compare.layouts import agreement, places, transposes
 
-FEW = 2  # bits in a value: with fewer, too many values agree by chance
+FEW = 2  # bits in a value; with fewer, too many values agree by chance
 LESS = 10  # a relation must make the difference this many times smaller
 HALVINGS = 60
-LEAST = 1e-3  # of the largest value, of a cap and of its inverse
+LEAST = 1e-3  # times the largest value, and 1 / LEAST times it: the bounds of a cap
 FARTHEST = 4  # places that all values may have moved by
 LARGE = 2**20  # values; of larger arrays only some are tried first
 Relation = namedtuple("Relation", "says before after alike partial")
 Relation.__doc__ = """How B's array differs from A's.
 
 says: the relation; if none holds, a description of the difference.
-before, after: how far apart the arrays are without and with it, in parts of their spread; after is
-    None if none holds, before if the arrays cannot be subtracted.
-alike: their correlation where no relation holds.
-partial: whether it says only that some values agree.
+before, after: the distance without and with it, relative to the spread. after is None if none
+    holds; before is None if the arrays cannot be subtracted.
+alike: the correlation, if no relation holds.
+partial: whether it only says that some values agree.
 """
 Relation.__new__.__defaults__ = (None, None, None, False)
 
@@ -50,9 +50,9 @@ class Comparison:
     """Looks for a relation between two arrays whose values do not agree."""
 
     def __init__(self, a, b, tolerance, likely=(), fresh=True):
-        """likely: kinds of layouts in which earlier arrays of b had a's values.
+        """likely: kinds of layouts in which earlier arrays of b held a's values.
 
-        fresh: whether no earlier array was computed in full precision by both.
+        fresh: whether no earlier pair shows that both compute in full precision.
         """
         self.a, self.b, self.tolerance, self.likely = a, b, tolerance, likely
         self.fresh = fresh
@@ -107,9 +107,10 @@ class Comparison:
         before = apart(moved, self.b.values) / (self.b.spread or 1)
         return Relation(self.unknown(moved, alike, before), before, None, alike)
 
-    def near(self, says, fitted, values, other, constants=0, part=1.0, lost=0.0):
+    def near(self, says, fitted, values, other, *, constants=1, part=1.0, lost=0.0):
         """The ``Relation`` that ``fitted``, made of ``other``, is ``values``; None if it is not.
 
+        constants: how many numbers were fitted. part: the share of the values that was compared.
         lost: the size of the terms that cancel in it.
         """
         spread = rms(values - values.mean(dtype=np.float64))
@@ -121,7 +122,7 @@ class Comparison:
         return None
 
     def agrees(self, values, source, target, constants=0, cancelled=1.0):
-        """(layout, distance) in which ``target`` has values made of ``source``; None if in none."""
+        """(layout, distance) in which ``target`` holds values made of ``source``; or None."""
         made = Array(source.name, values.reshape(source.shape))
         made.epsilon = max(source.epsilon, np.finfo(np.float64).eps) * cancelled
         if not made.finite:
@@ -167,8 +168,8 @@ class Comparison:
                 times = "divided by %d" % np.rint(1 / scale)
             both = "times %s, %s" % (factor(slope), signed(b.mean - slope * a.mean))
             fits = [
-                self.near("B is A " + times, moved * scale, b.values, moved, 1),
-                self.near("B is A " + signed(shift), moved + shift, b.values, moved, 1, lost=lost),
+                self.near("B is A " + times, moved * scale, b.values, moved),
+                self.near("B is A " + signed(shift), moved + shift, b.values, moved, lost=lost),
             ]
             values = (moved - a.mean) * slope + b.mean
             fits = [fit for fit in fits if fit is not None] or [
@@ -183,7 +184,7 @@ class Comparison:
         return None
 
     def nearest(self):
-        """(layout, correlation) of the layout in which the two are most alike; a likely one first.
+        """(layout, correlation) in which the two are most alike; likely layouts come first.
 
         (None, 0) if there is none.
         """
@@ -215,7 +216,7 @@ class Comparison:
         low, high = float(values.min()), float(values.max())
         part = ((other > low) & (other < high)).mean()
         says = " held between %s and %s" % (shown(low), shown(high))
-        return self.near(says, np.clip(other, low, high), values, other, 2, part)
+        return self.near(says, np.clip(other, low, high), values, other, constants=2, part=part)
 
     def capped(self, values, other):
         """Whether ``values`` are ``other``, softly held below a number by a tanh."""
@@ -228,7 +229,7 @@ class Comparison:
             middle = math.sqrt(low) * math.sqrt(high)
             low, high = (middle, high) if middle * math.tanh(x / middle) < y else (low, middle)
         says = " capped by a tanh, %s tanh(x / %s)" % ((shown(low),) * 2)
-        return self.near(says, low * np.tanh(other / low), values, other, 1)
+        return self.near(says, low * np.tanh(other / low), values, other)
 
     def bent(self, values, other):
         """Whether ``values`` are ``other``, its negative part times a number."""
@@ -237,7 +238,7 @@ class Comparison:
             return None
         slope = mean_product(values[low], other[low]) / rms(other[low]) ** 2
         says = " with its negative part times %s, a leaky ReLU" % shown(slope)
-        return self.near(says, np.where(low, slope * other, other), values, other, 1, low.mean())
+        return self.near(says, np.where(low, slope * other, other), values, other, part=low.mean())
 
     def masked(self, values, other):
         """Whether ``values`` are ``other`` with some values set to 0, and the others scaled."""
@@ -251,7 +252,7 @@ class Comparison:
         rate = 1 - 1 / scale if scale > 1 else 0.0
         if by and abs(share / 100 - rate) < 5 * np.sqrt(rate * (1 - rate) / there.sum()):
             says += ", as by dropout at a rate of %s" % shown(rate)
-        return self.near(says, other * scale * kept, values, other, 1, kept.mean())
+        return self.near(says, other * scale * kept, values, other, part=kept.mean())
 
     def along_an_axis(self, ours, theirs):
         """Whether b is a, shifted or scaled by its own number at each place on an axis."""
@@ -278,7 +279,8 @@ class Comparison:
                 ends = (factor(numbers.min()), factor(numbers.max()))
                 says = "B is A %s for each place on axis %d" % (says, self.b.axes[axis])
                 says += ", from %s to %s" % ends
-                relation = self.near(says, fitted, values, other, constants * size, lost=lost)
+                count = constants * size
+                relation = self.near(says, fitted, values, other, constants=count, lost=lost)
                 if relation is not None:
                     return relation
         return None
@@ -294,8 +296,8 @@ class Comparison:
                 ):
                     says = "B is A, moved by %d along axis %d" % (sign * count, self.b.axes[axis])
                     part = 1 - count / float(size)
-                    # The distance without the move is that of both as they are.
-                    found = self.near(says, values, moved, moved, 1, part)
+                    # The distance before the move is that of the arrays as they are.
+                    found = self.near(says, values, moved, moved, part=part)
                     if found is not None:
                         before = apart(ours, theirs) / self.b.spread
                         return found._replace(before=before, partial=True)
@@ -304,7 +306,7 @@ class Comparison:
     def in_part(self, ours, theirs):
         """Whether some of the values agree."""
         if min(self.a.entropy, self.b.entropy) < FEW:
-            return None  # every other value is the same by chance
+            return None  # every second value is the same by chance
         most = allowed(self.a, self.b, self.tolerance)
         wrong = np.abs(np.subtract(theirs, ours, dtype=np.float64)) > 16 * most
         telling = (theirs != self.b.common) | (ours != self.a.common)
@@ -323,7 +325,7 @@ class Comparison:
         return Relation("they differ %s alone" % where, before, after, partial=True)
 
     def where(self, wrong, share):
-        """Where values are wrong, in words, if most are right, or if only the border is wrong."""
+        """Where values are wrong, in words, if most are right or only the border is wrong."""
         narrow = []
         for axis, size in enumerate(wrong.shape):
             at = np.flatnonzero(wrong.any(tuple(n for n in range(wrong.ndim) if n != axis)))

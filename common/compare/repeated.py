@@ -1,18 +1,18 @@
-"""Arrays that one side has once, the other once for each observation, such as positions."""
+"""Arrays that one side has once and the other once per observation, such as positions."""
 
 from common.compare.arrays import Array
 from common.compare.layers.layer import full
 
 
 def once(arrays, others):
-    """The arrays; one that is the same for all observations with a single one, if others do so."""
+    """The arrays; one that is the same for all observations is kept once, if others do so."""
     single = {x.shape[1:] for x in others if len(x.shape) > 2 and x.shape[0] == 1}
     single |= {x.shape for x in others if len(x.shape) > 1}
     return arrays[:1] + [_once(x) if x.shape[1:] in single else x for x in arrays[1:]]
 
 
 def _once(array):
-    """The array with the first observation alone, if all are the same."""
+    """The array of only the first observation, if all are the same."""
     if array.dtype.kind != "f" or array.mask is not None or len(array.shape) < 3:
         return array
     values = full(array)

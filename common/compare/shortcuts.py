@@ -1,4 +1,4 @@
-"""A sum that differs, of a branch that agrees and a shortcut that was recorded in another place.
+"""A sum that differs although its branch agrees: its shortcut differs.
 
 Some frameworks record the shortcut before the branch, others after it, so its arrays cannot be
 paired by their order. But both sides add the shortcut's last array to a branch that agrees.
@@ -9,8 +9,8 @@ from common.compare.layers import search
 from common.compare.layers.layer import Layer
 
 
-def found(recordings, difference):
-    """The first difference in the shortcut, if it is why a sum differs; or None."""
+def first_difference(recordings, difference):
+    """The first difference in the shortcut, if that is why a sum differs; or None."""
     i, j = difference["a_place"], difference["b_place"]
     if difference["relation_holds"]:
         return None
@@ -25,14 +25,14 @@ def found(recordings, difference):
         before = sum(pair.a < ends[0] and pair.b < ends[1] for pair in recordings.pairs)
         made = differences.described(recordings, before, *ends, "value")
         if made["relation_holds"] and first:
-            break  # a bias that the norm takes in
+            break  # a bias, which the norm absorbs
         first = made
         ends = [ends[0] - 1, ends[1] - 1]
     return first
 
 
 def _unpaired(arrays, place, paired):
-    """The place of the one array of a sum of two that has no counterpart; None if there is none."""
+    """The place of the summand without a counterpart; None unless one of exactly two lacks one."""
     fit = search.fit(Layer(arrays, place))
     if fit is None or not search.is_sum(fit) or len(fit.case.inputs) != 2:
         return None

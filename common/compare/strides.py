@@ -1,4 +1,4 @@
-"""Images that differ in size alone, as by a stride in another layer."""
+"""Images that differ only in size, for example because another layer has the stride."""
 
 import itertools
 
@@ -11,9 +11,9 @@ AXES = ((1, 2, 3), (3, 1, 2))  # channels, height, width
 
 
 def relation(a, b, tolerance):
-    """The ``Relation`` of images of as many channels, but another height and width; or None.
+    """The ``Relation`` of images with as many channels, but another height and width; or None.
 
-    Both sizes differ by the same whole factor.
+    Height and width must differ by the same whole factor.
     """
     for ours, theirs in itertools.product(AXES, AXES):
         step = _step(a.shape, b.shape, ours, theirs)
@@ -23,7 +23,7 @@ def relation(a, b, tolerance):
 
 
 def _step(a, b, ours, theirs):
-    """The larger images' height by the smaller ones'; 0 unless only that differs."""
+    """The ratio of larger to smaller height and width; 0 if it is not whole, or more differs."""
     if len(a) != 4 or len(b) != 4 or (a[0], a[ours[0]]) != (b[0], b[theirs[0]]):
         return 0
     small, large = sorted([tuple(a[n] for n in ours[1:]), tuple(b[n] for n in theirs[1:])])
@@ -33,7 +33,7 @@ def _step(a, b, ours, theirs):
 
 
 def _described(a, b, ours, theirs, step, tolerance):
-    """Whether the smaller images are every second place, or every third, of the larger ones."""
+    """Says whether the smaller images hold every second place, or every third, of the larger."""
     says = "as by another stride or resize: %s in A, %s in B" % (a.shape, b.shape)
     images = [
         x.values.reshape(x.shape).transpose((0,) + axes) for x, axes in ((a, ours), (b, theirs))
@@ -44,7 +44,7 @@ def _described(a, b, ours, theirs, step, tolerance):
     if not (a.finite and b.finite):
         return Relation(says)
     off = np.subtract(some, small, dtype=np.float64)
-    off -= off.mean((0, 2, 3), keepdims=True)  # one side may have a bias that a norm takes in later
+    off -= off.mean((0, 2, 3), keepdims=True)  # one side may have a bias that a norm absorbs
     if rms(off) > allowed(a, b, tolerance):
         return Relation(says)
     says = (

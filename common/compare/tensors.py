@@ -1,6 +1,6 @@
-"""Which tensor of B is which of A, where both recorded steps of training.
+"""Which tensors of A and B belong together, if both recorded steps of training.
 
-Frameworks list their tensors in different orders, and begin their names with different words.
+Frameworks list their tensors in different orders, and begin names with different words.
 """
 
 from collections import OrderedDict
@@ -11,7 +11,7 @@ from common.compare.optimizers import steps
 
 
 def matched(a, b, tolerance):
-    """{tensor of B: tensor of A}: by their names, then by the weights before the first step."""
+    """{tensor of B: tensor of A}, matched by name, then by the weights before the first step."""
     ours, theirs = _labels(a), _labels(b)
     pairs = OrderedDict()
     if not ours or not theirs:
@@ -68,7 +68,7 @@ def places(a, b, pairs):
 
 
 def _labels(arrays):
-    """{tensor: its name as it was written} of all that has a gradient, or moves."""
+    """{tensor: its name as it was written} of all tensors with gradients, weights or updates."""
     found = OrderedDict()
     for array in arrays:
         what, _, key = steps.kind(array.name)

@@ -1,4 +1,4 @@
-"""What the layers of two recordings compute, pair by pair."""
+"""What the layers of two recordings compute, pair by pair, found by trying."""
 
 import copy
 
@@ -16,20 +16,20 @@ from common.compare.optimizers import clipping, gradients, running, steps, tied
 from common.compare.optimizers import explain as optimizer
 
 LARGEST = 2**24  # values of an array whose difference is explained
-MOST = 96  # pairs of layers that are looked at
+MOST = 96  # pairs of layers that are examined
 USUAL = 8  # times the error of all earlier pairs: beyond that, something has changed
 LEAST = 16  # roundings that a change must exceed
 PARTS = 2  # how many of B's next arrays may be the whole layer that this one is part of
 BESIDE = 8  # places between two layers that may be exchanged
 ATTENTIONS = 8  # later ones that are tried
 FEW = (4, 2)  # inputs of a later attention that are tried; with an unknown weight
-BORROWED = 12  # arrays of the other side that may be a layer's input
+BORROWED = 12  # arrays of the other side that are tried as a layer's input
 
 
 def verdicts(recordings, first, every=False):
-    """The ``Verdict`` on each pair of layers that is worth a look, in A's order.
+    """The ``Verdict`` on each pair of layers that is worth examining, in A's order.
 
-    every: whether those that agree are looked at, too.
+    every: whether pairs that agree are examined, too.
     """
     pairs = counterparts(recordings)
     theirs, in_order = as_in_a(recordings, pairs)
@@ -67,9 +67,9 @@ def verdicts(recordings, first, every=False):
 
 
 def _is_open(recordings, first, i, j):
-    """Whether a pair is the first difference, or a later one that does not agree, either.
+    """Whether a pair is the first difference, or comes later and does not agree either.
 
-    One that agrees in another order may be wrong, too.
+    A pair that agrees only in another order counts as well: it may be wrong.
     """
     same = recordings.agreement(i, j)
     as_it_is = same is not None and same.proof and same.layout.order is None
@@ -77,7 +77,7 @@ def _is_open(recordings, first, i, j):
 
 
 def with_later(recordings, layers, first, later):
-    """The verdicts, and one on what seemed the first difference, if a layer before it differs."""
+    """The verdicts, and one on the former first difference if an earlier layer turned out wrong."""
     if later is None or later["a_place"] == first["a_place"] or not later["relation_holds"]:
         return layers
     i, j = later["a_place"], later["b_place"]
@@ -98,7 +98,7 @@ def _beside(recordings, first, pairs):
 
 
 def _of_norms(verdict):
-    """The ``Verdict`` on two norms, if the last operation of one, a sum, was recorded for it."""
+    """The ``Verdict`` on two norms, one of which was recorded by its last operation, a sum."""
     fits = verdict.a_fit, verdict.b_fit
     if None in fits or search.same_family(*fits) or not any(map(search.is_sum, fits)):
         return verdict
@@ -120,9 +120,9 @@ def _of_optimizers(recordings, first):
 
 
 def _of_own_inputs(recordings, theirs, found, first, pairs):
-    """Yield the verdicts; those on later layers that are still unknown, from each side's inputs.
+    """Yield the verdicts; a later layer that is still unknown is explained by each side's inputs.
 
-    It takes names that tell the pairs, and a layer that no family fits in both.
+    Only pairs that are known by name are tried, and only if no family fits both sides.
     """
     scopes = by_scope(recordings, range(len(recordings.a)), range(len(recordings.b)))
     scopes = {pair for pair in scopes if pair in pairs}
@@ -177,9 +177,9 @@ def _in_another_order(recordings, first, i, j):
 
 
 def _with_fewer_inputs(recordings, verdict, sure):
-    """The verdict; that it differs, if a norm of one side lacks an input, such as a residual.
+    """The verdict; if one side's norm lacks an input, such as a residual, it says so.
 
-    All inputs of the side with fewer must have their counterpart among those of the other.
+    Each input of the side with fewer must have a counterpart among the other side's.
     """
     fits = verdict.a_fit, verdict.b_fit
     names = [[x.name for x in fit.case.inputs] for fit in fits]
@@ -206,9 +206,10 @@ def _is_later(recordings, theirs, first, i, j):
 
 
 def _with_borrowed(recordings, theirs, verdict, bank, in_order):
-    """The ``Verdict`` on the first difference, of inputs that one side alone recorded, too.
+    """The ``Verdict`` on the first difference, where a layer may use the other side's arrays.
 
-    All that both recorded before it agrees. So what one side made of it, the other has as well.
+    Everything that both sides recorded before it agrees. So an array that only one side recorded
+    holds values that the other side has computed, too.
     """
     if verdict.differs:
         return verdict
@@ -223,9 +224,9 @@ def _with_borrowed(recordings, theirs, verdict, bank, in_order):
 
 
 def _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs):
-    """The ``Verdict`` from inputs that both sides recorded, if that makes both results.
+    """The ``Verdict`` from inputs that both sides recorded, if they explain both results.
 
-    A layer's own operations, recorded on one side alone, such as padding, hide what is different.
+    Operations inside a layer that only one side recorded, such as padding, hide the difference.
     """
     i, j = verdict.a.place, verdict.b.place
     known = [pair for pair in pairs if pair[0] < i and pair[1] < j]
@@ -237,9 +238,9 @@ def _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs):
 
 
 def _is_certain(recordings, verdict, first):
-    """Whether a pair is known to be one: by its names, its values, or as the first difference.
+    """Whether two arrays surely belong together: by name, by value, or as the first difference.
 
-    Of later pairs by shape and place alone, one may be an array that the other did not record.
+    Later pairs are matched by shape and place only; there, B's array may lack a counterpart.
     """
     i, j = verdict.a.place, verdict.b.place
     if not verdict.differs or recordings.same_name(i, j) or recordings.agreement(i, j):
@@ -266,7 +267,7 @@ def silenced(verdict):
 
 
 def alone(recordings, difference):
-    """Yield (side, ``Fit``) of layers that one side alone recorded before the first difference."""
+    """Yield (side, ``Fit``) of layers that only one side recorded before the first difference."""
     sides = (("A", recordings.a, "a_place"), ("B", recordings.b, "b_place"))
     pairs = recordings.pairs[: difference["agree_before"]]
     for n, (side, arrays, place) in enumerate(sides):
@@ -281,7 +282,7 @@ def alone(recordings, difference):
 
 
 def explanation(recordings, difference, layers):
-    """What is different at the first difference, where its layers' constants do not show it."""
+    """The cause of the first difference, if the constants of its layers do not show it; or None."""
     i, j = difference["a_place"], difference["b_place"]
     says = gradients.explained(recordings, difference)
     if says is not None:
@@ -309,7 +310,7 @@ def explanation(recordings, difference, layers):
         return says and Explanation(says, pages.OPTIMISER)
     a, b = recordings.a[i], as_in_a(recordings, counterparts(recordings))[0][j]
     if a.size == b.size and a.shape != b.shape and a.shape[-1:] == b.shape[-1:]:
-        b = copy.copy(b)  # as of a dense layer, which may flatten the axes before the last
+        b = copy.copy(b)  # a dense layer may flatten the axes before the last one
         b.values, b.shape = full(b).reshape(a.values.shape), a.shape
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:
         return None
@@ -325,7 +326,7 @@ def explanation(recordings, difference, layers):
 
 
 def weights(recordings):
-    """The recorded weights, of one side only, so that both are tried with the same."""
+    """The weights that one side recorded; both sides are tried with the same ones."""
     for arrays in (recordings.a, recordings.b):
         rows = arrays[0].shape[0] if arrays[0].shape else 1
         found = [x for x in arrays if x.shape and rows != x.shape[0] and x.finite]
@@ -336,7 +337,7 @@ def weights(recordings):
 
 
 def counterparts(recordings):
-    """[(place in A, place in B)] of all arrays that are the same, or should be."""
+    """[(place in A, place in B)] of all arrays that are equal, or should be."""
     pairs = [pair[:2] for pair in recordings.pairs]
     for before, ours, theirs in recordings.gaps():
         new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
@@ -375,8 +376,9 @@ def masks(recordings):
 
 
 def as_in_a(recordings, pairs):
-    """B's arrays, with their axes in the order that they have in A; and the names of those that
-    agree with A's in the order of their values, too.
+    """(B's arrays with their axes in A's order, the names of those whose values are in A's order).
+
+    An array whose order of axes is unknown is left as it is.
     """
     arrays, in_order = list(recordings.b), set()
     known = {pair[:2]: pair.layout for pair in recordings.pairs}

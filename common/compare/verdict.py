@@ -26,20 +26,20 @@ OF_PAIRS = ("layout", "distance", "limit", "proof", "a_computes", "b_computes", 
 SCHEMA = os.path.join(os.path.dirname(__file__), "verdict.schema.json")
 
 
-def of(recordings, first, layers, options, convention=None, hints=()):
+def of(recordings, first, layers, request, convention, hints):
     """The result as a dict of JSON values.
 
     convention: a difference that was accepted, in words. hints: what may be a mistake, in words.
     """
     return OrderedDict(
         schema=SCHEMA_VERSION,
-        agree=first is None and not (options.all and recordings.missing()),
-        a=_file(options.a, recordings.a),
-        b=_file(options.b, recordings.b),
-        exact=options.exact,
+        agree=first is None and not (request.all and recordings.missing()),
+        a=_file(request.a, recordings.a),
+        b=_file(request.b, recordings.b),
+        exact=request.exact,
         tolerance=recordings.tolerance,
-        convention=convention or None,
-        all=options.all,
+        convention=convention,
+        all=request.all,
         missing=recordings.missing(),
         first_difference=first,
         hints=list(hints),

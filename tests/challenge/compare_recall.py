@@ -15,7 +15,6 @@ import os
 import re
 import sys
 import tempfile
-from argparse import Namespace
 from collections import OrderedDict
 
 import numpy as np
@@ -89,7 +88,7 @@ TRANSFORMER = (
     Mistake("base", 5e5, "q_turned", "o_proj", "0000 in B|base 500000"),
     Mistake("scale", (WIDTH // HEADS) ** 0.5, "probabilities", "o_proj", "scale"),
     Mistake("offset", 1, "probabilities", "o_proj", "1 after it, too"),
-    Mistake("transposed", True, "o_proj", "o_proj", "is transposed in one of both"),
+    Mistake("transposed", True, "o_proj", "o_proj", "is transposed on one side only"),
     Mistake(
         "activation", "GELU (by tanh)", "active", "down", "by erf..* in A, GELU .by tanh. in B"
     ),
@@ -226,10 +225,10 @@ def compared(a, b):
         paths = [os.path.join(folder, name) for name in ("a.npz", "b.npz", "out.json")]
         np.savez(paths[0], **a)
         np.savez(paths[1], **b)
-        options = Namespace(a=paths[0], b=paths[1], json=paths[2], **OPTIONS)
+        request = compare.Request(a=paths[0], b=paths[1], json=paths[2], **OPTIONS)
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            compare.command(options)
+            compare.compare(request)
         with open(paths[2]) as file:
             return json.load(file)["first_difference"], text.getvalue()
 

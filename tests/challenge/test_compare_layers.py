@@ -210,7 +210,7 @@ def test_a_square_weight_that_is_transposed_is_named_without_it(compared):
     w = normal(32, 32, seed=1) / 6
     a, b = recording(X, X.dot(w) + 1), recording(X, X.dot(w.T) + 1, seed=2)
     code, says = computes(compared, a, b)
-    assert code == 3 and says.endswith("layer0 is transposed in one of both")
+    assert code == 3 and says.endswith("layer0 is transposed on one side only")
     few = [{name: x[:, :3] for name, x in side.items()} for side in (a, b)]  # too few to compute it
     code, says = computes(compared, *few)
     assert code == 3 and says.startswith("the square weight of a dense layer is transposed")

@@ -60,7 +60,7 @@ def said(text):
 SECOND = [
     ("mask ignored", "block.1.context", "mask masks keys in A, all keys are seen in B"),
     ("mask inverted", "block.1.context", "mask masks keys, where it is 1 in B"),
-    ("transposed", "block.1.output", "is transposed in one of both"),
+    ("transposed", "block.1.output", "is transposed on one side only"),
     ("scaled", "block.1.output", "a dense layer of block.1.context in both, times 8 in B"),
     ("reordered", "block.1.output", "with B's outputs in the order 24, 25, 26"),
     ("exchanged", "block.1.query", "block.1.key and block.1.query are swapped in B"),

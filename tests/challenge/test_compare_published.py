@@ -69,7 +69,7 @@ def embedded(change=None):
     [
         ("moved", "embed", "its rows are moved: B's token n has the vector of A's token n - 1"),
         ("padding", "embed", "an embedding: only the vectors of tokens 5 differ; B's are 0"),
-        ("lost", "dense", "a bias: a number for each feature is added in one of both"),
+        ("lost", "dense", "a bias: a number for each feature is added on one side only"),
     ],
 )
 def test_an_embedding_or_a_bias_of_unknown_weight(compared, change, place, says):

@@ -20,7 +20,6 @@ import json
 import os
 import re
 import sys
-from argparse import Namespace
 from collections import OrderedDict
 
 import numpy as np
@@ -105,7 +104,7 @@ def compare(folder, pair, only=""):
         if name.startswith(only):
             start = os.path.join(folder, "%s-%s-" % (pair, name))
             exact = start + "A64.npz"
-            options = Namespace(
+            request = command.Request(
                 a=start + "A.npz",
                 b=start + "B.npz",
                 json=start + "verdict.json",
@@ -116,10 +115,10 @@ def compare(folder, pair, only=""):
             )
             with open(start + "said.txt", "w") as file, contextlib.redirect_stdout(file):
                 try:
-                    command.command(options)
+                    command.compare(request)
                 except InputError as error:  # not even the inputs are the same
                     refused = dict(a="x", b="x", computes=str(error), relation=None)
-                    write_json(options.json, dict(first_difference=refused, rows=[], hints=[]))
+                    write_json(request.json, dict(first_difference=refused, rows=[], hints=[]))
             print(pair, name, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What differs between two layers whose inputs agree, where neither alone shows its function.
+"""What differs between two layers whose inputs agree, if neither shows its function alone.
 
 A module has ``explain(both)``, which returns an ``Explanation`` or None.
 """
@@ -38,14 +38,14 @@ WAYS = (
     hidden,
 )
 
-# These say why a relation between the results holds.
+# These explain why a relation between the results holds.
 BESIDE = (tokens, batchnorm, losses, counted, normed, biased)
 
 
 def explain(both, related=False):
     """The first ``Explanation`` that holds; None if none does.
 
-    related: whether a relation is known that makes B's results of A's.
+    related: whether a known relation maps A's result to B's.
     """
     for way in BESIDE if related else WAYS:
         found = way.explain(both)

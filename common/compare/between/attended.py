@@ -1,10 +1,10 @@
-"""Attentions of the same queries, keys and values that were recorded, or dense layers of them.
+"""Attentions of the same recorded queries, keys and values, or dense layers of such attentions.
 
-Each side is computed with one scale and mask after another: one of them gives its numbers. If a
-dense layer follows whose weight was not recorded, both sides together have more rows than it has
-inputs: one weight must make both results of both contexts. If no usual attention does, one side
-may have a window, other heads, a softmax over the wrong axis or in bfloat16, or heads joined in
-another order.
+For each side, one scale and mask after another is tried, until one gives its numbers. The weight of
+a dense layer after the attention need not be recorded, if both sides together have more rows than
+it has inputs: one weight must map both contexts to both results. If no usual attention fits, one
+side may have a window, other heads, a softmax over the wrong axis or in bfloat16, or heads joined
+in another order.
 """
 
 import itertools
@@ -23,28 +23,28 @@ LIMIT = 1e-5  # of the result's spread
 SPARE = 8  # rows of a result that show a dense layer's bias
 WEIGHTS = 4  # recorded ones that are tried
 SOURCES = 24
-VALUES = 2**16  # scores that are looked at
-WIDEST = 256  # context whose weight is unknown
+VALUES = 2**16  # scores that are computed
+WIDEST = 256  # context before an unknown weight
 SPARE_ROWS = 1.1  # rows of both sides for each unknown of an output
-FEW = 4  # columns of a result that are looked at first
+FEW = 4  # columns of a result that are tried first
 SIDES = (0, 1)
 BEST = 32  # contexts of a side that are tried with an unknown weight, the likeliest
 FIRST = 6  # sources, the likeliest, that are tried with an unknown weight
 
 
 def explain(both, most=SOURCES, unknown=FIRST):
-    """What attention each side computes, if both are known and differ.
+    """An ``Explanation`` if the attentions of both sides are known and differ.
 
-    most: sources that are tried. unknown: those that are tried with an unknown weight.
+    most: how many choices of sources are tried. unknown: how many of them with an unknown weight.
     """
     y = both.ours
     if y.ndim != 3 or y.shape[-1] < 8 or y.shape[1] < 3:
         return None
-    sources = list(itertools.islice(_sources(both), most))
+    choices = list(itertools.islice(_choices(both), most))
     with np.errstate(all="ignore"):
-        shown = [_shown(both, side, sources) for side in SIDES]
+        shown = [_shown(both, side, choices) for side in SIDES]
         if None in shown:
-            shown = _with_one_weight(both, sources[:unknown], unusual=most == SOURCES)
+            shown = _with_one_weight(both, choices[:unknown], unusual=most == SOURCES)
     if None in shown or shown[0] == shown[1]:
         return None
     words = [_words(constants) for constants in shown]
@@ -68,8 +68,8 @@ def _page(ours, theirs):
     return pages.WINDOW if windows else pages.MASK
 
 
-def _sources(both):
-    """Yield (heads, [(names, queries, keys, values) of A, and of B]) of earlier arrays."""
+def _choices(both):
+    """Yield (heads, sources): sources are (names, queries, keys, values) of A, and those of B."""
     batch, _, width = both.ours.shape
     pairs = [p for p in both.pairs if len(p[0].shape) == 3 and p[0].shape[0] == batch]
     pairs = [(x, z) for x, z in pairs if x.shape == z.shape]
@@ -88,34 +88,34 @@ def _sources(both):
                     yield heads, parts
 
 
-def _shown(both, side, sources):
+def _shown(both, side, choices):
     """The constants of the attention that gives a side's result; None if none does."""
     projections = list(_projections(both, both.ours.shape))
-    for unusual, (heads, named) in itertools.product((False, True), sources):
-        found = _first(both, side, heads, named, projections, unusual)
+    for unusual, (heads, sources) in itertools.product((False, True), choices):
+        found = _first(both, side, heads, sources, projections, unusual)
         if found is not None:
             return found
     return None
 
 
-def _first(both, side, heads, named, projections, unusual):
-    """The constants of the first such attention of these sources."""
+def _first(both, side, heads, sources, projections, unusual):
+    """The same for one choice of heads and sources."""
     wanted = (both.ours, both.theirs)[side]
-    some = slice(0, max(1, VALUES // (wanted.shape[1] * named[0][2].shape[1] * heads)))
+    some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0][2].shape[1] * heads)))
     if projections == [None]:  # one observation shows quickly that no context is the result
-        first = contexts.contexts(both, side, heads, named, slice(0, 1), unusual)
+        first = contexts.contexts(both, side, heads, sources, slice(0, 1), unusual)
         if not any(_is(made, None, wanted[:1]) for _, made in first):
             return None
-    for constants, made in contexts.contexts(both, side, heads, named, some, unusual):
+    for constants, made in contexts.contexts(both, side, heads, sources, some, unusual):
         if any(_is(made, weight, wanted[some]) for weight in projections):
             return constants
     return None
 
 
-def _with_one_weight(both, sources, unusual):
-    """The constants of A's and B's attention, which differ by one at most; [None, None] if not.
+def _with_one_weight(both, choices, unusual):
+    """The constants of A's and B's attention, which differ in one at most; else [None, None].
 
-    unusual: whether one of both may be unusual, if no usual ones are found.
+    unusual: whether one side's may be unusual, if no usual ones fit.
     """
     width = both.ours.shape[-1]
     count = int(SPARE_ROWS * width) + 1  # of each side, as some may be masked
@@ -124,22 +124,22 @@ def _with_one_weight(both, sources, unusual):
     some = slice(0, -(-count // both.ours.shape[1]))
     results = [y[some].reshape(-1, width) for y in (both.ours, both.theirs)]
 
-    def rows(side, heads, named, like=None):
-        made = contexts.contexts(both, side, heads, named, some, like is not None, like)
+    def rows(side, heads, sources, like=None):
+        made = contexts.contexts(both, side, heads, sources, some, like is not None, like)
         made = [(constants, x.reshape(-1, x.shape[-1])) for constants, x in made]
         made.sort(key=lambda context: -_suits(context[1], results[side]))
         return made[:BEST]
 
-    usual = [[rows(side, *source) for side in SIDES] for source in sources]
+    usual = [[rows(side, *choice) for side in SIDES] for choice in choices]
     for a, b in usual:
         for apart in (0, 1):
             found = _pair(a, b, apart, results)
             if found is not None:
                 return found
-    for n, source in enumerate(sources if unusual else ()):
-        strange = [rows(side, *source, like=usual[n][1 - side]) for side in SIDES]
-        for m, (_, named) in enumerate(sources):  # the same with another number of heads
-            if m != n and named[0][0] == source[1][0][0]:
+    for n, (heads, sources) in enumerate(choices if unusual else ()):
+        strange = [rows(side, heads, sources, like=usual[n][1 - side]) for side in SIDES]
+        for m, (_, others) in enumerate(choices):  # the same with another number of heads
+            if m != n and others[0][0] == sources[0][0]:
                 strange = [more + usual[m][side] for side, more in enumerate(strange)]
         for a, b in ((usual[n][0], strange[1]), (strange[0], usual[n][1])):
             found = _pair(a, b, 1, results)
@@ -149,7 +149,7 @@ def _with_one_weight(both, sources, unusual):
 
 
 def _suits(rows, result):
-    """How well the products of a context's rows go with those of a dense layer's result of it."""
+    """The correlation of the products of a context's rows with those of the result's rows."""
     kept = np.isfinite(rows).all(1)
     tables = (x[kept] - x[kept].mean(0) for x in (rows, result))
     ours, theirs = (np.dot(x, x.T) for x in tables)
@@ -157,7 +157,7 @@ def _suits(rows, result):
 
 
 def _pair(a, b, apart, results):
-    """The constants of a context of a and of one of b, apart in so many; None if none fit."""
+    """The constants of contexts in a and b that differ in ``apart`` constants; None if none fit."""
     for (ours, x), (theirs, z) in itertools.product(a, b):
         if sum(ours[key] != theirs[key] for key in ours) != apart:
             continue
@@ -169,7 +169,7 @@ def _pair(a, b, apart, results):
 
 
 def _is_transposed(x, z, results):
-    """Whether one square weight makes A's result of the context x, and transposed B's of z."""
+    """Whether a square weight maps the context x to A's result and, transposed, z to B's."""
     if x.shape[1] != results[0].shape[1]:
         return False
     kept = [np.isfinite(rows).all(1) for rows in (x, z)]
@@ -181,13 +181,13 @@ def _is_transposed(x, z, results):
 
 
 def _make(x, z, results):
-    """Whether one weight makes A's result of the context x, and B's of z."""
+    """Whether one weight maps the context x to A's result, and z to B's."""
     kept = [np.isfinite(rows).all(1) for rows in (x, z)]
     x, z = x[kept[0]], z[kept[1]]
     if len(x) + len(z) < SPARE_ROWS * x.shape[1] + 1:
         return False
     y = np.concatenate([results[0][kept[0]], results[1][kept[1]]])
-    few = y[:, :: max(1, y.shape[1] // FEW)]  # most contexts are none of these columns' either
+    few = y[:, :: max(1, y.shape[1] // FEW)]  # most contexts already fail on these
     rows = np.concatenate([x, z])
     return dense.weight(rows, few) is not None and dense.weight(rows, y) is not None
 
@@ -221,7 +221,7 @@ def _projections(both, shape):
 
 
 def _words(constants):
-    """Its inputs, heads, scale, bias, mask and what is unusual, in words."""
+    """The constants in words: inputs, heads, scale, bias, mask and what is unusual."""
     seen, over = constants["seen"], constants["over"]
     bands = {None: "all tokens (later ones are not masked)", 0: "itself and all before it"}
     bands.update({1: "1 after it, too", -1: "all before it alone"})

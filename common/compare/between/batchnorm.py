@@ -1,4 +1,4 @@
-"""Channels with another factor: another epsilon, or other running statistics, of a BatchNorm."""
+"""Channels with another factor: a BatchNorm with another epsilon or other running statistics."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ SPREAD = 1e-3  # of the channels' factors
 
 
 def explain(both):
-    """Each channel of both is the same input times its own number, plus another."""
+    """An ``Explanation`` if each channel of both is the same input times a number, plus another."""
     for x in both.inputs[:3] + both.alone:
         if x.shape != both.ours.shape or both.ours.ndim < 2:
             continue
@@ -47,8 +47,9 @@ def slopes_of(centred, y):
 
 
 def factors(x, ours, theirs, noise):
-    """Each row's factor in B by that in A; None unless both are the row of x times a number, plus
-    another, with other numbers in A and B.
+    """For each row, B's factor divided by A's.
+
+    None unless both are the row of x times a number, plus another, and the factors differ.
     """
     if len(x) < 2 or x.shape[1] < LEAST or not x.var(1).all():
         return None
@@ -62,13 +63,13 @@ def factors(x, ours, theirs, noise):
     ratio = slopes[1] / np.where(slopes[0], slopes[0], np.nan)
     if not np.isfinite(ratio).all() or (ratio <= 0).any() or np.abs(ratio - 1).max() < 1e-6:
         return None
-    # One number for all channels is no statistic.
+    # One number for all channels is not a statistic.
     return ratio if np.ptp(ratio) > SPREAD * np.abs(ratio - 1).max() else None
 
 
 def _reason(ratio, variance, ours, theirs):
-    """Which of the reasons fits the factors of the channels."""
-    gain = (ratio**-2 - 1) * variance  # the epsilons' difference, if by this batch's variance
+    """The ``Explanation`` that fits the channels' factors."""
+    gain = (ratio**-2 - 1) * variance  # the epsilons' difference, if this is the norm's variance
     larger = (ratio < 1).all()
     if size(ours.mean(1) - theirs.mean(1)) < 1e-4 * size(ours.std(1)):
         more, unsure = gain.mean(), max(SAME, gain.std() / abs(gain.mean()))

@@ -14,10 +14,10 @@ class Both:
     """A layer of A and its counterpart in B, with B's axes in A's order."""
 
     def __init__(self, a, b, inputs, alone=(), pairs=None):
-        """inputs: arrays of A before this one that B has, too, the nearest first.
+        """inputs: earlier arrays of A that agree with B's, the nearest first.
 
-        alone: arrays of either side, before these, that the other does not have.
-        pairs: [(array of A, of B)] of inputs, if they are not the same in both.
+        alone: earlier arrays of either side that the other one lacks.
+        pairs: [(array of A, of B)] of inputs, if they do not agree.
         """
         self.own = pairs is not None
         self.pairs = pairs if self.own else [(x, x) for x in inputs]
@@ -28,5 +28,5 @@ class Both:
         self.noise = 8 * epsilon * max(a.output.rms, b.output.rms)
 
     def explained(self, left):
-        """Whether what an explanation leaves of the difference is a tenth of it and rounding."""
+        """Whether an explanation leaves at most a tenth of the difference, and only rounding."""
         return size(left) <= min(0.1 * size(self.off), 4 * self.noise)

@@ -11,7 +11,7 @@ SAME = 1e-5  # of the numbers' spread
 
 
 def explain(both):
-    """Which distances have numbers of their own in A and in B, or whether their sign differs."""
+    """An ``Explanation`` if distances have the other sign, or share numbers in another way."""
     found = [_by_distance(z) for z in (both.ours, both.theirs)]
     if any(numbers is None for numbers in found):
         return None
@@ -31,7 +31,7 @@ def explain(both):
 
 
 def _by_distance(z):
-    """(2 tokens - 1, heads): the numbers of each distance; None if these are not all there is."""
+    """(2 tokens - 1, heads): the numbers of each distance; None if the array depends on more."""
     if z.ndim == 4 and z.shape[0] == 1:
         z = z[0]
     if z.ndim != 3:
@@ -48,7 +48,7 @@ def _by_distance(z):
 
 
 def _kind(numbers, scale):
-    """What distances have numbers of their own."""
+    """Which distances have their own numbers, in words."""
     tokens = (len(numbers) + 1) // 2
     before, after = numbers[: tokens - 1], numbers[tokens:]
     one = [size(side - side[:1]) <= SAME * scale for side in (before, after)]

@@ -1,7 +1,7 @@
-"""The contexts of attentions that recorded queries, keys and values may have.
+"""The contexts that attentions may compute from recorded queries, keys and values.
 
-Usual ones have one of a few scales, masks, biases of relative positions and rotary embeddings, and
-heads that share keys and values. Unusual ones have one thing more that goes wrong now and then.
+Usual attentions have one of a few scales, masks, biases of relative positions and rotary
+embeddings; heads may share keys and values. Unusual ones have one more thing that may go wrong.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from common.compare.layers.layer import full, marks
 SCALES = ("1 / root of a head's width", "1", "1 / a head's width")
 CAUSAL = (None, 0, 1, -1)  # how far after its own place a token sees; None: all tokens
 WINDOWS = range(2, 33)  # tokens that one sees, its own included
-BASIC = ("turn", "shared", "scale", "bias", "mask")  # what unusual attentions share with usual ones
+BASIC = ("turn", "shared", "scale", "bias", "mask")  # what unusual attentions share
 KEYS, QUERIES = -1, -2  # axes of the scores
 BIASES = 4
 OTHER_SIGN = "a bias of relative positions, whose distances have the other sign,"
@@ -25,8 +25,8 @@ OTHER_SIGN = "a bias of relative positions, whose distances have the other sign,
 def contexts(both, side, heads, sources, some, unusual=False, like=None):
     """Yield (constants, context) of some observations, with each scale, bias and mask.
 
-    A token that sees no key is NaN: what comes of it depends on the mask's value.
-    like: contexts; of unusual ones, only those that have ``BASIC`` constants of one of them.
+    A token that sees no key becomes NaN: its result depends on the mask's value.
+    like: [(constants, context)]; only contexts with the same ``BASIC`` constants as one of these.
     """
     q, k, v = (x[some].astype(np.float64) for x in sources[side][1:])
     each, few = q.shape[2] // heads, heads * k.shape[2] // q.shape[2]
@@ -81,15 +81,16 @@ def _products(q, k, v):
 
 
 def _usual(shape):
-    """Yield (what a token sees, the softmax's axis, whether heads are joined as they are, the
-    softmax's precision).
+    """Yield (how far a token sees, the softmax's axis, whether heads come first, precision).
+
+    heads come first: heads are joined before tokens. precision: that of the softmax.
     """
     for seen in CAUSAL if shape[2] == shape[3] else CAUSAL[:1]:
         yield seen, KEYS, False, "float32"
 
 
 def _unusual(shape):
-    """Yield the same with one thing that is unusual."""
+    """Yield the same with one unusual thing."""
     if shape[2] == shape[3]:
         for window in WINDOWS:
             if window < shape[3]:
@@ -101,7 +102,7 @@ def _unusual(shape):
 
 
 def _band(shape, seen):
-    """The places that a token sees: up to so many after it, or the latest ones alone."""
+    """The places that each token sees: all up to ``seen`` after it, or only a window of them."""
     everything = np.ones(shape[2:], bool)
     if isinstance(seen, tuple):
         after, window = seen
@@ -110,7 +111,7 @@ def _band(shape, seen):
 
 
 def _masks(both, shape, some):
-    """Yield (name, places that are seen): of all keys, or of those that an array marks with 1."""
+    """Yield (name, which keys are seen): all, or those that an array marks by 1, or by 0."""
     yield "all keys are seen", None
     names = set()
     for x in both.a.arrays[: both.a.place]:
@@ -124,9 +125,9 @@ def _masks(both, shape, some):
 
 
 def _biases(both, side, shape):
-    """Yield (name, bias): none, or an earlier array with a number for each head and place.
+    """Yield (name, bias): none, or an earlier array with a number per head, query and key.
 
-    Also with queries and keys exchanged, which gives each distance the other sign.
+    The array is also tried with queries and keys exchanged, so that distances have the other sign.
     """
     yield "no bias", None
     wanted, known = (shape[1], shape[2], shape[3]), []

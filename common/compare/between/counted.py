@@ -1,8 +1,8 @@
 """Which tokens count in a loss, and how much: from the gradient of the head's weight.
 
-That is the scores' gradient times the head's input. If there are no more tokens than the input has
-features, it shows the scores' gradient: of each token, its weight in the loss times the
-probabilities, but for the token's label. An embedding that shares the weight adds to some rows.
+That gradient is the scores' gradient times the head's input. With fewer tokens than features, it
+shows the scores' gradient. For each token, this is its weight in the loss times the probabilities,
+except at the token's label. An embedding that shares the weight adds to some rows.
 """
 
 import numpy as np
@@ -15,16 +15,16 @@ from common.compare.layers.layer import full
 from common.compare.optimizers import steps
 
 NEAR = 4  # arrays that are tried as the head's input
-FEWER = 0.9  # tokens than features, so that some of a gradient is left if it is another's
+FEWER = 0.9  # tokens for each feature, at most: another gradient must leave something
 LEAST = 8  # columns of the scores whose gradient is known
 EXACT = 1e-3  # of a weight of a token
-LEFT = 1e-4  # of a row of the gradient, if no embedding adds to it
+LEFT = 1e-4  # of a row of the gradient: what may be left if no embedding adds to it
 MOST = 0.75  # the share of such columns that must show a token's weight
 ZERO = 1e-3  # of the largest weight
 
 
 def explain(both):
-    """Both sides' weights of tokens in words, if they are known and differ."""
+    """An ``Explanation`` if both sides' weights of tokens are known and differ."""
     if steps.kind(both.a.output.name)[0] == "plain" and both.a.output.size > 1:
         return None
     inputs = [x for x in both.inputs if steps.kind(x.name)[0] == "plain" and len(x.shape) > 1]
@@ -69,13 +69,13 @@ def _rows(slopes, clean, chances, shape):
 
 
 def _tokens(slopes, clean, chances, shape):
-    """Which tokens count, in words; None if that is not known."""
+    """Which tokens count, in words; None if unknown."""
     weights = _shares(slopes, clean, chances)
     return None if weights is None else _words(weights, shape)
 
 
 def _shares(slopes, clean, chances):
-    """The share of each token in the loss; None if it is not known."""
+    """The share of each token in the loss; None if unknown."""
     ratios = slopes[:, clean] / chances[:, clean]
     weights = np.median(ratios, 1)
     largest = np.abs(weights).max()
@@ -86,7 +86,7 @@ def _shares(slopes, clean, chances):
 
 
 def _words(weights, shape):
-    """Which tokens count, and whether all of them alike."""
+    """Which tokens count, and whether they count equally, in words."""
     count, total = np.count_nonzero(weights), len(weights)
     who = (
         "all %d tokens count" % total

@@ -1,11 +1,12 @@
 """What happens between recorded arrays and a dense layer's result, if it was not recorded.
 
-A dense layer with many outputs keeps the angles between rows: of its results y and its inputs h,
-y y' is h h' times a number, roughly. So the change of y y' from A to B shows the change of h h'.
+A dense layer with many outputs keeps the angles between rows: for inputs h and results y, y y' is
+roughly h h' times a number. So the change of y y' from A to B shows the change of h h'.
 """
 
 import itertools
 from collections import OrderedDict
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,20 +21,30 @@ ROWS = 256
 LEAST = (16, 16)  # rows and outputs
 NEAR = 4  # earlier arrays that are tried
 LARGE = 2**22  # values of an input
-CHANGES = 0.4  # the least correlation of the changes; that of others is below 0.2
-STATES = 0.6  # and of the products themselves
+CHANGES = 0.4  # the least correlation of the changes; unrelated ones are below 0.2
+STATES = 0.6  # the least correlation of the products themselves
 EXPECTED = 0.93  # of the correlation that random weights would leave
 BEST = 0.98  # of the best correlation of the products with any candidate's
 DENSE = 0.85  # the least correlation of a dense layer's products with its input's
 UNLIKE = 0.2  # the largest correlation of results with unrelated weights
 GAIN = 2.5  # how much more, or less, of the change than of the products may come through
 SCALES = {-0.5: "1 / root of a head's width", 0: "1", -1: "1 / a head's width"}
-CLOSE = 0.98  # of the best correlation: others above are named, too
-MANY = 3  # more on one side say nothing
+CLOSE = 0.98  # of the best correlation; candidates above this are named, too
+MANY = 3  # names on one side; more say nothing
+
+
+class Choice(NamedTuple):
+    """A choice that a candidate makes, in words, and the docs' anchor of a wrong one."""
+
+    says: str
+    docs: str
+
+
+NOT_ROTARY = Choice("attention, not rotary", pages.ROTARY)
 
 
 def explain(both):
-    """Two functions of the same inputs, or attentions of the same queries, keys and values."""
+    """An ``Explanation`` by two functions of one input, or two attentions of the same sources."""
     y = both.ours
     if y.ndim < 2 or y.shape[-1] < LEAST[1] or y.size // y.shape[-1] < LEAST[0]:
         return None
@@ -45,27 +56,30 @@ def explain(both):
     if other is not None:
         return other
     kinds = [
-        _Candidates(names, hidden, *(z[some] for z in results))
-        for names, hidden, some in itertools.chain(
+        _Candidates(choices, hidden, *(z[some] for z in results))
+        for choices, hidden, some in itertools.chain(
             _activations(inputs, y.shape), _attentions(both, inputs, y.shape)
         )
     ]
     best = [max([max(kind.suits[side]) for kind in kinds] or [0]) for side in (0, 1)]
-    says = _best([fit for kind in kinds for fit in _changes(kind, best)])
-    return says and Explanation(SAYS % says, _page(says))
+    sides = _best([fit for kind in kinds for fit in _changes(kind, best)])
+    if sides is None:
+        return None
+    says = tuple(" or ".join(choice.says for choice in side) for side in sides)
+    return Explanation(SAYS % says, _page(*sides))
 
 
 def _best(fits):
-    """The names on both sides in words, of the fits near the best one; None if they are many."""
+    """Both sides' choices in the fits near the best one; None if they are many."""
     close = [pair for alike, pair in sorted(fits)[::-1] if alike >= CLOSE * max(fits)[0]]
     sides = [list(OrderedDict.fromkeys(pair[side] for pair in close)) for side in (0, 1)]
     if not close or max(map(len, sides)) > MANY or set(sides[0]) & set(sides[1]):
         return None
-    return tuple(" or ".join(side) for side in sides)
+    return sides
 
 
 def _other_weight(inputs, results):
-    """Whether both are a dense layer of the same input; then their weights are not the same."""
+    """An ``Explanation`` if both are dense layers of the same input: their weights differ."""
     some = np.sort(np.random.RandomState(0).permutation(len(results[0]))[:ROWS])
     ours, theirs = (y[some] - y[some].mean(0) for y in results)
     if abs(_alike(ours, theirs)) > UNLIKE:
@@ -81,15 +95,17 @@ def _other_weight(inputs, results):
     return None
 
 
-def _page(says):
-    for word, page in (("rotary", pages.ROTARY), ("attention", pages.ATTENTION_SCALE)):
-        if word in says[0]:
+def _page(ours, theirs):
+    """The docs' anchor of what differs."""
+    ours, theirs = ({choice.docs for choice in side} for side in (ours, theirs))
+    for page in (pages.ROTARY, pages.ATTENTION_SCALE):
+        if page in ours:
             return page
-    return pages.GELU if all("GELU" in side for side in says) else pages.ACTIVATION
+    return pages.GELU if pages.GELU in ours & theirs else pages.ACTIVATION
 
 
 def _activations(inputs, shape):
-    """Yield (names, hidden layers, rows): of one input, or of one that another one gates."""
+    """Yield (choices, hidden layers, rows): of one input, or of one that another one gates."""
     count = int(np.prod(shape[:-1]))
     most = min(ROWS, max(LEAST[0], VALUES // max([x.shape[-1] for x in inputs[:3]] or [1])))
     some = np.sort(np.random.RandomState(0).permutation(count)[:most])
@@ -102,20 +118,20 @@ def _activations(inputs, shape):
 
 
 def _different(x, gate):
-    """(names, values) of activations; of those that are the same here, the first."""
-    names, made = [], []
+    """(choices, values) of activations; of several with the same values, only the first."""
+    choices, made = [], []
     for name, function in SHAPES.items():
         values = function(x) * gate
         if not any(np.array_equal(values, other) for other in made):
-            names.append((name,))
+            choices.append((Choice(name, activation.page(name)),))
             made.append(values)
-    return names, made
+    return choices, made
 
 
 def _attentions(both, inputs, shape):
-    """Yield (names, contexts, rows) of queries, keys and values in three arrays or in one.
+    """Yield (choices, contexts, rows) of queries, keys and values in three arrays or in one.
 
-    None if one side alone has arrays in heads: it does more to queries or keys.
+    Nothing if only one side recorded arrays in heads: it does more to queries or keys.
     """
     if any(len(x.shape) == 4 for x in both.alone):
         return
@@ -128,7 +144,7 @@ def _contexts(parts, shape):
     width, narrow = (parts[n].shape[-1] for n in (0, 1))
     batch = max(1, ROWS // shape[1])
     q, k, v = (part[:batch].astype(np.float64) for part in parts)
-    names, contexts = [], []
+    choices, contexts = [], []
     for heads in attention.heads_of(width):
         each = width // heads
         if narrow % each:
@@ -138,24 +154,29 @@ def _contexts(parts, shape):
             by, base = turn
             if by and each % 2:
                 continue
-            words = (
-                "attention of %d heads" % heads,
-                "attention, rotary by %s" % by if by else "attention, not rotary",
-                "attention, rotary base %g" % base if by else "attention, not rotary",
-                "attention, where a token sees %s" % scores.MASKS[seen],
-                "attention, scores times %s" % SCALES[power],
-                "attention, keys and values %s" % ("tiled" if tiled else "repeated"),
-            )
-            names.append(words)
+            choices.append(_of_attention(heads, by, base, seen, power, tiled))
             turned = [_turned(x, x.shape[-1] // each, by, base) for x in (q, k)]
             scale = float(each) ** power
             context = attention.context(turned[0], turned[1], v, heads, seen, scale, tiled)
             contexts.append(context.reshape(-1, width))
-    return names, contexts, slice(0, batch * shape[1])
+    return choices, contexts, slice(0, batch * shape[1])
+
+
+def _of_attention(heads, by, base, seen, power, tiled):
+    """The choices of an attention."""
+    page = pages.ATTENTION_SCALE
+    return (
+        Choice("attention of %d heads" % heads, page),
+        Choice("attention, rotary by %s" % by, pages.ROTARY) if by else NOT_ROTARY,
+        Choice("attention, rotary base %g" % base, pages.ROTARY) if by else NOT_ROTARY,
+        Choice("attention, where a token sees %s" % scores.MASKS[seen], page),
+        Choice("attention, scores times %s" % SCALES[power], page),
+        Choice("attention, keys and values %s" % ("tiled" if tiled else "repeated"), page),
+    )
 
 
 def _queries_keys_values(inputs, shape):
-    """The three arrays, the fused one first; None if they were not recorded."""
+    """The three arrays, from a fused one if there is one; None if they were not recorded."""
     if len(shape) != 3:
         return None
     width = shape[-1]
@@ -170,7 +191,7 @@ def _queries_keys_values(inputs, shape):
 
 
 def _in_heads(near, inputs, shape):
-    """Queries and keys as (batch, heads, tokens, width), as after a norm of each head."""
+    """The same, if queries and keys were recorded in heads, such as after a norm of each head."""
     heads = [x for x in near[:6] if len(x.shape) == 4 and x.shape[:1] + x.shape[2:3] == shape[:2]]
     if len(shape) != 3 or len(heads) < 2:
         return None
@@ -180,7 +201,7 @@ def _in_heads(near, inputs, shape):
 
 
 def _turned(x, heads, by, base):
-    """Queries or keys, each head's turned by its place."""
+    """Queries or keys with a rotary embedding."""
     if by is None:
         return x
     made = rotary.turned(attention.split(x, heads), by, base)
@@ -188,11 +209,11 @@ def _turned(x, heads, by, base):
 
 
 class _Candidates:
-    """Hidden layers of one kind, and how well the products of each suit those of both results."""
+    """Hidden layers of one kind, and how well the products of each fit those of both results."""
 
-    def __init__(self, names, hidden, ours, theirs):
-        """names: of each hidden layer, a name for each of its choices."""
-        self.names, self.hidden, self.off = names, hidden, _products(theirs - ours)
+    def __init__(self, choices, hidden, ours, theirs):
+        """choices: those that each hidden layer makes, in the same order."""
+        self.choices, self.hidden, self.off = choices, hidden, _products(theirs - ours)
         self.width = ours.shape[-1]
         self.products = [_products(x) for x in hidden]
         self.results = _products(ours), _products(theirs)
@@ -201,14 +222,14 @@ class _Candidates:
 
 
 def _changes(kind, best):
-    """[(correlation, names in A and B)] of hidden layers whose change goes with the results'.
+    """[(correlation, choices in A and B)] of hidden layers whose change explains the results'.
 
-    best: how well any candidate suits A's results, and B's.
+    best: how well the best candidate fits A's results, and B's.
     """
     fits = []
     a, b = kind.results
     for n, m in itertools.product(*(_suitable(kind, best, side) for side in (0, 1))):
-        apart = [pair for pair in zip(kind.names[n], kind.names[m]) if pair[0] != pair[1]]
+        apart = [pair for pair in zip(kind.choices[n], kind.choices[m]) if pair[0] != pair[1]]
         exchanged = kind.suits[0][m] + kind.suits[1][n]
         if not _one_choice(apart) or kind.suits[0][n] + kind.suits[1][m] < exchanged:
             continue
@@ -224,20 +245,18 @@ def _changes(kind, best):
 
 
 def _one_choice(apart):
-    """Whether one choice makes two candidates: no rotary embedding has no base either."""
-    return len(apart) == 1 or (
-        len(apart) == 2 and any("not rotary" in pair[k] for pair in apart[:1] for k in (0, 1))
-    )
+    """Whether two candidates differ in one choice; without a rotary embedding there is no base."""
+    return len(apart) == 1 or (len(apart) == 2 and NOT_ROTARY in apart[0])
 
 
 def _suitable(kind, best, side):
-    """The candidates that suit a side's results as well as any, and as a random weight would."""
+    """The candidates that fit a side's results as well as the best, and as random weights would."""
     suits = kind.suits[side]
     return [n for n, x in enumerate(suits) if x >= max(kind.least[n], BEST * best[side])]
 
 
 def _expected(products, width):
-    """The correlation of a hidden layer's products with its results', if the weight is random."""
+    """The correlation of a hidden layer's products with its results', if weights are random."""
     rank = np.trace(products) ** 2 / ((products**2).sum() + 1e-300)
     return 1 / np.sqrt(1 + rank / width)
 

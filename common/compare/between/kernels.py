@@ -1,6 +1,6 @@
-"""A convolution's kernel that one side has flipped or turned, where too few places show it.
+"""A convolution's kernel that one side has flipped or turned, if a side is too small to fit it.
 
-Both sides together have twice as many: one kernel must make both results.
+Both sides together have twice as many places: one kernel must make both results.
 """
 
 import itertools
@@ -15,8 +15,8 @@ from common.compare.layers.layer import full, size
 NEAR = 2  # earlier images that are tried
 KERNELS = (3, 5, 7)
 SPARE = 1.2  # equations for each unknown
-EXACT = 1e-5  # of the results' spread, as what a fit leaves
-# What is done to the images that a kernel sees has the same effect.
+EXACT = 1e-5  # of the results' spread: what a fit may leave
+# Changing the patches that a kernel sees has the same effect as changing the kernel.
 WAYS = (
     ("flipped along height and width", lambda seen: seen[..., ::-1, ::-1]),
     ("with height and width swapped", lambda seen: seen.swapaxes(-1, -2)),
@@ -41,7 +41,7 @@ def explain(both):
 
 
 def _options(images, results):
-    """Yield the constants of square convolutions that make images of that size."""
+    """Yield the constants of square convolutions from images to results of these sizes."""
     sizes = images[2], results[2]
     for kernel, stride in itertools.product(KERNELS, convolution.case_strides(*sizes)):
         if images[1] * kernel**2 <= convolution.UNKNOWNS:

@@ -1,4 +1,4 @@
-"""Cross-entropies: which rows count, divided by what, smoothed how; from the scores' gradient."""
+"""Cross-entropies: which rows count, the divisor and the smoothing; from the scores' gradient."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from common.compare.layers.layer import full, number, size
 
 
 def explain(both):
-    """Gradients of the same scores, later in both recordings, show what the losses are."""
+    """An ``Explanation`` if later gradients of the same scores show different losses."""
     if both.a.output.size > 1 and both.a.output.shape != both.b.output.shape:
         return None
     for x in both.inputs[:3]:
@@ -34,7 +34,7 @@ def _described(layer, x, p):
 
 
 def described(d, p):
-    """Which rows count, and how: from the scores' gradient and their probabilities."""
+    """The loss in words, from the scores' gradient d and probabilities p; None if unknown."""
     silent = np.abs(d).max(1) < 1e-9 * np.abs(d).max()
     plain, smoothed = [], []
     for row, (gradient, chances) in enumerate(zip(d, p)):

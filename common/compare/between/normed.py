@@ -1,6 +1,6 @@
-"""A norm that one side leaves out: then A's result is B's, normalised, or B's is A's.
+"""A norm that one side leaves out: one side's result is the other's, normalised.
 
-Or one side leaves out the norm's weight and bias: then its rows are normalised, and no more.
+Or one side leaves out the norm's weight and bias: its rows are normalised, and nothing more.
 """
 
 import numpy as np
@@ -54,5 +54,5 @@ def _of_bare(both, x, y):
     side = both.b if x is both.b.output else both.a
     after = [z for z in side.arrays[side.place + 1 :][:NEAR] if z.shape == x.shape and z.finite]
     if any(is_weighted(z) and size(z.values - x.values) > most for z in after):
-        return kind, "with another weight in %s"  # it recorded what it multiplies by that, too
+        return kind, "with another weight in %s"  # it recorded its rows before their weight, too
     return kind, "without its weight in %s: as if it was 1, and the bias 0"

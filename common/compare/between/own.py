@@ -1,9 +1,9 @@
 """Dense layers after the first difference, where each side has its own input.
 
-The weight need not be recorded. If one weight makes both results, each of its own input, nothing is
-left of them that no dense layer of both inputs explains. Both sides together must have more rows
-than the weight has inputs. So it also shows which outputs of A are those of B: another order,
-another factor, two layers that are exchanged.
+The weight need not be recorded, if both sides together have more rows than it has inputs. If a
+dense layer with one weight maps each side's input to its result, it leaves no residual. Otherwise,
+the residuals show how B's outputs follow from A's: in another order, times a factor, or as those of
+another layer.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ NEAR = 4  # inputs that are tried
 SPARE = 1.1  # rows of both sides for each unknown of an output
 ROWS = 1.5  # of each side, looked at, for each input
 WIDEST = 512  # input, and output that may be in another order
-EXACT = 2e-5  # of a result: what rounding leaves
-LEAST = 1e-2  # of a result, which its input must leave unexplained
+EXACT = 2e-5  # of a result: what rounding may leave
+LEAST = 1e-2  # of a result: what both inputs alone must leave unexplained
 
 
 class Same(Exception):
@@ -28,7 +28,7 @@ def explain(both, others=(), sure=()):
     """How B's dense layer differs from A's; None if that is not known, ``Same`` if it does not.
 
     both: ``Both`` with pairs of inputs. others: [(A's array, B's, both names)] of other layers.
-    sure: names of A's arrays whose pairs are known to be such.
+    sure: names of A's arrays whose counterparts are known.
     """
     if both.ours.ndim < 2 or both.ours.shape != both.theirs.shape:
         return None
@@ -68,7 +68,7 @@ def _of(both, x, z, others, sure):
             if size(a + d) <= near and size(c + b) <= near:
                 return "%s and %s are swapped in B" % names
     if ours.shape[1] == x.shape[-1] and _is_transposed(*inputs, ours, theirs):
-        return "the square weight of a dense layer of %s is transposed in one of both" % x.name
+        return "the square weight of a dense layer of %s is transposed on one side only" % x.name
     return None
 
 
@@ -84,7 +84,7 @@ def one_weight(x, z, a, b):
 
 
 def some_rows(values, inputs):
-    """(rows, last axis) in float64, so many that they are quick."""
+    """(rows, last axis) in float64: only as many rows as are needed."""
     rows = values.reshape(-1, values.shape[-1])
     count = int(ROWS * inputs) + 16
     some = np.sort(np.random.RandomState(0).permutation(len(rows))[:count])
@@ -92,13 +92,13 @@ def some_rows(values, inputs):
 
 
 def unexplained(ours, theirs):
-    """The ``Unexplained`` of inputs; None if they have too few rows to show anything."""
+    """The ``Unexplained`` of both sides' inputs; None if they have too few rows."""
     enough = len(ours) + len(theirs) >= SPARE * ours.shape[1] + 4
     return Unexplained(ours, theirs) if enough else None
 
 
 class Unexplained:
-    """What no dense layer, with one weight for both sides and a bias for each, explains."""
+    """What a dense layer with one weight for both sides, and a bias for each, leaves over."""
 
     def __init__(self, ours, theirs):
         """ours, theirs: the inputs of A and B, (rows, inputs)."""
@@ -117,7 +117,7 @@ class Unexplained:
 
 
 def _order(a, b, near):
-    """The columns of a that are those of b, with the other sign; the first ones. None if not."""
+    """Which columns of a are those of b, with the other sign: the first ones; None if none are."""
     if a.shape[1] > WIDEST:
         return None
     distances = (a**2).sum(0)[:, None] + 2 * np.dot(a.T, b)
@@ -128,7 +128,7 @@ def _order(a, b, near):
 
 
 def _is_transposed(x, z, ours, theirs):
-    """Whether ours = x W + c and theirs = z W' + d: then ours z' is x theirs', without means."""
+    """Whether ours = x W + c and theirs = z W' + d: if so, ours z' = x theirs' without means."""
     x, z, ours, theirs = (y - y.mean(0) for y in (x, z, ours, theirs))
     forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
     return size(forward - back) <= 1e-4 * size(forward)

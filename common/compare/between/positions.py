@@ -1,4 +1,4 @@
-"""Positions of padded text: counted from the first token, or from the first that is not masked."""
+"""Positions of padded text: counted from the first token or from the first unmasked one."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from common.compare.layers.layer import full, marks, size
 
 
 def explain(both):
-    """B - A = P[positions of B] - P[positions of A] with a table P that need not be recorded."""
+    """An ``Explanation`` if B - A = P[B's positions] - P[A's positions] with an unknown table P."""
     y = both.off
     if y.ndim != 3:
         return None
@@ -26,7 +26,7 @@ def explain(both):
         for ours in names:
             for theirs in names:
                 if ours < theirs and _fits(both, kinds[ours], kinds[theirs]):
-                    # With the table's sign changed, the other way round fits as well.
+                    # With the table's sign reversed, A and B fit in exchanged roles, too.
                     if not _masked_in_b(both, mask):
                         ours, theirs = theirs, ours
                     says = "positions are counted %s in A, %s in B" % (ours, theirs)
@@ -35,7 +35,7 @@ def explain(both):
 
 
 def _masked_in_b(both, mask):
-    """Whether B's masked places are more alike than A's, as their positions are if masked."""
+    """Whether B's masked places are more alike than A's: then B counts positions by the mask."""
     rows = mask == 0
     spreads = [
         sum(y[n][rows[n]].var(0).sum() for n in range(len(y)) if rows[n].any())

@@ -8,11 +8,11 @@ from common.compare.layers.layer import number, size
 
 SMALLEST = 1e-30
 ALIKE = 0.02  # of a bias, by which observations may differ
-LEAST = 0.02  # by which a scale differs: less is more likely something in front of it
+LEAST = 0.02  # of a scale; a smaller difference more likely has a cause before the scale
 
 
 def explain(both):
-    """Another mask; scores times a number; a number added for each head and place; or neither."""
+    """An ``Explanation``: by the mask, a scale, a bias of each head and place, or none of these."""
     p, q = both.ours, both.theirs
     if p.ndim < 2 or p.shape[-1] < 3 or not all(_sums_to_one(x) for x in (p, q)):
         return None
@@ -29,7 +29,7 @@ def explain(both):
 
 
 def _bias(p, q, there):
-    """A number added for each head, query and key, the same for all observations; or None."""
+    """An ``Explanation`` by a bias for each head, query and key; None unless it fits."""
     common = np.broadcast_to(there.min(0, keepdims=True), there.shape)
     if p.ndim != 4 or len(p) < 2 or not common.sum(-1).max() > 1:
         return None
@@ -44,7 +44,7 @@ def _bias(p, q, there):
 
 
 def _unrelated():
-    """What is left if the mask and the scale are the same."""
+    """The ``Explanation`` that is left if mask and scale are the same."""
     says = "the same mask, but other scores: other queries or keys, by their weights, "
     says += "the order of their heads, their rotary embedding, or what comes before"
     return Explanation(says, pages.WEIGHTS)
@@ -55,7 +55,7 @@ def _sums_to_one(p):
 
 
 def _centred(logs, there):
-    """Without the mean of the places that are there."""
+    """The places that are there, without their mean."""
     count = np.maximum(there.sum(-1, keepdims=True), 1)
     return (logs - (logs * there).sum(-1, keepdims=True) / count) * there
 
@@ -103,7 +103,7 @@ def _few(rows):
 
 
 def _band(mask):
-    """By how many places a causal mask is shifted; None if it is no such mask."""
+    """By how many places a causal mask is shifted; None if the mask is not causal."""
     tokens = mask.shape[-1]
     for shift in range(-2, 3):
         if (mask == np.tril(np.ones((tokens, tokens), bool), shift)).all():

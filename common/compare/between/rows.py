@@ -1,4 +1,4 @@
-"""Rows before a norm that is not recorded: scaled, as by another epsilon, or a vector added."""
+"""Rows of an unrecorded norm: each scaled, as by another epsilon, or a vector added before it."""
 
 import numpy as np
 
@@ -12,8 +12,9 @@ MANY = 4096  # rows
 
 
 def explain(both):
-    """B - A = t (A - b) with a number t for each row and b for each column, b perhaps 0; or a
-    vector was added to each row before the norm.
+    """An ``Explanation`` if B - A = t (A - b): t for each row and b, perhaps 0, for each column.
+
+    Or if a vector was added to each row before the norm.
     """
     if both.ours.ndim < 2 or both.ours.shape[-1] < 8:
         return None
@@ -44,12 +45,12 @@ def _scaled(both, y, off):
 
 
 def _added(both, ours, theirs):
-    """B = t A + u b + v c: the norm's shift is b, and c was added to all rows before it."""
+    """B = t A + u b + v c: b is the norm's shift, and c was added to all rows before it."""
     if both.explained(_without_line(theirs, ours)):
-        return None  # each row's own factor and shift do it without a vector
+        return None  # a factor and a shift for each row suffice
     known = np.linalg.svd(ours, full_matrices=False)[1]
     if len(known) < 3 * SPAN or known[SPAN + 1 :].max() < 0.01 * known[0]:
-        return None  # rows so much alike that anything fits
+        return None  # the rows are so alike that anything fits
     t = (ours * theirs).sum(1) / np.maximum((ours**2).sum(1), 1e-300)
     for _ in range(STEPS):
         two = np.linalg.svd(theirs - t[:, None] * ours, full_matrices=False)[2][:SPAN]
@@ -59,21 +60,21 @@ def _added(both, ours, theirs):
             break
     if not both.explained(b - t[:, None] * a) or np.ptp(t) < 1e-3 * np.abs(t).max():
         return None
-    says = "the same vector is added to all rows before a norm, in one of both: "
+    says = "the same vector is added to all rows before a norm, on one side only: "
     return Explanation(
         says + "a bias, or another row of a small table, as of token types", pages.WEIGHTS
     )
 
 
 def _without_line(theirs, ours):
-    """What a factor and a shift for each row of ours leave of theirs."""
+    """What remains of theirs after a factor and a shift for each row of ours."""
     x, y = (rows - rows.mean(1, keepdims=True) for rows in (ours, theirs))
     t = (x * y).sum(1, keepdims=True) / np.maximum((x**2).sum(1, keepdims=True), 1e-300)
     return y - t * x
 
 
 def _fit(y, off, shifted):
-    """(numbers t, what is left) by alternating least squares."""
+    """(t, the residual) by alternating least squares."""
     center = np.zeros(y.shape[1])
     for _ in range(STEPS if shifted else 1):
         z = y - center

@@ -1,4 +1,4 @@
-"""Embeddings of recorded tokens, whose table need not be recorded: another row for a token."""
+"""Embeddings of recorded tokens with another row for a token; the table need not be recorded."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, size
 
-LEAST = 4  # tokens that show where a table's rows have moved to
+LEAST = 4  # tokens that show how a table's rows are moved
 MOVES = (1, -1, 2, -2)
 FEW = 4  # tokens whose own rows may differ
 
 
 def explain(both):
-    """B's vector of a token is A's of another one, or only the vectors of a few tokens differ."""
+    """An ``Explanation`` if B has other tokens' vectors, or a few tokens' vectors differ."""
     for tokens in _tokens(both):
         known, first, inverse = np.unique(tokens, return_index=True, return_inverse=True)
         rows = [y.reshape(-1, y.shape[-1]) for y in (both.ours, both.theirs)]

@@ -1,7 +1,7 @@
-"""A square weight that one side has transposed: it shows without the weight.
+"""A square weight that one side has transposed; the weight itself need not be recorded.
 
-With Ya = X W and Yb = Z W', all rows without their mean, Ya Z' is X W Z', and so is X Yb'. Both
-inputs, X and Z, may be the same.
+Without the rows' means, let Ya = X W and Yb = Z W'. Then Ya Z' = X W Z' = X Yb'. The inputs X and Z
+may be the same.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from common.compare.layers.layer import full, size
 
 ROWS = 256
 LEAST = 8
-TURNED = 1e-4  # of the products
+TURNED = 1e-4  # of the products: by how much they may differ
 
 
 def explain(both):
-    """An ``Explanation`` if a recorded input, or the attention's context, goes with it."""
+    """An ``Explanation`` if a transposed weight fits a recorded input or an attention's context."""
     width = both.ours.shape[-1] if both.ours.ndim > 1 else 0
     rows = both.ours.size // width if width else 0
     if width < LEAST or rows < LEAST:
@@ -29,22 +29,24 @@ def explain(both):
         for before, x in (("", values), ("the ReLU of ", np.maximum(values, 0))):
             x = _centred(x)
             if is_transposed(x, x, ours, theirs) and not _is_symmetric(x, ours):
-                says = "the square weight of a dense layer is transposed in one of both; from %s%s"
+                says = (
+                    "the square weight of a dense layer is transposed on one side only; from %s%s"
+                )
                 return Explanation(says % (before, name), pages.WEIGHTS)
     return None
 
 
 def is_transposed(x, z, ours, theirs):
-    """Whether a square weight makes ours of the rows x and, transposed, theirs of the rows z.
+    """Whether a square weight maps the rows x to ours and, transposed, the rows z to theirs.
 
-    All are without their means.
+    All rows are without their means.
     """
     forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
     return size(forward - back) <= TURNED * size(forward)
 
 
 def _is_symmetric(x, ours):
-    """Whether the weight that makes ours of x is its own transpose."""
+    """Whether the weight from x to ours is its own transpose."""
     forward = np.dot(ours, x.T)
     return TURNED * size(forward) >= 1e-2 * size(forward - np.dot(x, ours.T))
 

@@ -9,14 +9,14 @@ from common.compare.functions import SHAPES
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, Case, full, number, size
 
-LOOKED_AT = 2048
-FIRST = 64  # values that must be close before the others are looked at
+LOOKED_AT = 2048  # values
+FIRST = 64  # values that must be close before the others are compared
 NEARLY = 0.02
-FEW = 16  # values that tell nothing
+FEW = 16  # values; fewer tell nothing
 SMOOTH = 0.2  # of the spread, between values whose inputs are neighbours
-FROM, TO = 1e-3, 1e4  # constants of a curve
+FROM, TO = 1e-3, 1e4  # the range of a curve's constant
 HALVINGS = 50
-# Functions with a constant; with 1, all but the last are in the usual list.
+# Functions with a constant; if it is 1, all but the last are among the usual ones.
 CURVES = OrderedDict(
     [
         ("ELU, alpha", lambda x, c: np.where(x > 0, x, c * np.expm1(np.minimum(x, 0)))),
@@ -29,7 +29,7 @@ CURVES = OrderedDict(
 
 
 def cases(layer):
-    """Inputs of the output's size; with a factor, of the same size; or halves of twice the size."""
+    """Inputs of the output's size, perhaps with a gate; or halves of twice the size."""
     y = layer.output
     if y.size < FEW or not y.spread or y.whole:
         return
@@ -55,23 +55,23 @@ def _table(x):
 
 
 def _close(table, gate, y):
-    """Whether an activation, or one with a constant to be fitted, may give the first values."""
+    """Whether an activation, perhaps with a fitted constant, may give the first values."""
     off = np.abs(table * gate - y)
     positive = (table[0] > 0) & (off[list(SHAPES).index("identity")] < NEARLY * size(y))
     return off.max(1).min() < NEARLY * size(y) or positive.mean() > 0.3
 
 
 def follows(x, y):
-    """Whether y seems to follow from x alone: near values of x have near values of y.
+    """Whether y seems to depend on x only: if values of x are close, so are those of y.
 
-    x, y: arrays of as many values. Neighbours that are unrelated differ by 1.4 of the spread.
+    x, y: arrays of the same size. Unrelated neighbours differ by 1.4 of the spread.
     """
     some = y.reshape(-1)[np.argsort(x, axis=None, kind="stable")]
     return size(np.diff(some)) < SMOOTH * size(some - some.mean())
 
 
 def _halves(layer, y, take):
-    """A layer of twice the width, one half of which gates the other."""
+    """A layer of twice the width: one half gates the other."""
     if not y.shape:
         return
     wide = y.shape[:-1] + (2 * y.shape[-1],)
@@ -119,7 +119,7 @@ def options(case):
 
 
 def _fitted(case, curve):
-    """A curve's constant to four digits, fitted where it matters most; None if there is none."""
+    """A curve's constant to four digits, fitted where it matters most; None if none fits."""
     ends = FROM, TO
     most = np.argmax(np.abs(curve(case.x, 0.5) - curve(case.x, 2.0)))
     x, y = case.x[most], case.y[most]
@@ -156,7 +156,7 @@ def off(case, constants):
     if case.gate is not None:
         values = values * case.gate
     elif size(values - case.x) < 1e-3 * size(case.x):
-        return np.inf  # says nothing: it leaves these values as they are
+        return np.inf  # leaves these values as they are, which says nothing
     return size(values - case.y)
 
 
@@ -176,5 +176,10 @@ def words(constants):
 
 def docs(a, b):
     """The page's anchor for two activations that differ."""
-    names = {a["function"], b["function"]}
-    return pages.GELU if all(name.startswith("GELU") for name in names) else pages.ACTIVATION
+    anchors = {page(a["function"]), page(b["function"])}
+    return pages.GELU if anchors == {pages.GELU} else pages.ACTIVATION
+
+
+def page(name):
+    """The page's anchor for an activation."""
+    return pages.GELU if name.startswith("GELU") else pages.ACTIVATION

@@ -9,7 +9,7 @@ MASKED = -1e30
 
 
 def heads_of(width):
-    """Numbers of heads that a width may have, the usual ones first."""
+    """Numbers of heads that a width may have, in the order in which they are tried."""
     usual = [n for n in (4, 8, 12, 16, 2, 6, 32, 20, 24, 3, 1) if width % n == 0]
     return [n for n in usual if width // n >= 4]
 
@@ -34,9 +34,9 @@ def split(x, heads):
 
 
 def context(q, k, v, heads, seen, scale=None, tiled=False):
-    """Attention, where a token sees those up to ``seen`` after it; None: all.
+    """Attention; a token sees all up to ``seen`` places after it, or everything if that is None.
 
-    tiled: whether queries that share a key are apart (0 1 0 1), not neighbours (0 0 1 1).
+    tiled: whether heads share keys in the order 0 1 0 1, not 0 0 1 1.
     """
     few = heads * k.shape[-1] // q.shape[-1]
     q, k, v = split(q, heads), split(k, few), split(v, few)

@@ -10,7 +10,7 @@ from common.compare.layers.layer import Case, number, size
 from common.compare.layers.normalisation import EPSILONS
 
 LOOKED_AT = 2048
-FEW = 64
+FEW = 64  # values; fewer tell nothing
 ROUNDED = 1.3e-7  # the error of an epsilon whose factor is a float32
 
 
@@ -30,7 +30,7 @@ def cases(layer):
 
 
 def options(case):
-    """The sum, perhaps before a ReLU or with factors, and one array times the number that fits."""
+    """The sum, perhaps with a ReLU or with factors; a single array times the number that fits."""
     yield OrderedDict(count=len(case.parts), times=1.0)
     if len(case.parts) > 1 and case.y.min() == 0:
         yield OrderedDict(count=len(case.parts), times=1.0, after="ReLU")
@@ -56,7 +56,7 @@ def off(case, constants):
 
 
 def copies(constants):
-    """Whether it leaves its input as it is."""
+    """Whether the layer leaves its input as it is."""
     return constants["count"] == 1 and constants["times"] == 1
 
 
@@ -76,9 +76,9 @@ def words(constants):
 
 
 def _epsilon(constants):
-    """The usual epsilon of a batch norm, fresh from its start, that gives this factor; or None.
+    """The usual epsilon that gives this factor in an untrained batch norm; or None.
 
-    It subtracts 0, multiplies by 1 and divides by the root of 1 and epsilon.
+    Such a norm subtracts 0, multiplies by 1 and divides by the root of 1 + epsilon.
     """
     if not 0.9 < constants["times"] < 1:
         return None

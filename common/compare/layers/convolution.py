@@ -1,4 +1,4 @@
-"""Convolutions: with a recorded kernel, or one that is fitted where there are places enough."""
+"""Convolutions whose kernel is fitted, if there are enough places."""
 
 from collections import OrderedDict
 
@@ -12,14 +12,14 @@ NESTED = True  # larger kernels, and fewer groups, can do what smaller ones do
 KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 DILATED, DILATIONS = (2, 3), (1, 2, 3, 4)
-SPARE = 1.5  # equations for each of them
+SPARE = 1.5  # equations for each unknown
 FEWEST = 8  # rows of an image
-CHANNELS = 4  # of the output that are looked at
-SQUARE = 64  # channels, at most, of a square kernel that may be transposed
+CHANNELS = 4  # of the output that are fitted
+SQUARE = 64  # channels, at most, of a square kernel that is tried transposed
 
 
 def cases(layer):
-    """Images, and the nearest earlier ones that a convolution could make them of."""
+    """Images, and the nearest earlier images that may be their input."""
     y = layer.output
     if len(y.shape) != 4 or not y.spread or y.whole:
         return
@@ -37,7 +37,7 @@ def cases(layer):
 
 
 def _case(layer, x, last):
-    """A case with channels on axis 1, or on the last one; None if the sizes do not go together."""
+    """A case with channels on axis 1 or on the last one; None if the sizes do not fit."""
     images, target = (full(array) for array in (x, layer.output))
     if last:
         images, target = (np.moveaxis(array, 3, 1) for array in (images, target))
@@ -62,7 +62,7 @@ def _case(layer, x, last):
 
 
 def options(case):
-    """Kernels, strides and paddings that make images of that size."""
+    """Kernels, strides and paddings that give images of the output's size."""
     sizes = case.x.shape[2], case.y.shape[2]
     for kind, steps in (
         ("convolution", case_strides(*sizes)),
@@ -97,7 +97,7 @@ def _forms(case, kind, stride):
 
 
 def _reach(case, kind, stride):
-    """How far a kernel reaches that holds all smaller ones and does not fit; -1 if it fits."""
+    """The reach of a large kernel that does not fit, so no smaller one does; -1 if it fits."""
     for kernel in (7, 5, 3, 1):
         if SPARE * (case.x.shape[1] * kernel**2 + 1) <= min(case.y[:, 0].size, SPARE * UNKNOWNS):
             largest = OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=kernel // 2)
@@ -106,12 +106,12 @@ def _reach(case, kind, stride):
 
 
 def case_strides(large, small):
-    """Steps that make ``small`` of ``large``."""
+    """Strides from a height of ``large`` to one of ``small``."""
     return [n for n in (1, 2, 3, 4, 8) if small and -1 <= (large - n * small) / float(n) <= 7]
 
 
 def paddings(kind, kernel, stride, sizes):
-    """Places before the first one: none, half a kernel, or half of what 'same' needs."""
+    """Padding before the first place: none, half a kernel, or half of what 'same' needs."""
     if kind == "transposed":
         whole = (sizes[0] - 1) * stride + kernel
         return sorted({low for low in (0, (whole - sizes[1]) // 2, 1) if 0 <= low < kernel})
@@ -156,7 +156,7 @@ def fitted(case, constants):
 
 
 def _fit(case, constants):
-    """Each group of channels by itself, those whose outputs are looked at."""
+    """The same; each group of channels is fitted by itself."""
     groups = constants.get("groups", 1)
     if groups == 1:
         return _fit_group(case, constants, case.x, case.y)
@@ -199,9 +199,9 @@ def _fit_group(case, constants, images, target):
 
 
 def _part(x, y, constants, count):
-    """(input, output) of so many images, or rows of the first one, that they have ``count`` places.
+    """(input, output) of the first images, or of one image's first rows, with ``count`` places.
 
-    The input has all rows that these see.
+    The input has all rows that these places see.
     """
     height, width = y.shape[2:]
     batch = -(-count // (height * width))
@@ -237,7 +237,7 @@ def docs(a, b):
 
 
 def kernels(a, b):
-    """How B's kernel differs from A's, in words; None if it does not, or as nothing known."""
+    """How B's kernel differs from A's, in words; None if they are equal or no known change fits."""
     ours, theirs = (fitted(fit.case, fit.constants)[1:] for fit in (a, b))
     if ours[0].shape != theirs[0].shape:
         return None
@@ -261,7 +261,7 @@ def kernels(a, b):
 
 
 def _order(ours, theirs, noise):
-    """The input channels of ours that are those of theirs; None if they are others."""
+    """Which input channels of ours are those of theirs; None if they are not the same."""
     rows = [kernel.reshape(len(kernel), -1) for kernel in (ours, theirs)]
     order = [int(np.argmin(((rows[0] - row) ** 2).sum(1))) for row in rows[1]]
     if sorted(order) != list(range(len(order))) or size(theirs - ours[order]) > noise:

@@ -15,10 +15,10 @@ import numpy as np
 
 from common.compare.names import words as name_words
 
-NEAR = 8  # earlier arrays that are tried as the input
-ROUNDINGS = 8  # of the output's type, allowed to what a layer is said to compute
-VALUES = 2**16  # looked at where rows are independent
-SURE = 4  # a constant is another if it makes the distance this many times larger
+NEAR = 8  # earlier arrays that are tried as input
+ROUNDINGS = 8  # of the output's type: how far off a layer's recomputed output may be
+VALUES = 2**16  # that are used if rows are independent
+SURE = 4  # constants differ if the other one makes the distance this many times larger
 
 Fit = namedtuple("Fit", "family case constants off")
 Fit.__doc__ = """A function that gives a layer's output, within rounding, from recorded inputs."""
@@ -45,10 +45,10 @@ class Layer:
     """An array of a recording, and the arrays that were recorded before it."""
 
     def __init__(self, arrays, place, bank=(), in_order=None, borrowed=()):
-        """bank: recorded weights, of this side or of the other.
+        """bank: recorded weights of either side.
 
-        in_order: the names of arrays that agree with A's in the order of their values, too.
-        borrowed: arrays that the other side alone recorded, the nearest first; they are tried
+        in_order: names of arrays that agree with A's in A's order of values.
+        borrowed: arrays that only the other side recorded, the nearest first; they are tried
         before this side's own.
         """
         self.borrowed = borrowed
@@ -71,11 +71,11 @@ class Layer:
                 yield array
 
     def is_computed(self, array):
-        """Whether an array has a row for each observation, as weights have not."""
+        """Whether an array has a row for each observation, unlike weights."""
         return self.rows in array.shape[:2]
 
     def alike(self):
-        """The nearest earlier arrays of the output's shape, each once if it was recorded twice."""
+        """The nearest earlier arrays of the output's shape, without repeated ones."""
         found = OrderedDict()
         for array in self.earlier():
             if array.shape == self.output.shape:
@@ -92,14 +92,14 @@ class Layer:
 
     @property
     def biases(self):
-        """Recorded vectors, and pairs of them, which go with weights."""
+        """Recorded vectors, and pairs of vectors, which may be biases."""
         return [array for array in self.bank if len(array.shape) in (1, 2)]
 
 
 def images(layer, nearest=4):
     """Yield (x, images, output, whether channels are last) of the nearest earlier images.
 
-    Both arrays have channels on axis 1, and as many images and channels as the other.
+    Both arrays have channels on axis 1, and the same numbers of images and channels.
     """
     if len(layer.output.shape) != 4 or not layer.output.spread:
         return
@@ -113,7 +113,7 @@ def images(layer, nearest=4):
 
 
 def branches(near):
-    """Pairs of near arrays, the first one of the two nearest: a branch, and what it is added to."""
+    """Pairs of near arrays: a branch, one of the two nearest, and what it is added to."""
     return [pair for pair in itertools.permutations(near, 2) if any(pair[0] is x for x in near[:2])]
 
 
@@ -128,7 +128,7 @@ def marks(values):
 
 
 def rows_of(*arrays, **options):
-    """The same rows of arrays as (rows, last axis) in float64, so many that they are quick."""
+    """The same rows of arrays as (rows, last axis) in float64; only as many as are needed."""
     width = options.get("width", arrays[0].shape[-1])
     tables = [full(array).reshape(-1, width) for array in arrays]
     count = len(tables[0])

@@ -1,4 +1,4 @@
-"""Dense layers with a recorded weight; and the order in which a flatten reads its images."""
+"""Dense layers with a recorded weight, and the order in which a flatten reads its images."""
 
 import itertools
 from collections import OrderedDict
@@ -10,11 +10,11 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, Case, full, size
 
 BETWEEN = ("identity", "ReLU", "GELU (by tanh)", "GELU (by erf)", "tanh", "sigmoid", "SiLU")
-ROWS = 512  # of the output that are looked at
+ROWS = 512  # of the output that are compared
 
 
 def cases(layer):
-    """Recorded weights of the right size, each with the nearest inputs that go with it."""
+    """Recorded weights of the right size, each with the nearest inputs that fit it."""
     y = layer.output
     if len(y.shape) < 2 or not y.spread or y.whole:
         return
@@ -27,7 +27,7 @@ def cases(layer):
 
 
 def _inputs(layer, sizes):
-    """Earlier arrays that a dense layer with so many inputs can take."""
+    """Yield the nearest arrays that a dense layer with so many inputs can take."""
     y, taken = layer.output, 0
     for x in layer.earlier():
         rows = int(np.prod(x.shape[:-1]))
@@ -49,7 +49,7 @@ def options(case):
 
 
 def is_flatten(case):
-    """Whether the input is images and the output rows."""
+    """Whether the input is images and the output is rows."""
     x, y = case.inputs[0], case.layer.output
     return len(x.shape) == 4 and len(y.shape) == 2
 

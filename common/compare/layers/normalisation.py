@@ -1,6 +1,6 @@
-"""Normalisations: over the last axis, over groups of channels, or over the batch, by channel.
+"""Normalisations: over the last axis, over groups of channels, or over the batch for each channel.
 
-Weights and biases need not be recorded: they are fitted, one of each per channel.
+Weights and biases need not be recorded: one of each is fitted per channel.
 """
 
 from collections import OrderedDict
@@ -22,18 +22,18 @@ from common.compare.layers.layer import (
 
 ROWS = 512  # places of an image
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
-WIDEST = 2**14  # rows of more values are not normalised
+WIDEST = 2**14  # values of a row that is normalised
 SOME = slice(0, 32)  # channels that show whether a norm may fit
 LEAST = 8  # rows for each channel's two constants
 EPSILONS = (1e-5, 1e-6, 1e-12, 1e-3, 1.001e-5, 2e-5, 1e-8, 1e-7, 1e-4, 1e-2, 2.0**-23, 0.0)
 DECADES = 10.0 ** np.arange(-9, 0)
 FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
 NEARLY = 0.01  # of a channel's spread
-ADDED = 0.01  # of a norm's result, the least that varies from row to row
-TINY = 1e-12  # an epsilon that is as good as none
-ALIKE = 5e-3  # relative: the sizes of rows that a norm has made
-SAME = 2e-3  # relative: differences of epsilons that rounding does not tell apart
-FLAT = 0.75  # of the neighbours' distance: above that, no epsilon fits
+ADDED = 0.01  # of a norm's result: by how much it must vary from row to row
+TINY = 1e-12  # an epsilon that has no effect
+ALIKE = 5e-3  # relative: by how much the sizes of normalised rows differ
+SAME = 2e-3  # relative: differences of epsilons that rounding cannot tell apart
+FLAT = 0.75  # of the neighbours' distance; above this, no epsilon fits
 ROUNDED = "rounded to bfloat16 before its weight"
 LAYER = ("LayerNorm", "RMSNorm", "LayerNorm, unbiased", "LayerNorm, epsilon outside the root")
 LAYER += tuple(kind + ", " + ROUNDED for kind in LAYER[:2])
@@ -43,7 +43,7 @@ CHANNELS = "each channel times a number, plus another, as in a BatchNorm with it
 
 
 def cases(layer):
-    """Rows for the norm of a layer, channels for the norm of a batch, groups of channels."""
+    """Rows for layer norms, channels for batch norms, groups of channels for group norms."""
     if not may_be(layer.output):
         return
     yield from by_row(layer)
@@ -79,13 +79,13 @@ def by_row(layer, values=VALUES // 2):
 
 
 def _is_normalised(rows):
-    """Whether all rows are of one size, as a norm leaves them: they do not show its epsilon."""
+    """Whether all rows have one size, as after a norm: they do not show an epsilon."""
     square = (rows**2).mean(1)
     return bool(np.ptp(square) <= ALIKE * square.max())
 
 
 def by_place(layer):
-    """Norms over axis 1, the channels of an image's place."""
+    """Norms over axis 1, the channels at each place of an image."""
     y = layer.output
     if len(y.shape) == 4 and y.shape[1] >= 4:
         for x in layer.alike():
@@ -124,9 +124,9 @@ def _by_channel(layer, x, axis):
 
 
 def _lines(x, y):
-    """Whether y is a line of x over the places of the first observations' first channels.
+    """Whether y is linear in x over the places of the first observations' first channels.
 
-    So it is in every norm of channels or groups, whatever its constants.
+    Every norm of channels or groups is, whatever its constants.
     """
     one, other = (table[:2, :4].astype(np.float64) for table in (x, y))
     if one.shape[2] < LEAST:
@@ -200,7 +200,7 @@ def off(case, constants, some=slice(None)):
 
 
 def normalised(x, kind, epsilon):
-    """Rows, normalised."""
+    """The rows, normalised."""
     if kind.endswith(ROUNDED):
         return bfloat16(normalised(x, kind[: -len(ROUNDED) - 2], epsilon)).astype(np.float64)
     if kind == "RMSNorm":
@@ -216,10 +216,10 @@ def normalised(x, kind, epsilon):
 
 
 def epsilons(a, b):
-    """Both epsilons in words and with the docs' anchor, if both have the same weights; or None.
+    """(both epsilons in words, the docs' anchor), if both have the same weights; or None.
 
-    Where all rows have nearly the same variance, another weight makes up for another epsilon. So
-    A's fitted weights are tried on B: what is left shows how much larger B's epsilon is.
+    If all rows have nearly the same variance, another weight makes up for another epsilon. So A's
+    fitted weights are tried on B: the residual shows how much larger B's epsilon is.
     """
     kind, epsilon = a.constants["kind"], a.constants.get("epsilon")
     if kind != b.constants["kind"] or kind not in LAYER[:2] or a.case.y.shape != b.case.y.shape:
@@ -255,13 +255,13 @@ def epsilons_apart(more, unsure=SAME):
 
 
 def _or_less(usual, close, side):
-    """A side's epsilon; smaller ones may do as well, with the same one on the other side."""
+    """A side's epsilon, and whether smaller ones fit as well with the other side's."""
     others = [pair[side] for pair in close if pair[1 - side] == usual[1 - side]]
     return number(usual[side]) + (" or less" if min(others) < usual[side] > TINY else "")
 
 
 def weights(a, b):
-    """How B's fitted weights differ from A's, in words and with the docs' anchor; or None."""
+    """(how B's fitted weights differ from A's, the docs' anchor); or None."""
     if a.constants["kind"] != b.constants["kind"] or a.constants["kind"] not in LAYER:
         return None
     ours, theirs = (_slopes(fit) for fit in (a, b))
@@ -272,7 +272,7 @@ def weights(a, b):
         if size(one - other - 1) < 1e-5 * size(one):
             says = "%s, times 1 + w in %s, times w in %s"
             return says % ((start,) + names), pages.ONE_PLUS
-        # A sum may be rounded twice: then it has the digits, but is not the nearest number.
+        # A sum may be rounded twice: it is a bfloat16 number, but not the nearest one.
         rounded = bfloat16(other)
         if (
             size(rounded - other) < 1e-5 * size(one) < size(other - one)
@@ -304,9 +304,9 @@ def affine_off(z, y, shifted=True):
 
 
 def _batch_off(case, kind, epsilon):
-    """Each channel: its factor is its weight over its deviation, so the columns fit anyway.
+    """The distance if all weights are 1.
 
-    Only a norm without weights, all 1, tells the epsilon.
+    With weights, any epsilon fits: a channel's factor is its weight divided by its deviation.
     """
     z = case.x - case.x.mean(0)
     count = len(z) / (len(z) - 1.0) if kind.endswith("unbiased") else 1.0
@@ -315,7 +315,7 @@ def _batch_off(case, kind, epsilon):
 
 
 def _group_off(case, epsilon):
-    """Each observation's groups are normalised, then each channel has its factor and shift."""
+    """The distance after each observation's groups are normalised, and each channel is fitted."""
     batch, channels, places = case.x.shape
     x = case.x.reshape(batch, case.kept, -1)
     z = x - x.mean(2, keepdims=True)
@@ -328,28 +328,34 @@ def _group_off(case, epsilon):
     return affine_off(z, y)
 
 
-def words(constants):
-    """The kind of norm and its epsilon."""
+def words(constants, places="places", or_less=False):
+    """The kind of norm and its epsilon.
+
+    places: what a group has its features in. or_less: whether smaller epsilons fit as well.
+    """
     says = constants["kind"]
     if constants.get("groups") == 1:
-        says += " of 1 group, over all places and features of an observation"
+        says += " of 1 group, over all %s and features of an observation" % places
     elif "groups" in constants:
         says += " of %d groups" % constants["groups"]
-    says += ", epsilon %s" % number(constants["epsilon"]) if "epsilon" in constants else ""
+    if "epsilon" in constants:
+        says += ", epsilon %s%s" % (number(constants["epsilon"]), " or less" if or_less else "")
     return says + (", and another array added" if "added" in constants else "")
 
 
 def shown(fit):
-    """The same; an epsilon that 0 would do for is the largest that fits."""
-    says = words(fit.constants)
-    if len(fit.case.layer.output.shape) == 3:
-        says = says.replace("all places", "all tokens")
+    """The same of a fit, with the places' usual name, and whether smaller epsilons fit as well."""
+    places = "tokens" if len(fit.case.layer.output.shape) == 3 else "places"
+    return words(fit.constants, places, _fits_without_epsilon(fit))
+
+
+def _fits_without_epsilon(fit):
+    """Whether a norm of rows fits as well with an epsilon of 0; it has the largest that fits."""
     epsilon = fit.constants.get("epsilon")
-    if not epsilon or fit.constants["kind"] not in LAYER:
-        return says
+    if not epsilon or fit.constants["kind"] not in LAYER or epsilon <= TINY:
+        return False
     none = off(fit.case, dict(fit.constants, epsilon=0.0))
-    near = epsilon > TINY and none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
-    return says.replace(number(epsilon), number(epsilon) + " or less", 1) if near else says
+    return none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
 
 
 def docs(a, b):

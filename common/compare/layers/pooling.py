@@ -1,4 +1,4 @@
-"""Pools of images: the largest or the mean of each window."""
+"""Pools of images: the maximum or the mean of each window."""
 
 from collections import OrderedDict
 
@@ -14,7 +14,7 @@ CHANNELS = 8
 
 
 def cases(layer):
-    """The nearest earlier images of as many channels."""
+    """The nearest earlier images with the same number of channels."""
     for x, larger, smaller, last in images(layer):
         if larger.shape[2] > smaller.shape[2]:
             larger, smaller = (part[:, :CHANNELS].astype(np.float64) for part in (larger, smaller))
@@ -24,7 +24,7 @@ def cases(layer):
 
 
 def options(case):
-    """Windows, steps and what is added in front."""
+    """Windows, strides and paddings."""
     for stride in case_strides(case.x.shape[2], case.y.shape[2]):
         for window in WINDOWS:
             if window > 1:

@@ -20,7 +20,7 @@ BATCH = 8
 
 
 def cases(layer):
-    """(batch, time, states) of an earlier (batch, time, inputs), with weights of these sizes."""
+    """(batch, time, states) from an earlier (batch, time, inputs), with weights of these sizes."""
     y = layer.output
     if len(y.shape) != 3 or not y.spread or y.shape[2] > STATES:
         return
@@ -32,7 +32,7 @@ def cases(layer):
 
 
 def _weighted(layer, x, states, gates):
-    """Pairs of matrices, and none, one or two biases, in the order of their names."""
+    """Pairs of matrices with up to two biases, in the order of their names."""
     width = gates * states
     matrices = [
         (weight, full(weight) if weight.shape[0] == width else full(weight).T)
@@ -59,7 +59,7 @@ def _weighted(layer, x, states, gates):
 
 
 def _goes_with(bias, *weights):
-    """Whether a bias follows these weights in the file, or has the number of their names."""
+    """Whether a bias has the last part of these weights' names, or otherwise the same name."""
     last = [part for part in bias.name.replace("/", "_").split("_") if part]
     return any(
         last[-1] in weight.name.replace("/", "_").split("_")[-1:] for weight in weights
@@ -69,14 +69,14 @@ def _goes_with(bias, *weights):
 
 
 def _biases(chosen, width):
-    """Two rows: of the input and of the state."""
+    """Two rows: the input's bias and the state's."""
     rows = [row for bias in chosen if bias is not None for row in full(bias).reshape(-1, width)]
     rows = [row.astype(np.float64) for row in rows] + [np.zeros(width)] * 2
     return rows[0], rows[1]
 
 
 def options(case):
-    """Every order of the gates, each as it is usual and with one change."""
+    """Every order of the gates, in the usual cell and with one change."""
     cell, kinds = ("GRU", GRU) if case.gates == 3 else ("LSTM", LSTM)
     biases = [name for name, row in zip(BIASES, case.bias) if row.any()]
     changes = CHANGES[cell] + (BIASES + ("no bias",) if len(biases) == 2 else ())

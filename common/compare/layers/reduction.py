@@ -1,4 +1,4 @@
-"""Reductions: the mean, the largest, the first or the last of tokens or of an image's places."""
+"""Reductions: the mean, maximum, first or last, over tokens or an image's places."""
 
 import itertools
 from collections import OrderedDict
@@ -8,8 +8,8 @@ import numpy as np
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import NEAR, Case, full, size
 
-FEW = 16  # values that tell nothing
-LARGE = 2**22
+FEW = 16  # values; fewer tell nothing
+LARGE = 2**22  # values of an input
 KINDS = OrderedDict(
     [
         ("mean", lambda x: x.mean(1)),
@@ -20,11 +20,11 @@ KINDS = OrderedDict(
         ("smallest", lambda x: x.min(1)),
     ]
 )
-MASKED = ("mean", "last", "largest", "sum")  # kinds for which a mask may count
+MASKED = ("mean", "last", "largest", "sum")  # kinds that may use a mask
 
 
 def cases(layer):
-    """Earlier arrays with one axis more, or two: of tokens, of places."""
+    """Earlier arrays with one more axis, of tokens, or two, of places."""
     y = layer.output
     if y.size < FEW or not y.spread or y.values.ndim < 1:
         return
@@ -38,7 +38,7 @@ def cases(layer):
 
 
 def _case(layer, x, start, gone):
-    """A case whose input has the axes that go on axis 1."""
+    """A case whose input has the reduced axes as axis 1."""
     values, y = full(x).astype(np.float64), layer.output.values.astype(np.float64)
     shape = values.shape[:start] + (-1,) + values.shape[start + gone :]
     values = np.moveaxis(values.reshape(shape), start, 1)
@@ -46,7 +46,7 @@ def _case(layer, x, start, gone):
 
 
 def _mask(layer, shape):
-    """An earlier array of zeros and ones, with one for each token; None if there is none."""
+    """An earlier array of zeros and ones, one for each token; None if there is none."""
     for array in layer.arrays[: layer.place]:
         if array.shape == shape and array.finite:
             values = full(array)

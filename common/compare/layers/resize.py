@@ -1,4 +1,4 @@
-"""Resized images: nearest, linear and cubic, with their corners aligned or not, filtered or not."""
+"""Resized images: nearest, linear or cubic, corners aligned or not, filtered or not."""
 
 from collections import OrderedDict
 
@@ -13,7 +13,7 @@ GRIDS = ("half pixels", "aligned corners", "from the corner")
 
 
 def cases(layer):
-    """The nearest earlier images of as many channels and another size."""
+    """The nearest earlier images with as many channels and another size."""
     for x, before, after, _ in images(layer):
         if before.shape[2:] != after.shape[2:]:
             before, after = (part[:8, :CHANNELS].astype(np.float64) for part in (before, after))
@@ -21,7 +21,7 @@ def cases(layer):
 
 
 def options(case):
-    """Every mode on every grid, with a filter or without if the image becomes smaller."""
+    """Every mode on every grid; with and without a filter if the image becomes smaller."""
     smaller = case.y.shape[2] < case.x.shape[2]
     for mode in MODES:
         for grid in GRIDS:
@@ -39,7 +39,7 @@ def off(case, constants):
 
 
 def matrix(source, target, mode, grid, antialias):
-    """(target, source): what each new place takes of the old ones."""
+    """(target, source): the weight of each old place in each new one."""
     new = np.arange(target)
     scale = source / float(target)
     if grid == "aligned corners":

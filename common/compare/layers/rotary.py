@@ -1,4 +1,4 @@
-"""Rotary embeddings: by halves or by pairs, with a base, forward or back, on rounded angles."""
+"""Rotary embeddings: by halves or pairs, with a base, forward or back, perhaps rounded angles."""
 
 import itertools
 from collections import OrderedDict
@@ -11,11 +11,11 @@ from common.compare.layers.layer import NEAR, VALUES, Case, full, number, size
 
 USUAL = ((None, None), *itertools.product(("halves", "pairs"), (1e4, 5e5, 1e6)))
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 1000.0, 100.0, 50000.0)
-NEARLY = 0.05  # of the lengths: rounded angles keep them, too
+NEARLY = 0.05  # of the lengths, which rounded angles keep, too
 
 
 def cases(layer):
-    """Earlier arrays of the output's size; none for a table of cosines or sines."""
+    """Earlier arrays of the output's size; no input for a table of cosines or sines."""
     y = layer.output
     if not y.spread or y.whole or len(y.shape) < 2:
         return
@@ -31,9 +31,9 @@ def cases(layer):
     taken = 0
     for x in layer.earlier():
         if x.size != y.size or not x.spread or abs(x.rms / y.rms - 1) > 1e-2:
-            continue  # a turn keeps lengths
+            continue  # a rotation keeps lengths
         for values, axis in _forms(full(x), target):
-            # The first token is not turned; few of the batch are enough.
+            # The first token is not rotated; a few observations are enough.
             first = [np.take(array, 0, axis) for array in (values, target)]
             if size(first[0] - first[1]) > 1e-2 * y.rms:
                 continue
@@ -91,7 +91,7 @@ def options(case):
 
 
 def _that_keep_lengths(case):
-    """The ways in which two values are turned together: their length stays the same."""
+    """Which ways of pairing values keep the length of every pair."""
     if case.y.shape[-1] % 2:
         return []
     lengths = [
@@ -105,7 +105,7 @@ def _that_keep_lengths(case):
 
 
 def angles(tokens, half, base, rounding):
-    """(tokens, half)"""
+    """The angles, (tokens, half)."""
     frequencies = base ** (-np.arange(half) / float(half))
     if rounding == "frequencies in bfloat16":
         frequencies = bfloat16(frequencies).astype(np.float64)
@@ -138,7 +138,7 @@ def off(case, constants):
 
 
 def parts(x, by):
-    """What is turned together: both halves, or the even and the odd places."""
+    """The two parts that are rotated together: both halves, or even and odd places."""
     half = x.shape[-1] // 2
     return (x[..., 0::2], x[..., 1::2]) if by == "pairs" else (x[..., :half], x[..., half:])
 
@@ -179,9 +179,9 @@ def docs(a, b):
 
 
 def turned(x, by, base):
-    """(batch, heads, tokens, width) turned by its places; its features in an order of their own.
+    """(batch, heads, tokens, width) rotated by places; the features come in another order.
 
-    Queries and keys in the same order have the same products.
+    With both in that order, queries and keys have the same products.
     """
     turn = angles(x.shape[2], x.shape[3] // 2, base, "none")
     first, second = parts(x, by)

@@ -1,6 +1,6 @@
 """Scores of attention, or their softmax, from recorded queries and keys.
 
-Tried are rotary embeddings, heads that share a key in one order or the other, and a cap; the scale
+Rotary embeddings, heads that share a key in one order or the other, and a cap are tried; the scale
 is fitted, and the mask is read from the output's zeros.
 """
 
@@ -131,7 +131,7 @@ def _scales(case, there, y, products):
 
 
 def _centred(x, there, rows):
-    """What is there, without the mean of each row, as a softmax does not show that."""
+    """The scores that are not masked; minus each row's mean, which a softmax does not show."""
     x = np.where(there, x, 0)
     if not rows:
         return x
@@ -157,7 +157,7 @@ def _multiplied(case, by, base, some):
 
 
 def _mask(case):
-    """How far a token sees: a place from itself, (that, tokens), None for all, or "other"."""
+    """How many places after itself a token sees; (that, window), None for all, or "other"."""
     if not case.chance:
         return None
     seen = case.y > 0
@@ -195,7 +195,7 @@ def off(case, constants):
 
 
 def _seen(case, mask):
-    """Which keys a mask leaves to which queries."""
+    """Which keys each query sees under a mask."""
     queries, keys = case.y.shape[2:]
     place = np.arange(keys) - np.arange(queries)[:, None]
     if mask is None:
@@ -208,7 +208,7 @@ def _seen(case, mask):
 
 
 def words(constants):
-    """Scale, mask and what else there is, in words."""
+    """The scores in words, with all their constants."""
     says = "scores of attention of %d heads" % constants["heads"]
     if constants["after"]:
         says += " where a token sees %s" % _mask_words(constants["mask"])

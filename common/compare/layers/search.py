@@ -1,4 +1,4 @@
-"""Finds what layers compute, and where A's and B's layers compute something else."""
+"""Finds what layers compute, and where layers of A and B compute different things."""
 
 import numpy as np
 
@@ -33,11 +33,11 @@ FAMILIES = (
     convolution,
     statistics,
 )
-SOME = 2**13  # values that tell whether a layer is a norm
+SOME = 2**13  # values that show whether a layer is a norm
 
 
 def fit(layer):
-    """The first ``Fit`` of a layer: of the simplest family, with the usual constants; or None."""
+    """The first ``Fit`` of a layer, from the simplest family on, usual constants first; or None."""
     with np.errstate(all="ignore"):
         for family in FAMILIES:
             for case in family.cases(layer):
@@ -48,7 +48,7 @@ def fit(layer):
 
 
 def best(family, case):
-    """The ``Fit`` of a case: the first option that is as near as rounding allows; or None."""
+    """The ``Fit`` of a case: the first option that is as near as the nearest; None if none fits."""
     tried = []
     for constants in family.options(case):
         off = family.off(case, constants)
@@ -68,8 +68,8 @@ def best(family, case):
 def verdict(a, b, likely=True):
     """The ``Verdict`` on a layer of A and its counterpart in B.
 
-    likely: whether they differ, or agree much worse than layers before them. Others compute the
-    same, perhaps of values in another order.
+    likely: whether they differ, or agree much worse than earlier layers. Others compute the same,
+    perhaps from values in another order.
     """
     return judged(a, b, (fit(a), fit(b)), likely)
 
@@ -80,7 +80,7 @@ def copies(found):
 
 
 def origin(found, known):
-    """The ``Fit``; of a layer that copies one whose name is not among those known, that one's."""
+    """The ``Fit``, or its input's if the layer only copies one whose name is not known."""
     while found is not None and copies(found) and found.case.inputs[0].name not in known:
         found = _of_input(found)
     return found
@@ -94,7 +94,7 @@ def _of_input(found):
 
 
 def is_sum(found):
-    """Whether a layer is a sum of inputs, or an activation of it, of which one may be recorded."""
+    """Whether a layer is a sum of inputs, perhaps with a ReLU after it."""
     return found.family is combination and found.constants["count"] > 1
 
 
@@ -118,10 +118,10 @@ def judged(a, b, fits, likely=True):
 
 
 def other_epsilon(a, b):
-    """Whether both layers are norms with another epsilon, though their results may agree.
+    """Whether both layers are norms with different epsilons, though their results may agree.
 
-    Where the variance is near 1, an epsilon changes less than the tolerance, but more than the
-    norm's own rounding.
+    If the variance is near 1, an epsilon changes less than the tolerance, but more than the norm's
+    own rounding.
     """
     ours = norm(a)
     theirs = ours and norm(b)
@@ -131,7 +131,7 @@ def other_epsilon(a, b):
 
 
 def norm(layer):
-    """The ``Fit`` of a norm over the last axis, by some of its rows; None if it is no such norm."""
+    """The ``Fit`` of a norm over the last axis, by some of its rows; None if it is not a norm."""
     if not normalisation.may_be(layer.output):
         return None
     with np.errstate(all="ignore"):
@@ -140,7 +140,7 @@ def norm(layer):
 
 
 def _comparable(a, b):
-    """Whether B's inputs have A's order, where that matters: other weights may make up for it."""
+    """Whether B's inputs have A's order if that matters; otherwise, weights may make up for it."""
     ordered = getattr(a.family, "ordered", None)
     if ordered is None or not ordered(a.constants, b.constants):
         return True
@@ -153,7 +153,7 @@ def same_family(a, b):
 
 
 def differ(a, b):
-    """Whether neither side's constants would do for the other side."""
+    """Whether neither side's constants fit the other side."""
     if not same_family(a, b) or not _as_many(a, b):
         return False
     if a.constants == b.constants:
@@ -163,13 +163,13 @@ def differ(a, b):
             a.family.off(a.case, b.constants),
             b.family.off(b.case, a.constants),
         )
-    # The first of nested options that fits is the least; so one side shows that it needs more.
+    # Of nested options, the first that fits is the smallest, so one side is proof enough.
     needed = any if getattr(a.family, "NESTED", False) else all
     return needed(off > max(x.case.limit / 4, SURE * x.off) for off, x in zip(crossed, (a, b)))
 
 
 def _as_many(a, b):
-    """Whether both have as many inputs; a norm's single one may be the sum of the other's two."""
+    """Whether both have as many inputs; a norm's only one may be the sum of the other's two."""
     fewer, more = sorted((a, b), key=lambda fit: len(fit.case.inputs))
     if len(fewer.case.inputs) == len(more.case.inputs):
         return True
@@ -180,25 +180,25 @@ def _as_many(a, b):
 
 
 def function(fit):
-    """What a fit says of one side, with the names of its inputs."""
+    """A side's function in words, with the names of its inputs."""
     inputs = " and ".join(array.name for array in fit.case.inputs)
     return "%s; computed from %s" % (fit.family.words(fit.constants), inputs)
 
 
 def shown(fit):
-    """A side's function in words; a family may know how sure its constants are."""
+    """A side's function in words; some families also say how certain its constants are."""
     return getattr(fit.family, "shown", lambda fit: fit.family.words(fit.constants))(fit)
 
 
 def sentence(*fits):
-    """Two fits that differ in words."""
+    """How two fits differ, in words."""
     a, b = (shown(fit) for fit in fits)
     common = _shared_start(a, b)
     return "%s in A, %s in B" % (a, b[len(common) :])
 
 
 def _shared_start(a, b):
-    """The words with which both begin, if only numbers follow them."""
+    """The words that both begin with, if a number follows."""
     ours, theirs = a.split(" "), b.split(" ")
     count = next((n for n, (x, y) in enumerate(zip(ours, theirs)) if x != y), 0)
     start = " ".join(ours[:count])

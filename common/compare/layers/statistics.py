@@ -8,11 +8,10 @@ from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, number, size
 
 LEAST = 2  # channels
-BEGIN = {"mean": 0.0, "variance": 1.0}
 
 
 def cases(layer):
-    """A vector, and the nearest earlier batches with as many channels."""
+    """A vector, and the nearest earlier batches with one channel for each of its values."""
     y = layer.output
     if len(y.shape) != 1 or y.size < LEAST or not y.spread:
         return
@@ -35,7 +34,7 @@ def cases(layer):
 
 
 def options(case):
-    """The share of the new batch that fits, in the mean and in both variances."""
+    """For the mean and both variances, the share of the new batch that fits best."""
     for kind in ("mean", "variance", "unbiased variance"):
         begin, new = _values(case, kind)
         step = new - begin
@@ -52,7 +51,7 @@ def _values(case, kind):
 
 
 def off(case, constants):
-    """The distance; infinite where the share is none of a running average."""
+    """The distance; infinite if the share cannot be that of a running average."""
     if not 0 < constants["share"] <= 1.001:
         return np.inf
     begin, new = _values(case, constants["kind"])
@@ -71,7 +70,7 @@ def docs(a, b):
 
 
 def is_convention(a, b):
-    """Whether two fits differ in the divisor of the variance alone, as right ports may."""
+    """Whether two fits differ only in the divisor of the variance, as right ports may."""
     kinds = {a.constants["kind"], b.constants["kind"]}
     return kinds == {"variance", "unbiased variance"} and (
         abs(a.constants["share"] - b.constants["share"]) < 1e-4

@@ -1,7 +1,7 @@
-"""Whether one side adds a small number to the norm by which it clips its gradients.
+"""Whether one side adds a small number to the norm by which it clips gradients.
 
-Clipped gradients have the limit as their global norm, to a float's rounding. With a number added to
-the norm that divides them, it is less: by 1e-06 of the limit at most, if the limit is 1.
+After clipping, the global norm of the gradients equals the limit, up to rounding. If a side adds
+1e-6 to the norm before it divides, the global norm is smaller, by at most 1e-6 if the limit is 1.
 """
 
 from collections import OrderedDict
@@ -13,7 +13,7 @@ from common.compare.optimizers import fit, steps
 
 ADDED = 1e-6
 EXACT = 1.5e-7  # of the limit: rounding of the common factor
-SHOWN = 3e-7
+SHOWN = 3e-7  # of the limit, the least that shows that something is added
 
 
 def explained(a, b):
@@ -44,7 +44,7 @@ def _norms(arrays):
 
 
 def _limit(less, exact):
-    """The limit of a step, if one side has it as its norm and the other one a little less."""
+    """The limit of a step, if it is one side's norm, and the other's is a little smaller."""
     if not exact or not fit.is_round(exact):
         return None
     limit = fit.rounded(exact)

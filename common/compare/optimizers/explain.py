@@ -1,7 +1,22 @@
-"""What the optimisers of two recordings do, if that is not the same."""
+"""How the optimisers of two recordings differ."""
+
+from typing import Dict, NamedTuple
 
 from common.compare.names import key, words
 from common.compare.optimizers import fit, steps, walk
+
+
+class Optimizer(NamedTuple):
+    """What moved a side's weights, in words.
+
+    without_tensors: the words without the tensors that do not decay, which B may name its own way.
+    without_place: also without the place of Adam's epsilon. decays: {tensor: decay}.
+    """
+
+    says: str
+    without_tensors: str
+    without_place: str
+    decays: Dict[str, float]
 
 
 def explained(recordings):
@@ -11,31 +26,24 @@ def explained(recordings):
         theirs = {known.get(name, name): step for name, step in steps.of(recordings.b).items()}
         difference = fit.between(steps.of(recordings.a), theirs)
         return difference and "the optimiser: " + difference
-    (ours, left), (theirs, right) = fits
-    apart = _decays_apart(left, right, known)
-    if ours != theirs and (apart or _nameless(ours, left) != _nameless(theirs, right)):
-        return "the optimiser: %s in A; %s in B" % (ours, theirs)
+    ours, theirs = fits
+    apart = _decays_apart(ours.decays, theirs.decays, known)
+    if ours.says != theirs.says and (apart or ours.without_tensors != theirs.without_tensors):
+        return "the optimiser: %s in A; %s in B" % (ours.says, theirs.says)
     return apart
 
 
 def sides(recordings):
     """The optimiser of each side in words, or None where it is not known."""
-    return [found and found[0] for found in _fits(recordings)]
+    return [found and found.says for found in _fits(recordings)]
 
 
 def alike(recordings):
     """Whether the optimisers are known, and the same but for the place of Adam's epsilon."""
-    fits = _fits(recordings)
-    if None in fits:
+    ours, theirs = _fits(recordings)
+    if None in (ours, theirs) or ours.without_place != theirs.without_place:
         return False
-    says = [_nameless(*found).replace(walk.LATE, "") for found in fits]
-    return says[0] == says[1] and not _decays_apart(fits[0][1], fits[1][1], recordings.tensors)
-
-
-def _nameless(says, decays):
-    """The words without the tensors that do not decay, which B may name its own way."""
-    names = fit.without(decays)
-    return says[: -len(names)] if names and says.endswith(names) else says
+    return not _decays_apart(ours.decays, theirs.decays, recordings.tensors)
 
 
 def _decays_apart(ours, theirs, known):
@@ -54,7 +62,7 @@ def _decays_apart(ours, theirs, known):
 
 
 def _fits(recordings):
-    """[(words, {tensor: decay})] of both sides, None where it is not known; fitted once."""
+    """The ``Optimizer`` of both sides, None where it is not known; fitted once."""
     if recordings.optimizers is None:
         a, b = recordings.a, recordings.b
         recordings.optimizers = _several_steps(a, b) or _one_step(a, b)
@@ -63,8 +71,14 @@ def _fits(recordings):
 
 def _one_step(a, b):
     """The same, from the first step alone."""
-    moved = (fit.side(steps.of(side)) for side in (a, b))
-    return [found and (fit.words(found), found.decays) for found in moved]
+    return [_of_first_step(fit.side(steps.of(side))) for side in (a, b)]
+
+
+def _of_first_step(moved):
+    if moved is None:
+        return None
+    short = fit.without_tensors(moved)
+    return Optimizer(fit.words(moved), short, short, moved.decays)
 
 
 def _several_steps(a, b):
@@ -79,4 +93,9 @@ def _several_steps(a, b):
     count = min(len(walked.rates) for walked in found)
     if count < 2 and not any(walked.clip.words for walked in found):
         return None
-    return [(walk.words(walked), walked.decays) for walked in found]
+    return [_of_steps(walked) for walked in found]
+
+
+def _of_steps(walked):
+    short = walk.without_tensors(walked), walk.without_tensors(walked, with_late=False)
+    return Optimizer(walk.words(walked), *short, walked.decays)

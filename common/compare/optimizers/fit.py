@@ -10,10 +10,10 @@ from common.compare.optimizers import rules
 Moved = namedtuple("Moved", "rule name rate decays off")
 Moved.__doc__ = """How the weights moved: w -= rate * direction + decay * w.
 
-name: the optimiser. decays: {tensor: decay}. off: the distance in parts of the update.
+name: the optimiser. decays: {tensor: decay}. off: the distance, relative to the update.
 """
-CLOSE = 2e-3  # of the update, and the rounding of the weights
-MOST = 0.5  # usual decays are below
+CLOSE = 2e-3  # of the update; the rounding of the weights is allowed on top
+MOST = 0.5  # usual decays are smaller
 LISTED = 4  # names of tensors
 ROUND = 2e-3  # relative distance of a fitted constant from a round number
 
@@ -31,7 +31,7 @@ def side(tensors):
 
 
 def _fitted(rule, tensors):
-    """The ``Moved`` of a rule; None if a tensor does not follow it."""
+    """The ``Moved`` of a rule; None if it does not fit a tensor."""
     rows, decays, off, square = {}, OrderedDict(), 0.0, 0.0
     for name, step in tensors.items():
         with np.errstate(all="ignore"):
@@ -54,7 +54,7 @@ def _fitted(rule, tensors):
     rate = float((rates * sizes).sum() / sizes.sum())
     if _apart(rates, sizes):
         return None
-    name, rate = _named(rule, rate)
+    name, rate = _round_rate(rule, rate)
     return Moved(rule, name, rate, decays, float(np.sqrt(off / square)))
 
 
@@ -64,8 +64,8 @@ def _apart(rates, sizes):
     return len(large) > 1 and np.ptp(large) > 0.02 * np.abs(large).max()
 
 
-def _named(rule, fitted):
-    """(optimiser, rate): the first one whose rate is a round number; else the first."""
+def _round_rate(rule, fitted):
+    """(optimiser, rate): the rule's first optimiser with a round rate; else its first one."""
     for name, ratio in rule.ratios:
         if is_round(fitted / ratio):
             return name, rounded(fitted / ratio)
@@ -91,6 +91,11 @@ def is_round(value):
 
 def words(moved):
     """A side's optimiser in words."""
+    return without_tensors(moved) + without(moved.decays)
+
+
+def without_tensors(moved):
+    """The same without the tensors that do not decay."""
     says = "%s, rate %s" % (moved.name, number(float("%.4g" % moved.rate)))
     if moved.rule.epsilon and moved.name.startswith("Adam"):
         says += ", epsilon %s" % number(moved.rule.epsilon)
@@ -98,14 +103,13 @@ def words(moved):
     if not decays:
         return says + ", no decay"
     decay = float(np.median(list(decays.values())))
-    says += ", decay " + decay_words(decay, moved.rate)
-    return says + without(moved.decays)
+    return says + ", decay " + decay_words(decay, moved.rate)
 
 
 def without(decays):
-    """The tensors that do not decay, in words."""
+    """The tensors that do not decay, in words, if others do."""
     left = [name for name, decay in decays.items() if not decay]
-    return ", not of " + listed(left) if left else ""
+    return ", not of " + listed(left) if 0 < len(left) < len(decays) else ""
 
 
 def listed(names):
@@ -114,7 +118,7 @@ def listed(names):
 
 
 def decay_words(decay, rate):
-    """A decay for each step, as a number or as one times the rate."""
+    """A decay per step in words: as a number, or as a number times the rate."""
     if is_round(decay / rate) and decay / rate <= MOST:
         return "%s times the rate" % number(rounded(decay / rate))
     if is_round(decay):
@@ -123,7 +127,7 @@ def decay_words(decay, rate):
 
 
 def between(a, b):
-    """What moved B's weights otherwise than A's, in words, if the weights before are not known.
+    """How B's update differs from A's, in words, if the weights before the step are unknown.
 
     Both begin with the same weights: w_A = (1 - x) w - r d and w_B = (1 - y) w - s d.
     """
@@ -157,7 +161,7 @@ def _difference(rule, a, b):
 
 
 def _difference_words(rule, kappa, gain):
-    """The two optimisers, if round numbers explain both factors."""
+    """Both optimisers in words, if round numbers explain the factors; else the factors."""
     if abs(kappa) > 1e-5:
         rate = gain / kappa
         if rate > 0 and is_round(rate):
@@ -175,7 +179,7 @@ def _difference_words(rule, kappa, gain):
 
 
 def _decays(rule, kappa, rate):
-    """Weights that decay more on one side."""
+    """In words: weights that decay more on one side."""
     names = ("A", "B") if kappa < 0 else ("B", "A")
     more = -kappa if kappa < 0 else kappa / (1 + kappa)
     optimizer = rule.ratios[0][0]

@@ -1,14 +1,14 @@
-"""Gradients that were not cleared between two steps, and gradients that one side does not have."""
+"""Gradients that were not cleared between two steps, or that one side lacks."""
 
 from common.compare.layers.layer import size
 from common.compare.optimizers import steps
 
-NEAR = 1e-3  # of the difference that the step before explains
+NEAR = 1e-3  # of the difference: what the step before may leave unexplained
 FEW = 3  # names that are listed
 
 
 def explained(recordings, difference):
-    """Why gradients, or weights after a step, differ first at this array, in words; or None."""
+    """Why this gradient, or this weight after a step, is the first to differ; in words, or None."""
     what, step, _ = steps.kind(difference["a"])
     if what == "gradient" and step > 1:
         return _not_cleared(recordings, difference)
@@ -16,7 +16,7 @@ def explained(recordings, difference):
 
 
 def _not_cleared(recordings, difference):
-    """One side's gradient is the other's and that of the step before, which agrees."""
+    """One side's gradient is the other's plus that of the step before, which agrees."""
     i, j = difference["a_place"], difference["b_place"]
     _, step, tensor = steps.kind(difference["a"])
     before = {steps.kind(recordings.a[pair.a].name): pair for pair in recordings.pairs}
@@ -35,7 +35,7 @@ def _not_cleared(recordings, difference):
 
 
 def _missing(recordings, difference):
-    """The tensor that moved has a gradient on one side alone, as others have."""
+    """The tensor that moved has a gradient on one side only, while others have it on both."""
     _, step, tensor = steps.kind(difference["a"])
     known = recordings.tensors
     sides = [

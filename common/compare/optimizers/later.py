@@ -1,11 +1,11 @@
-"""Steps of right ports, whose optimisers make rounding larger.
+"""Steps of right ports whose optimisers enlarge rounding.
 
-One that divides a gradient by its size, as Adam does, takes a whole step where a gradient is as
-small as its own rounding: such an update is not determined. The next gradients differ by that. So
-does the place where Adam adds its epsilon. Where both optimisers are known, each from its own
-gradients, and otherwise the same, and the first gradients agree, this is no mistake. How far later
-gradients may be apart is measured, too: a step changes them, and a share of the step that is
-rounding may change them by that share.
+Adam divides a gradient by its size. If the gradient is as small as its own rounding, Adam takes a
+whole step in an undetermined direction, and the next gradients differ, too. The place where Adam
+adds its epsilon has a similar effect. None of this is a mistake if the first gradients agree, and
+if each side's weights follow from its own gradients by the same optimiser. How far apart later
+gradients may be is measured: if a share of a step is rounding, it may change them by that share of
+what the step changes.
 """
 
 import re
@@ -17,7 +17,7 @@ from common.compare.arrays import allowed, apart
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import explain, steps
 
-GAIN = 4  # times that share: a small change has another direction than the step
+GAIN = 4  # times that share: a small change may point elsewhere than the step
 
 Later = namedtuple("Later", "i j what step key layout off")
 Later.__doc__ = (
@@ -26,7 +26,7 @@ Later.__doc__ = (
 
 
 def accept(recordings, first):
-    """Accept arrays of steps; in words, None if there is another difference or none."""
+    """Accept arrays of steps; the result in words, or None if nothing was accepted."""
     if first is None or not _step_after(first["a"]):
         return None
     if not explain.alike(recordings):
@@ -78,26 +78,26 @@ def _by_step(recordings):
 
 
 class _Shares:
-    """Which share of each step is rounding, and what a step changed in A."""
+    """The share of each step that is rounding, and how far a step moved A's arrays."""
 
     def __init__(self, recordings, arrays):
         self.recordings = recordings
         self.known = {steps.kind(x.name): x for x in recordings.a}
         self.known.update({x.name: x for x in recordings.a if x.name.startswith("loss")})
         self.of_both = {steps.kind(recordings.a[i].name) for i in recordings.named}
-        silent = {steps.kind(name)[2] for name in recordings.silent}
+        rounding = {steps.kind(name)[2] for name in recordings.rounding_only}
         self.of = {0: 0.0}
         for after in sorted(arrays):
             rows = [
                 (x.off**2 * recordings.a[x.i].size, self._moved(x) ** 2 * recordings.a[x.i].size)
                 for x in arrays[after]
-                if x.what == "weight" and x.key not in silent and x.off is not None
+                if x.what == "weight" and x.key not in rounding and x.off is not None
             ]
             off, moved = np.sum(rows, 0) if rows else (0.0, 0.0)
             self.of[after] = float(np.sqrt(off / moved)) if moved else 0.0
 
     def _before(self, x):
-        """A's array of the same kind, one step sooner; None if it was not recorded."""
+        """A's array of the same kind one step earlier; None if it was not recorded."""
         if x.what == "plain":
             return self.known.get("loss%d" % (_step_after(self.recordings.a[x.i].name)))
         kinds = [(x.what, x.step - 1, x.key)]
@@ -105,16 +105,16 @@ class _Shares:
         return next((self.known[kind] for kind in kinds if kind in self.known), None)
 
     def _moved(self, x):
-        """How far an array of A is from the same one a step sooner; 0 if that is not known."""
+        """How far a step moved an array of A; 0 if that is not known."""
         before, a = self._before(x), self.recordings.a[x.i]
         known = before is not None and before.values.shape == a.values.shape and before.finite
         return apart(a.values, before.values) if known else 0.0
 
     def explain(self, x):
-        """Whether rounding explains an array's distance: weights follow from gradients.
+        """Whether rounding explains an array's distance.
 
-        Their optimisers were recognised. What has no gradient on both sides, as running
-        statistics, follows from the weights, as the gradients of the next step do.
+        Weights follow from gradients by optimisers that were recognised. Running statistics have
+        no gradient; they follow from the weights, as the gradients of the next step do.
         """
         a, b = self.recordings.a[x.i], self.recordings.b[x.j]
         weight = x.what in ("weight", "update")

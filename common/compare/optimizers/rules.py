@@ -1,7 +1,7 @@
-"""The first step of optimisers: a direction made of the gradient, times the rate.
+"""The first step of optimisers: a direction computed from the gradient, times the rate.
 
-The weight's own decay is fitted apart. Where several optimisers take the same first step, all are
-named: only a second one tells them apart.
+Weight decay is fitted separately. If several optimisers take the same first step, the rule lists
+all of them: only a second step tells them apart.
 """
 
 from collections import namedtuple
@@ -30,13 +30,8 @@ ADAMS = [
 
 
 def every():
-    """The rules, the simple ones first."""
-    yield Rule(
-        "SGD",
-        lambda g, w: g,
-        None,
-        [("SGD", 1.0), ("SGD with Nesterov momentum 0.9", 1.9), ("SGD with dampening 0.9", 0.1)],
-    )
+    """Yield the rules, simple ones first."""
+    yield Rule("SGD", lambda g, w: g, None, DESCENTS)
     for epsilon in EPSILONS:
         yield Rule("Adam", _over_root(epsilon), epsilon, ADAMS)
     for decay in DECAYS:

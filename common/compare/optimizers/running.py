@@ -1,4 +1,4 @@
-"""Running statistics of batch norms, before a step and after it: weights that have no gradient."""
+"""Running statistics of batch norms: tensors that a step moves, and that have no gradient."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ MOMENTA = (0.9, 0.99, 0.999, 0.95, 0.997, 0.9997, 0.98, 0.5)
 
 
 def explained(recordings):
-    """How much further B's statistics move in the first step, in words; None if that is not all."""
+    """How much further B's statistics move in the first step, in words; None if no ratio fits."""
     ratios, count = [], 0
     for ours, theirs in _moved(recordings):
         count += 1
@@ -39,7 +39,7 @@ def explained(recordings):
 
 
 def frozen(recordings):
-    """The side whose norms do not use the batch's statistics in training, in words; or None."""
+    """The side whose norms ignore the batch's statistics in training, in words; or None."""
     still = [[], []]
     for other, key in recordings.tensors.items():
         sides = _values(recordings.a, key), _values(recordings.b, other)
@@ -54,12 +54,12 @@ def frozen(recordings):
 
 
 def is_statistic(recordings, difference):
-    """Whether the first difference is such a tensor."""
+    """Whether the first difference is a running statistic."""
     return _values(recordings.a, steps.kind(difference["a"])[2]) is not None
 
 
 def accept(recordings):
-    """Accept variances that differ by the divisor n or n - 1; in words, None if there are none."""
+    """Accept variances that differ by the divisor, n or n - 1; the result in words, or None."""
     count = 0
     for i, j in sorted(recordings.named.items()):
         what, step, key = steps.kind(recordings.a[i].name)
@@ -80,8 +80,8 @@ def accept(recordings):
 def _divisor(recordings, key, other):
     """n - 1, if it explains how a variance differs after the first step; else None.
 
-    With a share s of the new batch's variance v, it is w + s (v - w). With v n / (n - 1) for v, it
-    is larger by s v / (n - 1), which is (s w + what it moved) / (n - 1).
+    With a share s of the new batch's variance v, the variance w becomes w + s (v - w). With
+    v n / (n - 1) instead of v, it is larger by s v / (n - 1) = (s w + what it moved) / (n - 1).
     """
     ours, theirs = (
         _values(arrays, k) for arrays, k in ((recordings.a, key), (recordings.b, other))
@@ -101,7 +101,7 @@ def _divisor(recordings, key, other):
 
 
 def _moved(recordings):
-    """Yield both sides' (before, after the first step) of tensors that move without a gradient."""
+    """Yield both sides' (before, after the first step) of each running statistic."""
     for other, key in recordings.tensors.items():
         ours, theirs = _values(recordings.a, key), _values(recordings.b, other)
         if ours is not None and theirs is not None and ours[0].shape == theirs[0].shape:

@@ -1,7 +1,7 @@
 """Gradients, weights and updates among a recording's arrays, by their names.
 
 ``grad fc.weight``, ``fc.weight.grad``; ``step1 fc.weight``, ``fc.weight after 1``; ``update1
-fc.weight``; and ``fc.weight``, ``before fc.weight`` or ``step0 fc.weight`` for those of the start.
+fc.weight``; and ``fc.weight``, ``before fc.weight`` or ``step0 fc.weight`` for the first weights.
 """
 
 import re
@@ -72,8 +72,9 @@ class Walk:
 
 
 def walks(arrays):
-    """{name: ``Walk``} of the tensors whose gradients and weights are there, from the first step
-    to the last that all of them have.
+    """{name: ``Walk``} of tensors with recorded gradients and weights.
+
+    All walks have the same length, from the first step to the last one that every tensor has.
     """
     found = OrderedDict()
     for name, parts in _parts(arrays).items():
@@ -108,13 +109,13 @@ def _parts(arrays):
 
 
 def _start(parts):
-    """The weights before the first step; None if they are not there."""
+    """The weights before the first step; None if they were not recorded."""
     keys = (("weight", 0), ("start", 1), ("plain", 0))
     return next((parts[key] for key in keys if key in parts), None)
 
 
 def of(arrays):
-    """{name: ``Step``} of the tensors whose gradient and weights after a step are there."""
+    """{name: ``Step``} of tensors with a recorded gradient and weights after the first step."""
     steps = OrderedDict()
     for name, parts in _parts(arrays).items():
         gradient, after = parts.get(("gradient", 1)), parts.get(("weight", 1))

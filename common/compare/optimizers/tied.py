@@ -4,11 +4,11 @@ from common.compare.arrays import apart
 from common.compare.layers.layer import full
 from common.compare.optimizers import steps
 
-NEAR = 1e-4  # of the gradient that one side adds
+NEAR = 1e-4  # of the gradient that one side adds: what may be left
 
 
 def explained(recordings, difference):
-    """The tie in words, if the first difference is the gradient of such a weight; or None."""
+    """The tie in words, if the first difference is the gradient of a tied weight; or None."""
     a, b = recordings.a[difference["a_place"]], recordings.b[difference["b_place"]]
     if sorted(a.shape) != sorted(b.shape) or not (a.finite and b.finite):
         return None

@@ -1,7 +1,7 @@
 """Which optimiser took several steps: its constants, its clipping and each step's rate.
 
-Every usual optimiser walks along with the recorded gradients. The one whose directions, times a
-rate for each step, are the recorded updates is named.
+Every usual optimiser is run on the recorded gradients. The one is named whose directions, times a
+rate for each step, equal the recorded updates.
 """
 
 import itertools
@@ -15,18 +15,19 @@ from common.compare.optimizers import fit
 Walked = namedtuple("Walked", "rule clip rates decays off")
 Walked.__doc__ = """What moved a side's weights.
 
-rates: of each step. decays: {tensor: decay of the first step}. off: in parts of the update.
+rates: one for each step. decays: {tensor: decay in the first step}.
+off: the distance, relative to the update.
 """
-Rule = namedtuple("Rule", "words walk decay")
-Rule.__new__.__defaults__ = (0.0,)
+Rule = namedtuple("Rule", "words walk decay late")
+Rule.__new__.__defaults__ = (0.0, False)
 Rule.__doc__ = """An optimiser in words, and its directions: of the gradients of one tensor.
 
-decay: times the weights, is added to each gradient first, perhaps of some tensors alone.
+decay: a factor; the weights times it are added to each gradient, perhaps of some tensors only.
+late: whether Adam adds its epsilon before it corrects the average.
 """
 Clip = namedtuple("Clip", "words apply")
-Clip.__doc__ = """A clipping in words, and what it makes of {tensor: gradients}."""
+Clip.__doc__ = """A clipping in words, and its function of {tensor: gradients}."""
 
-LATE = " added before the correction"  # of Adam's epsilon
 SAMPLE = 2048  # values of each tensor
 LIMITS = (1.0, 0.5, 0.1, 0.01, 5.0, 10.0, 2.0, 0.25, 0.05)
 MOMENTA = (0.9, 0.99, 0.95, 0.8, 0.5, 0.85, 0.7, 0.98)
@@ -61,7 +62,7 @@ def _is_round(walked):
 
 
 def _better(found, best):
-    """Whether a rule fits better: rates are round numbers, the distance is half."""
+    """Whether a rule fits better: by round rates, or else by at most half of the distance."""
     if best is None or _is_round(found) != _is_round(best):
         return best is None or _is_round(found)
     return found.off < 0.5 * best.off
@@ -73,7 +74,7 @@ def _sampled(walks, gradients):
     peaks = {name: max(np.abs(g).max() for g in own) for name, own in gradients.items()}
     for name, walk in walks.items():
         if peaks[name] <= SILENT * max(peaks.values()):
-            continue  # as of a bias before a norm
+            continue  # such as the bias before a norm
         count = walk.weights[0].size
         some = np.random.RandomState(0).permutation(count)[:SAMPLE]
         found.append(
@@ -109,7 +110,7 @@ def _fitted(rule, clip, tensors):
 
 
 def _of_tensor(rule, gradients, weights):
-    """(each step's rate, the first decay, distances) of a tensor; None if it does not follow."""
+    """(each step's rate, the first decay, distances) of a tensor; None if the rule does not fit."""
     if not rule.decay:
         return _followed(rule.walk(gradients), weights, True)
     decayed = [g + rule.decay * w for g, w in zip(gradients, weights)]
@@ -120,7 +121,7 @@ def _of_tensor(rule, gradients, weights):
 
 
 def _followed(directions, weights, decays):
-    """The same of given directions; ``decays``: whether the weights may decay besides."""
+    """The same for given directions. decays: whether the weights may also decay by themselves."""
     rates, offs, decay = [], [], None
     for step, d in enumerate(directions):
         w, u = weights[step], weights[step + 1] - weights[step]
@@ -147,10 +148,20 @@ def _followed(directions, weights, decays):
 
 def words(walked):
     """A side's optimiser in words."""
+    return without_tensors(walked) + fit.without(walked.decays)
+
+
+def without_tensors(walked, with_late=True):
+    """The same without the tensors that do not decay.
+
+    with_late: whether the words say that Adam's epsilon is added before the correction.
+    """
     rates = [fit.rounded(r) if fit.is_round(r) else float("%.4g" % r) for r in walked.rates]
     if len(rates) > 1 and np.ptp(walked.rates) <= 2e-3 * max(walked.rates):
         rates = rates[:1]
-    says = "%s, rate %s" % (walked.rule.words, ", then ".join(number(rate) for rate in rates))
+    late = " added before the correction" if walked.rule.late and with_late else ""
+    shown = ", then ".join(number(rate) for rate in rates)
+    says = "%s%s, rate %s" % (walked.rule.words, late, shown)
     says += ", " + walked.clip.words if walked.clip.words else ""
     decays = {name: decay for name, decay in walked.decays.items() if decay}
     if not decays:
@@ -160,11 +171,11 @@ def words(walked):
     else:
         moving = next(rate for rate in rates if rate)
         says += ", decay " + fit.decay_words(float(np.median(list(decays.values()))), moving)
-    return says + fit.without(walked.decays)
+    return says
 
 
 def _clips(walks):
-    """Clippings that change the recorded gradients; none first."""
+    """Yield clippings that change the recorded gradients; first, none."""
     yield Clip("", lambda gradients: gradients)
     gradients = {name: walk.gradients for name, walk in walks.items()}
     peak = max(np.abs(g).max() for own in gradients.values() for g in own)
@@ -205,7 +216,7 @@ def _global(limit):
 
 
 def _rules():
-    """The optimisers, the usual ones first."""
+    """Yield the optimisers, usual ones first."""
     yield Rule("SGD", lambda gradients: gradients)
     for m in MOMENTA:
         yield Rule("SGD, momentum %g" % m, _momentum(m, False, 0.0))
@@ -216,7 +227,7 @@ def _rules():
     for betas, epsilon in itertools.product(BETAS, EPSILONS):
         name = "Adam, betas %g and %g, epsilon %g" % (betas + (epsilon,))
         yield Rule(name, _adam(betas, epsilon, True))
-        yield Rule(name + LATE, _adam(betas, epsilon, True, late=True))
+        yield Rule(name, _adam(betas, epsilon, True, late=True), late=True)
         if betas[0]:
             yield Rule(name + ", without bias correction", _adam(betas, epsilon, False))
             yield Rule("NAdam" + name[4:], _adam(betas, epsilon, True, nesterov=True))

@@ -1,7 +1,7 @@
 """Gradients that are nothing but rounding, and weights that an optimiser moves by them.
 
-The gradient of a bias that no result depends on, as that of an attention's keys, is 0 but for
-rounding. Adam divides it by its own size, so that its weight moves at random, in a right port too.
+If no result depends on a bias, as on that of attention's keys, its gradient is 0 but for rounding.
+Adam divides the gradient by its own size, so the bias moves at random, in right ports too.
 """
 
 import numpy as np
@@ -18,7 +18,10 @@ RARE = 0.02  # of a tensor's values; of more, all must be rounding
 
 
 def accept(recordings):
-    """Accept arrays of steps that differ where their gradients are rounding; their names in A."""
+    """Accept arrays of steps that differ only where gradients are rounding.
+
+    The result: the names in A of the gradients that are rounding everywhere.
+    """
     sides = _gradients(recordings.a), _gradients(recordings.b)
     accepted = []
     if not all(sides):
@@ -29,24 +32,24 @@ def accept(recordings):
         if what not in ("gradient", "weight", "update") or recordings.agreement(i, j):
             continue
         theirs = steps.kind(recordings.b[j].name)[2]
-        silent = _silent(sides, limits, (key, theirs), step)
-        layout = silent is not None and _layout(recordings, key, theirs)
+        places = _rounding_places(sides, limits, (key, theirs), step)
+        layout = places is not None and _layout(recordings, key, theirs)
         if not layout:
             continue
         a, b = recordings.a[i], recordings.b[j]
-        places = silent[0].reshape(a.values.shape)
-        places = layout.apply(places, b.values.shape) & silent[1].reshape(b.values.shape)
-        off = _apart_elsewhere(layout.apply(a.values, b.values.shape), b.values, places)
+        ours, theirs = places[0].reshape(a.values.shape), places[1].reshape(b.values.shape)
+        both = layout.apply(ours, b.values.shape) & theirs
+        off = _apart_elsewhere(layout.apply(a.values, b.values.shape), b.values, both)
         if off is None or off > allowed(a, b, recordings.tolerance):
             continue
         recordings.agreements[i, j] = Agreement(layout, off, False)
-        if places.all() and what == "gradient":
+        if both.all() and what == "gradient":
             accepted.append(a.name)
     return accepted
 
 
 def _apart_elsewhere(a, b, places):
-    """The distance of the values that are not in these places; None if there are too many."""
+    """The distance outside these places; None if the places are too many."""
     if places.all():
         return 0.0
     if places.mean() > RARE and not _is_block(places):
@@ -91,8 +94,8 @@ def _stem(array):
     return words(steps.label(array.name))[:-1]
 
 
-def _silent(sides, limits, keys, step):
-    """The places of both sides whose gradients are rounding in a step so far; None if unknown."""
+def _rounding_places(sides, limits, keys, step):
+    """For each side, where gradients were rounding in a step so far; None if that is unknown."""
     found = []
     for gradients, limit, key in zip(sides, limits, keys):
         if any((key, n) not in gradients for n in range(1, step + 1)):
