@@ -65,7 +65,7 @@ NETWORKS = {
         "gelu": "jax.nn.gelu",
         "residual": "x = x +",
         "blocks": ("for number, cache", "block ="),
-        "head": '["weight"].T, new',
+        "head": 'params["tokens"]["weight"]), new',
         "decay": "decay =",
         "weights-in": "start(weights)",
         "optimiser": (

@@ -259,6 +259,25 @@ def test_a_loss_too_many_in_a_long_pass_is_counted():
     assert not result["passed"] and "train() gave 73 losses for 72 batches" in result["detail"]
 
 
+def test_a_later_pass_without_a_loss_is_counted():
+    reference = modules.in_lane("numpy", "same", "mlp")
+
+    class Once:
+        passes = 0
+
+        def __getattr__(self, name):
+            return getattr(reference, name)
+
+        def train(self, model, batches):
+            self.passes += 1
+            return reference.train(model, batches if self.passes == 1 else [])
+
+    certifier = Certifier(MLP, 1)
+    certifier.take(Once(), "same")
+    result = certifier.climb("data")
+    assert not result["passed"] and "train() gave 7 losses for 8 batches" in result["detail"]
+
+
 def test_a_model_without_dropout_has_no_rung_for_it():
     assert "dropout" in Certifier(CNN, 1).rungs
     assert "dropout" not in Certifier(MLP, 1).rungs

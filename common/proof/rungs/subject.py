@@ -194,10 +194,10 @@ class Subject:
         return self.module.loss(network, settings, hp, copied(weights)), weights
 
     def probe_run(self):
-        """(losses of a pass, [(weights before, after)] of three mask steps, the model).
+        """(losses of two passes, [(weights before, after)] of three mask steps, the model).
 
-        The pass begins with two of these steps; the batches that show the order follow. The third
-        is a pass of its own, after a prediction.
+        The first pass begins with two of these steps; the batches that show the order follow. The
+        third is a pass of its own, after a prediction.
         """
 
         def run():
@@ -213,7 +213,9 @@ class Subject:
                     after.append(self.module.weights(model))
             last = self.module.weights(model)
             self.interlude(model, batch[0][:1])
-            ((_, third),) = self.train(model, [batch])
+            steps = list(self.train(model, [batch]))
+            losses += [loss for loss, _ in steps]
+            third = steps[-1][1] if steps else last
             return losses, [(after[0], after[1]), (after[1], after[2]), (last, third)], model
 
         return self._once("probe", run)
