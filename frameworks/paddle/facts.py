@@ -1,8 +1,10 @@
 """PaddlePaddle: what is known before it is imported."""
 
-from frameworks.facts import Environment, Framework
+from frameworks.facts import INTEL_MKL, Environment, Framework
 
-PADDLE = Environment("paddle", "PaddlePaddle", "paddle", onnx=True, workers_of="paddle")
+PADDLE = Environment(
+    "paddle", "PaddlePaddle", "paddle", onnx=True, workers_of="paddle", amd_environ=INTEL_MKL
+)
 # Not tested on any GPU.
 CUDA = PADDLE._replace(
     name="paddle-cuda",

@@ -59,7 +59,7 @@ class RMSNorm(nn.Layer):
 
     def forward(self, x):
         """Activations (N, T, D)."""
-        return x * paddle.rsqrt((x**2).mean(-1, keepdim=True) + EPSILON) * self.weight
+        return x * paddle.rsqrt(x.square().mean(-1, keepdim=True) + EPSILON) * self.weight
 
 
 class Attention(nn.Layer):
