@@ -72,8 +72,8 @@ EXCEPTIONS = {
         "compares the manual's sentences with the results",
     ),
     "tests/common/test_locality.py": (
-        "caffe2 chainer cntk cupy flax gluon jax keras lightning mlx mxnet paddle pytorch tensorflow "
-        "tensorflow1 theano torch",
+        "caffe2 chainer cntk cupy flax gluon jax keras lightning mlx mxnet paddle pytorch "
+        "tensorflow tensorflow1 theano torch",
         "this list",
     ),
 }

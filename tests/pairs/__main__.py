@@ -42,12 +42,11 @@ place what each mistake is, "located" if the first difference is at the right pl
 is elsewhere.
 """
 IN_VIEW = """
-All of these mistakes were in view when `compare` was last mended. So the table says what it knows,
-not what it will find elsewhere. That is what it said of mistakes that it met for the first time.
-Of ten by somebody who knew its code, 4 were named, 2 located, 3 wrong and 1 unseen; of twelve more,
-those "held out", 7 were named, 4 located and 1 wrong. The blind ones, by people who had seen
-nothing of `compare`, are in files of their own: [blind](pairs-blind.md),
-[blind 2](pairs-blind2.md).
+`compare` was improved with all of these mistakes in view, so the table shows what it knows, not
+how it does elsewhere. For that, see mistakes that it met for the first time. Of ten by somebody who
+knew its code, 4 were named, 2 located, 3 wrong and 1 unseen; of twelve more, those "held out", 7
+were named, 4 located and 1 wrong. The blind ones, by people who had seen nothing of `compare`, are
+in files of their own: [blind](pairs-blind.md), [blind 2](pairs-blind2.md).
 
 """
 ONCE = """
