@@ -23,7 +23,7 @@ LAYERS = {"gru.cell.dense_i": "gru.input", "gru.cell.dense_h": "gru.recurrent"} 
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout."""
+    """As for the MLP, but for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 

@@ -31,7 +31,7 @@ NAMES = {  # of the parameters: Flax's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout."""
+    """As for the MLP, but for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 

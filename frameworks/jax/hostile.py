@@ -1,4 +1,4 @@
-"""Malicious files for a JAX user; see ``tests/native/hostile.py``."""
+"""Files of a JAX user made by someone who means harm; see ``tests/native/hostile.py``."""
 
 import io
 import zipfile

@@ -27,7 +27,7 @@ CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout."""
+    """As for the MLP, but for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 

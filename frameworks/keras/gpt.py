@@ -26,7 +26,7 @@ EMBEDDINGS = ("tokens.weight", "positions.weight")
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout; memory formats are for images."""
+    """As for the MLP, but for the layout; memory formats are for images."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NT")
     if settings.pop("memory_format", None):
         settings["not_in_force"].remove("memory_format")

@@ -20,7 +20,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the LSTM, except the layout."""
+    """As for the LSTM, but for the layout."""
     return dict(lstm.configure(lane, threads, seed), layout="NT")
 
 

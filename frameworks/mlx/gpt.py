@@ -28,7 +28,7 @@ WORDS, CONTEXT, WIDTH, HEADS, BLOCKS = 65, 64, 128, 4, 4
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout, and compiled only on a GPU."""
+    """As for the MLP, but for the layout, and compiled only on a GPU."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NT")
     return dict(settings, compile=settings["compile"] and settings["device"] != "cpu")
 

@@ -32,7 +32,7 @@ HEADS, BLOCKS, ROWS = 4, 4, 32  # rows that are predicted at a time
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout; there are no pools."""
+    """As for the MLP, but for the layout; there are no pools."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NT")
     del settings["ties"]
     return settings

@@ -18,7 +18,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout; there are no pools."""
+    """As for the MLP, but for the layout; there are no pools."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NT")
     del settings["ties"]
     return settings

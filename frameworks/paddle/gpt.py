@@ -27,7 +27,7 @@ EMBEDDINGS = ("tokens.weight", "positions.weight")
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout."""
+    """As for the MLP, but for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 

@@ -25,7 +25,7 @@ NAMES = {  # of the parameters: Paddle's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the LSTM, except the layout."""
+    """As for the LSTM, but for the layout."""
     return dict(lstm.configure(lane, threads, seed), layout="NT")
 
 

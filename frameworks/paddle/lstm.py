@@ -27,7 +27,7 @@ NAMES = {  # of the parameters: Paddle's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout, and the network is not compiled."""
+    """As for the MLP, but for the layout, and the network is not compiled."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC", to_static=False)
     return dict(settings, not_in_force=settings["not_in_force"] + ["trace_run"])
 

@@ -46,7 +46,7 @@ GPT = {
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout."""
+    """As for the MLP, but for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 

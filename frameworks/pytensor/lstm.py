@@ -27,7 +27,7 @@ CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout; no array here is large enough for OpenMP."""
+    """As for the MLP, but for the layout; no array here is large enough for OpenMP."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NTC")
     return dict(settings, not_in_force=settings["not_in_force"] + ["openmp"])
 

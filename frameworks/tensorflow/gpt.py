@@ -25,7 +25,7 @@ EMBEDDINGS = ("tokens.weight", "positions.weight")
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout, and for XLA, which lane best has on a CPU too."""
+    """As for the MLP, but for the layout, and for XLA, which lane best has on a CPU too."""
     settings = mlp.configure(lane, threads, seed)
     return dict(settings, layout="NT", jit=lane == "best")
 

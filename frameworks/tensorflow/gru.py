@@ -20,7 +20,7 @@ EMBEDDING = "words.weight"
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, except the layout."""
+    """As for the MLP, but for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 

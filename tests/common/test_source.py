@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.system import source
+from common.system import modules, source
 
 CODE = '''"""A docstring."""
 
@@ -50,6 +50,15 @@ def test_a_string_that_is_used_is_code():
 
 def test_tokens_are_the_same_from_every_interpreter():
     assert source.code(CODE)[-8:] == ["str", "(", "2", "*", "x", ")", "<newline>", "<dedent>"]
+
+
+def test_a_result_knows_its_module_by_the_code(tmp_path):
+    texts = ['"""A."""\nx = 1\n', '"""B."""\nx = 1  # why\n', '"""A."""\nx = 2\n']
+    paths = [tmp_path / ("%d.py" % number) for number in range(3)]
+    for path, text in zip(paths, texts):
+        path.write_text(text)
+    first, second, third = (modules.code_sha256([path]) for path in paths)
+    assert first == second != third != modules.code_sha256(paths[::-1])
 
 
 def test_imports_are_followed_within_the_folders_named():
