@@ -131,6 +131,21 @@ def test_the_bench_of_the_newer_frameworks_is_the_one_that_is_linked(reported):
         check_times(row, timed[row["environment"] + ", best"])
 
 
+def test_the_bench_of_gpt_and_llama_is_the_one_that_is_linked(reported):
+    text, found = results_section()
+    (rows,) = [table for table in found if "GPT, sequences/s" in table[0]]
+    linked = dict(re.findall(r"\[(GPT|Llama)\]\(\.\./reports/(bench/[^)]*)\)", text))
+    assert len(linked) == 2
+    for name, path in linked.items():
+        timed = of_file(reported, path)
+        assert {row["environment"] + ", best" for row in rows} == set(timed)
+        for row in rows:
+            columns = timed[row["environment"] + ", best"]
+            assert agree(row[name + ", sequences/s"], columns["sequences/s"]), row
+            ours, theirs = row[name + " to `pytorch` (95%)"], columns["ratio of speed (95%)"]
+            assert agree(ours, theirs) or (ours, theirs) == ("1", "1.000 (1.000–1.000)"), row
+
+
 def test_what_bounds_a_cpu_is_what_the_profiles_say():
     text = " ".join(page("performance-notes").split())
 
