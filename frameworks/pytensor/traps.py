@@ -99,7 +99,7 @@ TRAPS = [
     trap(
         "seed_left_to_numpy",
         "dropout",
-        ('pt.random.shared_rng(seed=settings["seed"], name="random")', "pt.random.shared_rng()"),
+        ('seed=settings["seed"], name="random"', 'np.random.default_rng(), name="random"'),
     ),
     trap(
         "float64_in_disguise",
@@ -109,6 +109,7 @@ TRAPS = [
         ("np.zeros_like(weights[name])", "np.zeros(weights[name].shape)"),
         ("predict_step(x[i : i + 64])", 'predict_step(x[i : i + 64]).astype("float32")'),
         ("shared.get_value() for", 'shared.get_value().astype("float32") for'),
+        raises=True,  # its convolution states the types of what it takes
     ),
 ]
 
