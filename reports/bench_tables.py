@@ -136,13 +136,15 @@ def compared(bench, since=True):
     command = _command(model)
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)
-    return Table(
-        title, note, columns, rows, figure, _fastest(drawn, _with_comma(result["baseline"]))
-    )
+    baseline, changed = _with_comma(result["baseline"]), mark(result, result["baseline"])
+    return Table(title, note, columns, rows, figure, _fastest(drawn, baseline, changed))
 
 
-def _fastest(drawn, baseline):
-    """Who is fastest, and whether that may be believed; ``drawn``: the fastest first."""
+def _fastest(drawn, baseline, changed):
+    """Who is fastest, and whether that may be believed.
+
+    drawn: the fastest first. changed: the baseline's mark.
+    """
     (name, ratio, low, high), *others = drawn
     level = [other for other, _, _, most in others if most >= low]
     said = "%s is fastest: %.2f times (%.2f–%.2f) the speed of %s. " % (
@@ -152,7 +154,7 @@ def _fastest(drawn, baseline):
         high,
         baseline,
     )
-    if name in (baseline, baseline + " †"):  # its module may have changed since
+    if name == baseline + changed:
         said = "%s is fastest. " % name
     if level:
         said += "No difference is shown between it and %s: the intervals overlap." % " and ".join(
@@ -298,8 +300,8 @@ def shared(benches, machine):
     """Workers that share a batch, beside one process on one core and on all."""
     rows, gains, speeds = [], {}, {}
     for bench in benches:
-        for text, three in _shared(bench.result):
-            name, model = contenders.read(text).name, bench.result["model"]
+        for key, three in _shared(bench.result):
+            name, model = key.name, bench.result["model"]
             size = three["workers"]["batch_size"]
             times = (three[line]["seconds_per_step"] for line in ("workers", "all cores"))
             ratio, interval = compare.ratio(*times)
@@ -307,7 +309,7 @@ def shared(benches, machine):
             for line, contender in three.items():
                 lines.setdefault(line, []).append((size, contender["per_second"]))
             gains.setdefault((name, model), []).append((size, compare.verdict(interval)))
-            rows.append(_shared_row(bench, text, three, ratio, interval))
+            rows.append(_shared_row(bench, key, three, ratio, interval))
     runs = min([bench.result["runs"] for bench in benches], default=0)
     note = (
         "{}, {} ({}). Fits: a step's time as a fixed cost and a cost for each image. Exchange: the "
@@ -337,7 +339,7 @@ def shared(benches, machine):
 
 
 def _shared(result):
-    """Yield (name with workers, {line of the chart: its contender}) if all three were timed."""
+    """Yield (a contender with workers, {line of the chart: figures}) if all three were timed."""
     known = result["contenders"]
     for text in known:
         key = contenders.read(text)
@@ -345,14 +347,14 @@ def _shared(result):
         whole = key._replace(workers=1, threads=None).text
         if key.workers > 1 and {alone, whole} <= set(known):
             lines = ("one core", alone), ("all cores", whole), ("workers", text)
-            yield text, OrderedDict((line, known[name]) for line, name in lines)
+            yield key, OrderedDict((line, known[name]) for line, name in lines)
 
 
-def _shared_row(bench, text, three, ratio, interval):
+def _shared_row(bench, key, three, ratio, interval):
     """The cells of a contender with workers, beside one process on one core and on all."""
-    model, key = bench.result["model"], contenders.read(text)
+    model = bench.result["model"]
     return [
-        (key.name + mark(bench.result, text), bench.path),
+        (key.name + mark(bench.result, key.text), bench.path),
         model,
         "%.2f" % (_parameters(model) / 1e6),
         str(three["workers"]["batch_size"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import frameworks
 from common.networks import ALL, MODELS
 from common.proof.contract import ALL_LANES
-from common.system import modules
+from common.system import modules, source
 from common.system.files import ROOT
 from common.system.modules import MIXED
 
@@ -67,7 +67,7 @@ def module_is_as_it_was(result):
     if not all(path.is_file() for path in paths):
         return False
     whole = sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-    return result["source_sha256"] in (modules.code_sha256(paths), whole)
+    return result["source_sha256"] in (source.texts_sha256(paths), whole)
 
 
 def kind(result):

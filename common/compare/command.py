@@ -106,13 +106,16 @@ def compare(request):
     hints += rounding + notes(recordings, first, clipping.explained(a, b))
     for line in lines(request, recordings, first, layers, convention, hints):
         print(line)
+    missing = recordings.missing() if request.all else []
+    if missing:
+        print("missing in B: " + ", ".join(missing))
     if request.json or request.html:
         result = verdict.of(recordings, first, layers, request, convention, hints)
         if request.json:
             write_json(request.json, result)
         if request.html:
             page.write(request.html, result)
-    return DIFFERENT if first or (request.all and recordings.missing()) else 0
+    return DIFFERENT if first or missing else 0
 
 
 def settled(recordings, first):
@@ -192,8 +195,6 @@ def lines(request, recordings, first, layers, convention, hints):
             yield "  before it, only %s recorded %s: %s" % names
     yield from layer_lines(layers, first)
     yield from hints
-    if request.all and recordings.missing():
-        yield "missing in B: " + ", ".join(recordings.missing())
 
 
 def array_lines(recordings, first):

@@ -15,7 +15,7 @@ from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import running, steps
 
 GROWTH = 3  # how many times the distance of its input a layer's result may have
-SPREAD = 0.05  # of the logarithms of variances, the least that tells divisor and epsilon apart
+SPREAD = 0.05  # of variances' logarithms; with less, divisor and epsilon look alike
 
 
 def accept(recordings, difference):

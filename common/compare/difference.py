@@ -45,7 +45,7 @@ def _better(recordings, difference):
 
 
 def with_verdicts(recordings, difference, verdicts):
-    """The first difference, given the verdicts on layers, of which one may come earlier.
+    """The first difference, or an earlier one that a verdict on a layer shows.
 
     Layers may compute different functions although their results agree within the tolerance.
     """

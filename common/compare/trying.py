@@ -98,7 +98,7 @@ def _beside(recordings, first, pairs):
 
 
 def _of_norms(verdict):
-    """The ``Verdict`` on two norms, one of which was recorded by its last operation, a sum."""
+    """The ``Verdict`` on two norms, if one side recorded only its last operation, a sum."""
     fits = verdict.a_fit, verdict.b_fit
     if None in fits or search.same_family(*fits) or not any(map(search.is_sum, fits)):
         return verdict

@@ -1,6 +1,5 @@
 """Find the frameworks' modules by name, and import them."""
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -13,7 +12,7 @@ from common.system import machine
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
 from common.system.patches import by_file, patched
-from common.system.source import code
+from common.system.source import texts_sha256
 
 # The lanes whose products have fewer digits, each with a file of its name, and those digits.
 TF32 = "tf32"
@@ -225,13 +224,4 @@ def _patched_copy(path, patches, folder, name):
 
 def source_sha256(module):
     """sha256 of the code in the module's source file, or in both files in a lane of ``MIXED``."""
-    return code_sha256(getattr(module, "sources", (module.__file__,)))
-
-
-def code_sha256(paths):
-    """sha256 of the code in these files, in this order; comments and docstrings do not count."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with open(str(path), encoding="utf-8") as file:
-            digest.update(repr(code(file.read())).encode())
-    return digest.hexdigest()
+    return texts_sha256(getattr(module, "sources", (module.__file__,)))

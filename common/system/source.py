@@ -65,7 +65,7 @@ def _between(lines, start, end):
 
 
 def read(path):
-    """The text of a file of the project. path: relative to the project's root."""
+    """The text of a file. path: absolute, or relative to the project's root."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
 
@@ -75,6 +75,14 @@ def code_sha256(paths):
     digest = hashlib.sha256()
     for path in sorted(set(paths)):
         digest.update(repr((path, _code_sha256(read(path)))).encode())
+    return digest.hexdigest()
+
+
+def texts_sha256(paths):
+    """A sha256 of the code in these files, in this order, wherever they are."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(_code_sha256(read(path)).encode())
     return digest.hexdigest()
 
 

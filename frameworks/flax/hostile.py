@@ -1,4 +1,4 @@
-"""Files of Flax's own made by someone who means harm; see ``tests/native/hostile.py``."""
+"""Malicious files in Flax's own format; see ``tests/native/hostile.py``."""
 
 import msgpack
 

@@ -1,4 +1,4 @@
-"""Files of a JAX user made by someone who means harm; see ``tests/native/hostile.py``."""
+"""Malicious files for a JAX user; see ``tests/native/hostile.py``."""
 
 import io
 import zipfile

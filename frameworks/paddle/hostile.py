@@ -1,4 +1,4 @@
-"""Files of Paddle's own made by someone who means harm; see ``tests/native/hostile.py``."""
+"""Malicious files in Paddle's own format; see ``tests/native/hostile.py``."""
 
 import pickle
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.system import modules, source
+from common.system import source
 
 CODE = '''"""A docstring."""
 
@@ -57,8 +57,8 @@ def test_a_result_knows_its_module_by_the_code(tmp_path):
     paths = [tmp_path / ("%d.py" % number) for number in range(3)]
     for path, text in zip(paths, texts):
         path.write_text(text)
-    first, second, third = (modules.code_sha256([path]) for path in paths)
-    assert first == second != third != modules.code_sha256(paths[::-1])
+    first, second, third = (source.texts_sha256([path]) for path in paths)
+    assert first == second != third != source.texts_sha256(paths[::-1])
 
 
 def test_imports_are_followed_within_the_folders_named():

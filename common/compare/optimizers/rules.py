@@ -1,7 +1,7 @@
 """The first step of optimisers: a direction computed from the gradient, times the rate.
 
 Weight decay is fitted separately. If several optimisers take the same first step, the rule lists
-all of them: only a second step tells them apart.
+all of them; a second step is needed to tell them apart.
 """
 
 from collections import namedtuple
