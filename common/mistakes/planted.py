@@ -5,6 +5,11 @@ from collections import OrderedDict
 
 from common.mistakes.mistake import of_trap
 from common.system import modules
+from common.system.patches import PatchError
+
+
+class NotPlanted(Exception):
+    """The wrong module failed before its mistake could do anything."""
 
 
 def own(name, model):
@@ -24,17 +29,23 @@ def caught(certifier, module, lane, mistake):
             result = certifier.climb(rung, stop_early=True)
             by_proof = result["detail"].startswith("ValueError: every image")  # see proof/oracle.py
             if result["what"] == "ran" and not (mistake.raises or by_proof):
-                raise ValueError("planting %s failed: %s" % (mistake.name, result["detail"]))
+                raise NotPlanted(result["detail"])
             if not result["passed"]:
                 return rung, result["detail"]
     return None, ""
 
 
 def plant(certifier, module, mistakes, report):
-    """{mistake: [rung that should name it, rung that caught it]}, each planted in lane same."""
+    """{mistake: [rung that should name it, rung that caught it]}, each planted in lane same.
+
+    A mistake that cannot be planted is reported as not caught, and the others are still planted.
+    """
     rungs = OrderedDict()
     for mistake in mistakes:
-        rung, detail = caught(certifier, module, "same", mistake)
+        try:
+            rung, detail = caught(certifier, module, "same", mistake)
+        except (NotPlanted, PatchError) as error:
+            rung, detail = None, "it could not be planted: %s" % error
         report(mistake, rung, detail)
         rungs[mistake.name] = [mistake.rung, rung]
     return rungs

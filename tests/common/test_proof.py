@@ -6,7 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from common.mistakes import adam
+from common.mistakes import adam, planted
+from common.mistakes.mistake import of_trap
 from common.networks.cnn import CNN, masks
 from common.networks.lstm import LSTM
 from common.networks.mlp import MLP
@@ -19,6 +20,7 @@ from common.proof.rungs import Certifier
 from common.proof.rungs.subject import PROBE_RATE
 from common.system import modules, source
 from common.system.files import ROOT
+from frameworks import variants
 
 # The folders in common/: each imports only earlier ones.
 ORDER = "system data networks proof mistakes records run bench profiles check lessons".split()
@@ -306,3 +308,23 @@ def test_a_planted_adam_that_is_right_passes(rule, passes):
     certifier.take(module, "same")
     result = certifier.climb("momentum")
     assert result["passed"] == passes, result["detail"]
+
+
+def test_a_mistake_that_cannot_be_planted_costs_no_other():
+    class AllDiffer:
+        rungs = ("forward",)
+        take = staticmethod(lambda module, lane: None)
+        climb = staticmethod(
+            lambda rung, stop_early: {"what": "loss", "passed": False, "detail": "it differs"}
+        )
+
+    misfit = of_trap(variants.trap("misfit", "forward", ("no such code", "other"), model="mlp"))
+    fits = of_trap(
+        variants.trap("fits", "forward", ("Flatten(settings)", "Flatten(settings)"), model="mlp")
+    )
+    reports = []
+    rungs = planted.plant(
+        AllDiffer, modules.load("numpy", "mlp"), [misfit, fits], lambda *line: reports.append(line)
+    )
+    assert rungs == {"misfit": ["forward", None], "fits": ["forward", "forward"]}
+    assert "could not be planted" in reports[0][2] and "no such code" in reports[0][2]
