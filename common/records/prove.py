@@ -15,7 +15,7 @@ from common.system import commands, environments, machine, modules
 from common.system.files import ROOT
 
 SHARES = 10  # so many runs of continuous integration prove everything once
-LINES = 20  # the part of a failed proof's output to show
+LINES = 80  # the end of a failed proof's output to show: every planted mistake has a line
 WITHOUT_RECORD = (STALE, MISSING)
 
 Options = collections.namedtuple("Options", "names networks certificates check ci all minutes")
