@@ -13,6 +13,10 @@ DISTANCE = 24  # units of the values' own rounding error in float32
 SAME = 1e-12  # equal in float64, as in a flat patch, or a ReLU's exact 0: not a kink
 
 
+class NearKink(ValueError):
+    """Every image is near a kink, or the weights are not finite: nothing can be compared."""
+
+
 def _kinks(network, x, training=False):
     """For each ReLU and pool of a reference network: the values, and their distances (n, ...)."""
     for layer in network:

@@ -136,7 +136,7 @@ class Oracle:
     def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
         """``count`` images near no kink under ``weights``, and their labels; cached under ``key``.
 
-        ValueError if there is no such image. With fewer digits in products, every image has kinks
+        NearKink if there is no such image. With fewer digits in products, every image has kinks
         that rounding flips, in the reference too, so any image is taken.
 
         key: None caches nothing, because the weights are a module's own. rounded: the weights that
@@ -171,7 +171,7 @@ class Oracle:
         else:
             chosen = search() if key is None else self._cached(key, search)
         if not len(chosen):
-            raise ValueError("every image is near a kink, or the weights are not finite")
+            raise kinks.NearKink("every image is near a kink, or the weights are not finite")
         if key is not None:
             self.chosen[key] = chosen
         chosen = np.resize(chosen, count)  # repeated if too few are clear
