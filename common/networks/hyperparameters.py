@@ -80,7 +80,7 @@ def other(hp, batch_size):
     )
     if isinstance(hp, AdamW):
         rate = hp.learning_rate / 8
-        hp = hp._replace(weight_decay=0.5, clip=0.5, warmup=2, steps=6, last_rate=rate)
+        hp = hp._replace(weight_decay=0.5, clip=6.0, warmup=2, steps=6, last_rate=rate)
     if isinstance(hp, ADAMS):
         # Exact in float32, where 1 - 0.999 has only five correct digits.
         return hp._replace(beta1=0.75, beta2=0.875, epsilon=1e-4)
