@@ -40,9 +40,9 @@ def bias_lost_on_the_way_back(steps, before, update, hp):
 
 @mistake("gradient", by=with_updates)
 def gradient_clipped(steps, before, update, hp):
-    """The gradient is clipped at a norm of 1, which only large gradients reach."""
+    """The gradient is clipped at a norm of 0.5, which only large gradients reach."""
     norm = np.sqrt(sum(float((u**2).sum()) for u in update.values())) / hp.learning_rate
-    return {n: u * min(1, 1 / norm) if norm else u for n, u in update.items()}
+    return {n: u * min(1, 0.5 / norm) if norm else u for n, u in update.items()}
 
 
 @mistake("gradient", "pool")
