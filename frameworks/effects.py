@@ -37,7 +37,11 @@ def _ticks():
 def mkl_cpu_type():
     """The processor whose code MKL uses, by MKL_DEBUG_CPU_TYPE's numbers; None if unknown."""
     with open("/proc/self/maps") as file:
-        paths = {line.split()[-1] for line in file if re.search("libmklml|libtorch_cpu", line)}
+        paths = {
+            line.split()[-1]
+            for line in file
+            if re.search("libmklml|libmkl_core|libtorch_cpu", line)
+        }
     for library in map(ctypes.CDLL, sorted(paths)):
         if hasattr(library, "mkl_serv_cpu_detect"):
             return str(library.mkl_serv_cpu_detect())

@@ -74,13 +74,19 @@ FREED = kept(
 )
 
 
+INTELS_CODE = "MKL uses Intel's code on an AMD"
+
+
 def mkl_paths(only=()):
     """Levers for the code that MKL up to 2020 uses: 0 any processor's, 5 AVX2, 7 AVX-512."""
-    says = "MKL uses Intel's code on an AMD"
+    with_avx512 = INTELS_CODE + " with AVX-512"
     return [
-        kept("any_cpu", says, amd=True, only=only, MKL_DEBUG_CPU_TYPE="0"),
-        tried("cpu_type", says, amd=False, only=only, MKL_DEBUG_CPU_TYPE="5"),
-        tried(
-            "cpu_type_avx512", says + " with AVX-512", amd=True, only=only, MKL_DEBUG_CPU_TYPE="7"
-        ),
+        kept("any_cpu", INTELS_CODE, amd=True, only=only, MKL_DEBUG_CPU_TYPE="0"),
+        tried("cpu_type", INTELS_CODE, amd=False, only=only, MKL_DEBUG_CPU_TYPE="5"),
+        tried("cpu_type_avx512", with_avx512, amd=True, only=only, MKL_DEBUG_CPU_TYPE="7"),
     ]
+
+
+def newer_mkl(only=()):
+    """A lever for the code that a later MKL uses."""
+    return kept("any_cpu", INTELS_CODE, amd=True, only=only, LD_PRELOAD="")

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
 import frameworks
-from common.system import machine
+from common.system import machine, mkl
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 BUSY = 0.1  # the share of the cores from which other processes matter
@@ -40,7 +40,9 @@ class Trial(NamedTuple):
 
 def joined(trials):
     """All changes at once."""
-    add = {name: value for trial in trials for name, value in trial.add.items()}
+    add = {}
+    for name, value in (pair for trial in trials for pair in trial.add.items()):
+        add[name] = add[name] + ":" + value if name == "LD_PRELOAD" and name in add else value
     drop = tuple(name for trial in trials for name in trial.drop)
     threads = [trial.threads for trial in trials if trial.threads]
     line = "; ".join(trial.line for trial in trials)
@@ -142,7 +144,9 @@ def _lane(name, base):
         exports = " ".join("%s=%s" % pair for pair in keep.items())
         made.append(Trial("an allocator that keeps freed memory", "export " + exports, keep))
     variables = dict(environment.best_environ)
-    variables.update(environment.amd_environ if machine.is_amd() else {})
+    if machine.is_amd():
+        variables.update(environment.amd_environ)
+        variables.update(mkl.preloaded() if environment.newer_mkl else {})
     for key, value in variables.items():
         if base.get(key) != value:
             made.append(setting(key, value, "lane best sets it"))

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from common.system import cgroup
+from common.system import cgroup, mkl
 
 BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python names since 3.7
 
@@ -215,7 +215,10 @@ def environment():
     allocator = [key for key in sorted(os.environ) if key.startswith("MALLOC_")]
     return {
         "allocator": {key: os.environ[key] for key in allocator},
-        "cpu_switches": {key: os.environ[key] for key in CPU_SWITCHES if key in os.environ},
+        "cpu_switches": dict(
+            {key: os.environ[key] for key in CPU_SWITCHES if key in os.environ},
+            **{"LD_PRELOAD": mkl.LIBRARY} if mkl.in_force(os.environ) else {},
+        ),
     }
 
 

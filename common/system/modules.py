@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 import frameworks
 from common import networks
-from common.system import machine
+from common.system import machine, mkl
 from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
 from common.system.patches import by_file, patched
@@ -100,6 +100,7 @@ def environ(name, lane, lever="", model="cnn"):
         variables.update(machine.KEEP_FREED_MEMORY, **framework.best_environ)
         if machine.is_amd():
             variables.update(framework.amd_environ)
+            variables.update(mkl.preloaded() if framework.newer_mkl else {})
     if lever:
         variables.update(find_lever(name, lever, model).environ)
     return variables

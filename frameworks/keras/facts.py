@@ -29,6 +29,7 @@ TORCH = Environment(
     "keras",
     requirements="requirements-torch.txt",
     environ={"KERAS_BACKEND": "torch"},
+    newer_mkl=True,
     profiler="pytorch",
     onnx=True,
     mixed_on_gpu=True,

@@ -1,10 +1,11 @@
 """Keras 3's levers, different for each backend, and the mistake of a lesson."""
 
-from frameworks.variants import kept, pool_first
+from frameworks.variants import kept, newer_mkl, pool_first
 
 TENSORFLOW, JAX, TORCH = ("keras",), ("keras-jax",), ("keras-torch",)
 
 LEVERS = [
+    newer_mkl(only=("keras-torch",)),
     kept("nchw", "NHWC", ('"NHWC" if best or not', '"NHWC" if not', "backends"), only=TENSORFLOW),
     kept(
         "between",

@@ -37,6 +37,7 @@ THEANO = Environment(
     system=COMPILER,
     set_env=dict(LINKED_WITH_MKL, THEANO_FLAGS=THEANO_FLAGS, **OWN_CONFIGURATION),
     environ={"KERAS_BACKEND": "theano"},
+    newer_mkl=True,
     profiler="theano",
 )
 

@@ -3,7 +3,12 @@
 from frameworks.facts import Environment, Framework
 
 LIGHTNING = Environment(
-    "lightning", "Lightning on PyTorch", "lightning", profiler="pytorch", workers_of="lightning"
+    "lightning",
+    "Lightning on PyTorch",
+    "lightning",
+    profiler="pytorch",
+    newer_mkl=True,
+    workers_of="lightning",
 )
 
 FRAMEWORK = Framework([LIGHTNING], endings=(".ckpt",))

@@ -11,6 +11,7 @@ PYTENSOR = Environment(
     "pytensor",
     system=COMPILER,
     set_env=dict(LINKED_WITH_MKL, PYTENSOR_FLAGS=FLAGS),
+    newer_mkl=True,
 )
 
 FRAMEWORK = Framework([PYTENSOR], endings=(".pytensor.npz",))

@@ -3,7 +3,13 @@
 from frameworks.facts import Environment, Framework
 
 PYTORCH = Environment(
-    "pytorch", "PyTorch", "torch", onnx=True, mixed_on_gpu=True, workers_of="pytorch"
+    "pytorch",
+    "PyTorch",
+    "torch",
+    onnx=True,
+    mixed_on_gpu=True,
+    newer_mkl=True,
+    workers_of="pytorch",
 )
 
 FRAMEWORK = Framework([PYTORCH], endings=(".pt", ".pth"))

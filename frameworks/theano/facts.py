@@ -11,6 +11,7 @@ THEANO = Environment(
     python="3.9",
     system=COMPILER,
     set_env=dict(LINKED_WITH_MKL, THEANO_FLAGS=FLAGS),
+    newer_mkl=True,
 )
 
 FRAMEWORK = Framework([THEANO], endings=(".pkl",), maintained=False)

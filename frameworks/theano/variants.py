@@ -1,8 +1,9 @@
 """Theano's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import kept, pool_first
+from frameworks.variants import kept, newer_mkl, pool_first
 
 LEVERS = [
+    newer_mkl(),
     kept("gc", "a step's buffers kept", ('"cvm_nogc" if best else "cvm"', '"cvm"')),
     kept(
         "openblas",

@@ -13,7 +13,7 @@ import pytest
 from common import networks
 from common.check import check, measuring, report, trials, worker
 from common.run import usual
-from common.system import borrowed, cgroup, commands, interpreter, load, machine, shell
+from common.system import borrowed, cgroup, commands, interpreter, load, machine, mkl, shell
 from common.system.errors import InputError
 from tests import some
 
@@ -23,6 +23,7 @@ HEALTHY = USUAL_SHARE * PRODUCT / (2 * MODEL.step_multiply_adds)  # observations
 # An environment and a network that have a committed profile with oneDNN's kernels.
 WITH_ONEDNN = some.environment(lambda facts: usual.kernels(facts.name, "cnn")), "cnn"
 FASTER_ON_AMD = some.environment(lambda facts: facts.amd_environ, gpu_of="")
+WITH_NEWER_MKL = some.environment(lambda facts: facts.newer_mkl, gpu_of="")
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +139,23 @@ def test_a_variable_that_is_wanted_on_amd_is_found(monkeypatch):
 
     found, _ = lines(Installation(fault, name=FASTER_ON_AMD))
     assert found == ["export MKL_DEBUG_CPU_TYPE=5"]
+
+
+def test_a_newer_mkl_on_amd_is_found(monkeypatch):
+    library = {"LD_PRELOAD": "/cache/mkl_on_amd.so"}
+    monkeypatch.setattr(machine, "is_amd", lambda: True)
+    monkeypatch.setattr(mkl, "preloaded", lambda: library)
+
+    def fault(environ, trial):
+        return (1, 1) if environ.get("LD_PRELOAD") == library["LD_PRELOAD"] else (0.4, 1)
+
+    found, _ = lines(Installation(fault, name=WITH_NEWER_MKL))
+    assert found == ["export LD_PRELOAD=/cache/mkl_on_amd.so"]
+
+
+def test_two_libraries_to_preload_are_preloaded_together():
+    both = trials.joined([trials.setting("LD_PRELOAD", name, "") for name in ("/a.so", "/b.so")])
+    assert both.add == {"LD_PRELOAD": "/a.so:/b.so"}
 
 
 def test_an_allocator_that_returns_memory_is_found():

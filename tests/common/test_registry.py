@@ -126,3 +126,6 @@ def test_variables_for_amd_are_set_there_and_in_lane_best_only(amd, lane, monkey
     environment = next(facts for facts in FRAMEWORKS if facts.amd_environ)
     has_all = set(environment.amd_environ) <= set(modules.environ(environment.name, lane))
     assert has_all == (amd and lane == "best")
+    monkeypatch.setattr(modules.mkl, "preloaded", lambda: {"LD_PRELOAD": "built"})
+    newer = next(facts for facts in FRAMEWORKS if facts.newer_mkl)
+    assert ("LD_PRELOAD" in modules.environ(newer.name, lane)) == (amd and lane == "best")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from common.proof import contract
-from common.system import modules
+from common.system import mkl, modules
 from common.system.files import ROOT
 from tests import beside
 
@@ -39,3 +39,5 @@ def test_settings_are_in_force(name, lane):
     assert in_force == reported
     cpu_type = modules.environ(name, lane).get("MKL_DEBUG_CPU_TYPE")
     assert cpu_type in (None, shown["mkl_cpu_type"])
+    if mkl.in_force(modules.environ(name, lane)):
+        assert shown["mkl_cpu_type"] != "0"  # kernels for any processor
