@@ -87,6 +87,7 @@ def mkl_paths(only=()):
     ]
 
 
-def newer_mkl(only=()):
+def newer_mkl(model="cnn", only=()):
     """A lever for the code that a later MKL uses."""
-    return kept("any_cpu", INTELS_CODE, amd=True, only=only, LD_PRELOAD="")
+    lever = kept("any_cpu", INTELS_CODE, amd=True, only=only, LD_PRELOAD="")
+    return lever._replace(model=model)

@@ -5,6 +5,7 @@ from frameworks.variants import FREED, input_gradient, kept, newer_mkl, pool_fir
 LEVERS = [
     FREED,
     newer_mkl(),
+    newer_mkl("gpt"),
     kept(
         "contiguous",
         "channels-last memory",
