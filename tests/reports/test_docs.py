@@ -138,7 +138,8 @@ def test_the_bench_of_gpt_and_llama_is_the_one_that_is_linked(reported):
     assert len(linked) == 2
     for name, path in linked.items():
         timed = of_file(reported, path)
-        assert {row["environment"] + ", best" for row in rows} == set(timed)
+        whole = {contender for contender in timed if contender.count(",") == 1}  # no lever pulled
+        assert {row["environment"] + ", best" for row in rows} == whole
         for row in rows:
             columns = timed[row["environment"] + ", best"]
             assert agree(row[name + ", sequences/s"], columns["sequences/s"]), row
