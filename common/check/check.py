@@ -40,11 +40,6 @@ class Finding(NamedTuple):
     product: float
     others: float = 0.0
 
-    @property
-    def most(self):
-        """The larger of the two gains."""
-        return max(self.gain, self.product)
-
 
 class Judgement(NamedTuple):
     """How fast an installation is.
@@ -125,16 +120,20 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
 def ranked(found):
     """``Finding``s, the highest gain first; of gains that are nearly equal, the likeliest cause.
 
-    Of several changes of one variable, only the first is left.
+    Those that make only NumPy's product faster come last. Of several changes of one variable, only
+    the first is left.
     """
-    order = []
-    while found:
-        most = max(finding.most for finding in found)
-        first = next(finding for finding in found if finding.most > ALIKE * most)
-        order.append(first)
-        changed = first.trial.variables
-        rest = [finding for finding in found if finding is not first]
-        found = [finding for finding in rest if not changed & finding.trial.variables]
+    order, changed = [], set()
+    for speed in ("gain", "product"):
+        while True:
+            left = [finding for finding in found if not changed & finding.trial.variables]
+            most = max((getattr(finding, speed) for finding in left), default=0)
+            if most < GAIN:
+                break
+            first = next(finding for finding in left if getattr(finding, speed) > ALIKE * most)
+            order.append(first)
+            changed |= first.trial.variables
+            found = [finding for finding in found if finding is not first]
     return order
 
 
@@ -150,7 +149,7 @@ def compared(installation, trial, plain):
 
 def gained(finding):
     """Whether a gain is worth reporting."""
-    return finding.most >= GAIN
+    return max(finding.gain, finding.product) >= GAIN
 
 
 def kernels_in_words(installation):

@@ -146,8 +146,10 @@ def _lane(name, base):
     variables = dict(environment.best_environ)
     if machine.is_amd():
         variables.update(environment.amd_environ)
-        variables.update(mkl.preloaded() if environment.newer_mkl else {})
     for key, value in variables.items():
         if base.get(key) != value:
             made.append(setting(key, value, "lane best sets it"))
+    if machine.is_amd() and environment.newer_mkl and not mkl.in_force(base):
+        for key, value in mkl.preloaded().items():
+            made.append(setting(key, value, "MKL with its kernels for Intel's processors"))
     return made

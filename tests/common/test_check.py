@@ -298,6 +298,14 @@ def test_of_two_changes_of_one_variable_the_better_one_is_advised():
     assert [finding.trial.line for finding in check.ranked(found)] == ["unset A", "export B=2"]
 
 
+def test_what_makes_only_numpys_product_faster_comes_last():
+    found = [
+        check.Finding(trials.unsetting("A", "1"), 0.96, 1.9),
+        check.Finding(trials.setting("B", "2", "for example"), 1.8, 1.0),
+    ]
+    assert [finding.trial.line for finding in check.ranked(found)] == ["export B=2", "unset A"]
+
+
 @pytest.mark.parametrize("speed, code", [(1.0, 0), (0.7, 0), (0.4, 3)])
 def test_the_exit_code_says_whether_it_is_below_half(speed, code, monkeypatch, capsys):
     installation = Installation(slow_if({}, speed))
