@@ -581,14 +581,14 @@ TRAPS += [
         "forward",
         (
             "self.open = sigmoid(self.gate)",
-            "self.inner = 0.7978845608028654 * (self.gate + 0.044715 * self.gate**3)\n"
-            "self.open = (1 + xp.tanh(self.inner)) / 2",
+            "self.tanh = xp.tanh(0.7978845608028654 * (self.gate + 0.044715 * self.gate**3))\n"
+            "self.open = (1 + self.tanh) / 2",
             "transformer",
         ),
         (
             "by_gate = hidden * self.up * self.open * (1 + self.gate * (1 - self.open))",
             "slope = 0.7978845608028654 * (1 + 3 * 0.044715 * self.gate**2)\n"
-            "slope = self.open + self.gate * (1 - xp.tanh(self.inner) ** 2) * slope / 2\n"
+            "slope = self.open + self.gate * (1 - self.tanh**2) * slope / 2\n"
             "by_gate = hidden * self.up * slope",
             "transformer",
         ),
