@@ -40,9 +40,9 @@ class Trap(NamedTuple):
     raises: bool = False  # whether the framework rejects it with an error
 
 
-def kept(name, says, *patches, amd=None, only=(), **environ):
+def kept(name, says, *patches, model="cnn", amd=None, only=(), **environ):
     """A lever that removes a setting of lane best."""
-    return Lever(name, says, patches, environ, True, amd=amd, only=only)
+    return Lever(name, says, patches, environ, True, model, amd, only)
 
 
 def tried(name, says, *patches, model="cnn", amd=None, only=(), **environ):
@@ -89,5 +89,4 @@ def mkl_paths(only=()):
 
 def newer_mkl(model="cnn", only=()):
     """A lever for the code that a later MKL uses."""
-    lever = kept("any_cpu", INTELS_CODE, amd=True, only=only, LD_PRELOAD="")
-    return lever._replace(model=model)
+    return kept("any_cpu", INTELS_CODE, model=model, amd=True, only=only, LD_PRELOAD="")

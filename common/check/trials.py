@@ -5,8 +5,7 @@ import os
 from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
-import frameworks
-from common.system import machine, mkl
+from common.system import machine, mkl, modules
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 BUSY = 0.1  # the share of the cores from which other processes matter
@@ -137,19 +136,15 @@ def _openmp(base, plain):
 
 def _lane(name, base):
     """What lane best sets for a process: the allocator, and the framework's own variables."""
-    environment = frameworks.ENVIRONMENTS[name]
     keep = machine.KEEP_FREED_MEMORY
     made = []
     if any(base.get(key) != value for key, value in keep.items()):
         exports = " ".join("%s=%s" % pair for pair in keep.items())
         made.append(Trial("an allocator that keeps freed memory", "export " + exports, keep))
-    variables = dict(environment.best_environ)
-    if machine.is_amd():
-        variables.update(environment.amd_environ)
-    for key, value in variables.items():
-        if base.get(key) != value:
-            made.append(setting(key, value, "lane best sets it"))
-    if machine.is_amd() and environment.newer_mkl and not mkl.in_force(base):
-        for key, value in mkl.preloaded().items():
-            made.append(setting(key, value, "MKL with its kernels for Intel's processors"))
+    for key, value in modules.environ(name, "best").items():
+        is_set, why = base.get(key) == value, "lane best sets it"
+        if mkl.in_force({key: value}):
+            is_set, why = mkl.in_force(base), "MKL with its kernels for Intel's processors"
+        if key not in keep and not is_set:
+            made.append(setting(key, value, why))
     return made

@@ -49,6 +49,7 @@ def own(name, model, lane):
         _pins(folder + "/" + environment.requirements) + _pins("common/requirements.txt"),
         environment.python,
         [environment.environ, environment.best_environ, environment.amd_environ],
+        # Not for lane same, because only the other lanes preload anything for it.
         *["newer MKL"] if environment.newer_mkl and lane != "same" else [],
     )
 

@@ -213,12 +213,12 @@ def facts():
 def environment():
     """The environment variables that change the allocator or the libraries' choice of code."""
     allocator = [key for key in sorted(os.environ) if key.startswith("MALLOC_")]
+    switches = {key: os.environ[key] for key in CPU_SWITCHES if key in os.environ}
+    if mkl.in_force(os.environ):
+        switches["LD_PRELOAD"] = mkl.LIBRARY  # its path would name a user's folder
     return {
         "allocator": {key: os.environ[key] for key in allocator},
-        "cpu_switches": dict(
-            {key: os.environ[key] for key in CPU_SWITCHES if key in os.environ},
-            **{"LD_PRELOAD": mkl.LIBRARY} if mkl.in_force(os.environ) else {},
-        ),
+        "cpu_switches": switches,
     }
 
 
