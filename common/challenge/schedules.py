@@ -174,6 +174,18 @@ def _every(hp, rate, name, w):
     return rate * hp.weight_decay * w
 
 
+def _biases(hp, rate, name, w):
+    return rate * hp.weight_decay * w * (w.ndim > 1 or name.endswith(".bias"))
+
+
+def _attention_biases(hp, rate, name, w):
+    return rate * hp.weight_decay * w * (w.ndim > 1 or name.endswith(".qkv.bias"))
+
+
+def _normalisations(hp, rate, name, w):
+    return rate * hp.weight_decay * w * (not name.endswith(".bias"))
+
+
 def _without_embeddings(hp, rate, name, w):
     return of_matrices(hp, rate, name, w) * (name not in ("tokens.weight", "positions.weight"))
 
@@ -193,6 +205,16 @@ DECAYS = (
     ("the embeddings do not decay", dict(decay=_without_embeddings)),
     ("the decay is in the gradient (L2), not beside it", dict(coupled=True)),
     ("the decay is a share of the weights after the update", dict(late=True)),
+)
+
+# In a network without biases, all vectors are weights of normalisations.
+VECTORS_DECAY = (
+    ("biases decay, too", dict(decay=_biases)),
+    ("weights of normalisations decay, too", dict(decay=_normalisations)),
+    (
+        "the biases of queries, keys and values decay, too, as where they have an axis for heads",
+        dict(decay=_attention_biases),
+    ),
 )
 
 
@@ -239,7 +261,8 @@ def causes(rule, description, first=None):
         clip = twice_in_the_norm("tokens.weight")
         says = "the tied weight counts twice in the norm that is clipped"
         varieties.append((says, dict(clip=clip), "clipping"))
-    varieties += [(says, parts, "weight decay") for says, parts in DECAYS]
+    decays = DECAYS + (VECTORS_DECAY if "layernorm" in description.traits else ())
+    varieties += [(says, parts, "weight decay") for says, parts in decays]
     leaves = {_always: 2e-3}  # a gradient that is made much longer has few right digits
     return [
         Cause(says, with_rule(varied(rule, **parts)), leaves.get(parts.get("clip"), 0), concept)

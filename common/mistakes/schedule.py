@@ -141,6 +141,22 @@ class vectors_decayed(Update):
         return hp.weight_decay * w
 
 
+@mistake("momentum", "layernorm", by=by_update)
+class attention_biases_decayed(Update):
+    """What has two axes decays: in many frameworks, a bias of attention is (heads, features)."""
+
+    def decay(self, hp, name, w):
+        return hp.weight_decay * w if w.ndim > 1 or name.endswith(".qkv.bias") else 0 * w
+
+
+@mistake("momentum", "layernorm", by=by_update)
+class normalisation_weights_decayed(Update):
+    """The weights without decay are chosen by a name that normalisations do not have here."""
+
+    def decay(self, hp, name, w):
+        return 0 * w if name.endswith(".bias") else hp.weight_decay * w
+
+
 @mistake("momentum", "schedule", by=by_update)
 class embeddings_not_decayed(Update):
     """Decay leaves out embeddings."""

@@ -111,6 +111,8 @@ SHARED = {
     "not_decayed": "no weight decay",
     "decay_not_times_the_rate": "not multiplied by the scheduled rate",
     "vectors_decayed": "all tensors decay",
+    "attention_biases_decayed": "biases of queries, keys and values decay",
+    "normalisation_weights_decayed": "weights of normalisations decay",
     "embeddings_not_decayed": "embeddings do not decay",
     "decay_in_the_gradient": r"in the gradient \(L2\)",
     "decay_after_the_update": "share of the weights after the update",
