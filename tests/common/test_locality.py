@@ -54,6 +54,7 @@ EXCEPTIONS = {
         "a pass is recorded of the framework's own classes",
     ),
     "tests/keras_hub/": ("keras tensorflow", "KerasHub's networks are Keras's"),
+    "tests/mlx_lm/": ("mlx", "mlx-lm's networks are MLX's"),
     "tests/transformers/": ("pytorch torch", "transformers' networks are PyTorch's"),
     "tests/examples/": ("jax keras pytorch tensorflow1", "the tests of those ports"),
     "tox.ini": ("pytorch", "one of the default tests"),
