@@ -20,7 +20,7 @@ from common.compare.layers import search
 from common.compare.layers.docs import PAGE
 from common.compare.optimizers import clipping, later
 from common.compare.pairing import Recordings, add_units, read
-from common.system import array_files
+from common.system import array_files, commands
 from common.system.errors import InputError
 from common.system.files import check_writable, write_json
 
@@ -105,10 +105,10 @@ def compare(request):
     hints = [] if convention else list(hint_lines(recordings, layers))
     hints += rounding + notes(recordings, first, clipping.explained(a, b))
     for line in lines(request, recordings, first, layers, convention, hints):
-        print(line)
+        print(commands.printable(line))
     missing = recordings.missing() if request.all else []
     if missing:
-        print("missing in B: " + ", ".join(missing))
+        print(commands.printable("missing in B: " + ", ".join(missing)))
     if request.json or request.html:
         result = verdict.of(recordings, first, layers, request, convention, hints)
         if request.json:
@@ -152,14 +152,11 @@ def judged(recordings, first, every):
 
 
 def refuse_arrays_without_numbers(request, a, b):
-    """InputError if both recordings hold an array with no finite value: no two can be compared."""
-    empty = [
-        next((x.name for x in side if not (x.finite or np.isfinite(x.values).any())), None)
-        for side in (a, b)
-    ]
+    """InputError if both recordings hold an array of NaN alone: no two can be compared."""
+    empty = [next((x.name for x in side if np.isnan(x.values).all()), None) for side in (a, b)]
     if None not in empty:
         names = (empty[0], request.a, empty[1], request.b)
-        raise InputError("%s of %s and %s of %s contain NaN or infinity" % names)
+        raise InputError("%s of %s and %s of %s contain nothing but NaN" % names)
 
 
 def refuse_other_batches(a, b, first):
@@ -274,14 +271,29 @@ def hint_lines(recordings, layers):
 
 
 def notes(recordings, first, clips):
-    """Lines on a mask and a clipping that make no difference, or none that shows.
+    """Lines on what makes no difference, or none that shows.
 
     clips: how the clippings of both sides differ, in words, or None.
     """
-    found = [masked.hint(recordings)] if first is None else []
+    found = [masked.hint(recordings), uncompared(recordings)] if first is None else []
     if clips and (first is None or clips != first["computes"]):
         found.append("a difference within the tolerance: " + clips)
     return [line for line in found if line]
+
+
+def uncompared(recordings):
+    """A line on arrays that may be the same layer's in both, such as that of a head; or None.
+
+    Later arrays agree, but may not have been computed from them.
+    """
+    for _, ours, theirs in recordings.gaps():
+        new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+        for i, j in zip(*new) if len(new[0]) == len(new[1]) else ():
+            a, b = recordings.a[i], recordings.b[j]
+            if a.shape == b.shape and recordings.has_rows(i, j):
+                says = "not compared: %s in A, %s in B; if they are one layer's, give both one name"
+                return says % (a, b)
+    return None
 
 
 def see(anchor):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from common.compare import names
+
 # (bits of float32 that are 0, the distance from 1 to the next number)
 SHORTER = ((16, 2.0**-7), (13, 2.0**-10))
 LOOKED_AT = 4096
@@ -28,12 +30,16 @@ def settle(arrays):
     """Give each array the precision of what it was computed from.
 
     In a recording in bfloat16, sums and softmaxes have more digits, but are no more precise.
-    Inputs and small whole numbers may have few digits without being rounded.
+    Inputs and small whole numbers may have few digits without being rounded. So may parameters,
+    which have been in a shorter file, for example, before a pass in float32.
     """
     telling = [
         array
         for array in arrays[1:]
-        if array.dtype == np.float32 and array.kinds >= TELLING and not array.whole
+        if array.dtype == np.float32
+        and array.kinds >= TELLING
+        and not array.whole
+        and not names.is_parameter(array.name)
     ]
     short = [array for array in telling if array.digits > array.epsilon]
     if len(short) < max(1, SHARE * len(telling)):

@@ -206,14 +206,21 @@ def _alike(a, b):
 
 def unfinished(a, b, tolerance):
     """The ``Agreement`` of arrays with NaN or infinity in the same places, or None."""
-    if a.shape != b.shape or a.finite or b.finite:
+    if a.finite or b.finite:
         return None
-    there = np.isfinite(a.values)
-    if not there.any() or not _alike(a.values[~there], b.values[~there]):
-        return None
-    rest = [type(x)(x.name, x.values[there]) for x in (a, b)]
-    same = agreement(rest[0], rest[1], tolerance)
-    return same and Agreement(plain(a), same.off, same.proof)
+    for layout in [plain(a)] * (a.shape == b.shape) + list(transposes(a, b)):
+        if tuple(layout.split[axis] for axis in layout.axes) != b.values.shape:
+            continue
+        ours = layout.apply(a.values, b.values.shape)
+        there = np.isfinite(ours)
+        if not _alike(ours[~there], b.values[~there]):
+            continue
+        if not there.any():  # such as the constant -inf of a mask; NaN is nobody's constant
+            return None if np.isnan(ours).any() else Agreement(layout, 0.0, False)
+        same = agreement(type(a)(a.name, ours[there]), type(b)(b.name, b.values[there]), tolerance)
+        if same is not None:
+            return Agreement(layout, same.off, same.proof)
+    return None
 
 
 def ordered(a, b, most):

@@ -14,6 +14,8 @@ from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
 
+OTHER = 0.25  # of its spread: a pass in float64 is not so far from one in any other precision
+
 Pair = namedtuple("Pair", "a b layout off")
 Pair.__doc__ = """Arrays that agree: their numbers in A and in B, the layout, and their distance."""
 
@@ -42,13 +44,23 @@ def add_units(arrays, path, exact):
             )
         if array.finite and other.finite and array.dtype.kind == "f":
             array.unit = apart(array.values, other.values)
+    spread = [array for array in arrays if array.unit is not None and array.spread]
+    far = [array for array in spread if array.unit > OTHER * array.spread]
+    if 2 * len(far) > len(spread):
+        words = (exact, path, far[0].name)
+        raise InputError("%s is not the pass of %s in float64: %s is another array" % words)
 
 
 def nonempty(path):
-    """Yield (name, array); InputError for an array without values."""
-    for name, array in array_files.read(path).items():
+    """Yield (name, array); InputError for an array without values.
+
+    A complex array becomes real and imaginary parts along a last axis.
+    """
+    for name, array in array_files.read(path, kinds="biufc").items():
         if not array.size:
             raise InputError("%s: %s is empty" % (path, name))
+        if array.dtype.kind == "c":
+            array = np.stack([array.real, array.imag], -1)
         yield name, array
 
 
@@ -185,13 +197,35 @@ class Recordings:
         return len(floats) <= 1 and not any(pair.off for pair in floats)
 
     def followed(self, before):
-        """Whether a later pair agrees that was computed from each observation."""
-        return any(
-            self.agreement(pair.a, pair.b).proof
+        """Whether a later pair agrees that was computed from each observation.
+
+        A few pairs that are equal bit for bit may have been given, such as targets: a whole gap of
+        arrays that differ one by one counts for more.
+        """
+        later = [
+            pair
+            for pair in self.pairs[before:]
+            if self.agreement(pair.a, pair.b).proof
             and self.a[pair.a].dtype.kind == "f"
             and self.has_rows(pair.a, pair.b)
             and not self.is_parameter(pair)
-            for pair in self.pairs[before:]
+        ]
+        if not later or any(pair.off for pair in later):
+            return bool(later)
+        return len(later) > self._new_in_turn(before)
+
+    def _new_in_turn(self, before):
+        """How many new arrays a gap has, if those of A and of B have the same sizes in turn.
+
+        Those whose values are mostly equal do not count: they may differ where a mask hides it.
+        """
+        _, ours, theirs = next(gap for gap in self.gaps() if gap[0] == before)
+        new = [self.a[i] for i in self.only_in_a(ours)], [self.b[j] for j in self.only_in_b(theirs)]
+        if [a.size for a in new[0]] != [b.size for b in new[1]]:
+            return 0
+        return sum(
+            a.values.shape != b.values.shape or (a.values == b.values).mean() <= 0.5
+            for a, b in zip(*new)
         )
 
     def is_parameter(self, pair):

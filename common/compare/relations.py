@@ -64,6 +64,8 @@ class Comparison:
                 wrong = ~np.isfinite(array.values).reshape(array.shape)
                 first = tuple(int(n) for n in np.unravel_index(wrong.argmax(), array.shape))
                 says = "%s has %d of %d values that are NaN or infinite, the first at %s"
+                if not other.finite:
+                    says += "; A has %d" % (~np.isfinite(other.values)).sum()
                 return Relation(says % (name, wrong.sum(), array.size, first))
             if other.finite and array.size == other.size > 1 and array.spread == 0 < other.spread:
                 return Relation("%s is %s everywhere" % (name, shown(array.mean)))

@@ -1,5 +1,6 @@
 """Arrays that one side has once and the other once per observation, such as positions."""
 
+from common.compare import names
 from common.compare.arrays import Array
 from common.compare.layers.layer import full
 
@@ -8,7 +9,15 @@ def once(arrays, others):
     """The arrays; one that is the same for all observations is kept once, if others do so."""
     single = {x.shape[1:] for x in others if len(x.shape) > 2 and x.shape[0] == 1}
     single |= {x.shape for x in others if len(x.shape) > 1}
-    return arrays[:1] + [_once(x) if x.shape[1:] in single else x for x in arrays[1:]]
+    # If the other side has an array of this name for each observation, equal ones are a mistake.
+    each = {x.name for x in others if names.has_name(x.name) and _differs_by_row(x)}
+    return arrays[:1] + [
+        _once(x) if x.shape[1:] in single and x.name not in each else x for x in arrays[1:]
+    ]
+
+
+def _differs_by_row(array):
+    return array.shape[:1] != (1,) and _once(array) is array
 
 
 def _once(array):

@@ -13,6 +13,8 @@ from common.compare.names import words
 from common.compare.optimizers import steps
 
 ROUNDINGS = 64  # of the largest gradient of the same layer
+FEW = 4  # so many, where more would be a visible part of that gradient
+VISIBLE = 1e-3
 SMALL = 16  # times a gradient's tolerance: Adam's ratio of smaller ones is rounding
 RARE = 0.02  # of a tensor's values; of more, all must be rounding
 
@@ -37,6 +39,8 @@ def accept(recordings):
         if not layout:
             continue
         a, b = recordings.a[i], recordings.b[j]
+        if (places[0].size, places[1].size) != (a.size, b.size):
+            continue
         ours, theirs = places[0].reshape(a.values.shape), places[1].reshape(b.values.shape)
         both = layout.apply(ours, b.values.shape) & theirs
         off = _apart_elsewhere(layout.apply(a.values, b.values.shape), b.values, both)
@@ -83,9 +87,8 @@ def _limits(gradients, tolerance):
     for (key, step), array in gradients.items():
         own = [sizes[_stem(array), step], sizes[None, step]]
         reference = own[0] if own[0] > array.rms else own[1]
-        limits[key, step] = max(
-            ROUNDINGS * array.epsilon * reference, SMALL * tolerance * array.spread
-        )
+        share = min(ROUNDINGS * array.epsilon, max(FEW * array.epsilon, VISIBLE))
+        limits[key, step] = max(share * reference, SMALL * tolerance * array.spread)
     return limits
 
 
@@ -98,9 +101,10 @@ def _rounding_places(sides, limits, keys, step):
     """For each side, where gradients were rounding in a step so far; None if that is unknown."""
     found = []
     for gradients, limit, key in zip(sides, limits, keys):
-        if any((key, n) not in gradients for n in range(1, step + 1)):
+        known = [gradients.get((key, n)) for n in range(1, step + 1)]
+        if None in known or len({gradient.shape for gradient in known}) != 1:
             return None
-        quiet = [np.abs(full(gradients[key, n])) <= limit[key, n] for n in range(1, step + 1)]
+        quiet = [np.abs(full(x)) <= limit[key, n] for n, x in enumerate(known, 1)]
         found.append(np.any(quiet, 0))
     return found
 

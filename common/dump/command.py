@@ -119,11 +119,6 @@ def lines(contents):
         yield ("layer  %-20s %-20s %s" % (kind, name, wires)).rstrip()
 
 
-def printable(text):
-    """Text of a stranger's file, without characters that a terminal obeys."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:500]
-
-
 def command(arguments):
     """Exit code 0, or 2 for a file that cannot be read."""
     parser = commands.OneLineParser(prog="dump", description=__doc__)
@@ -137,7 +132,7 @@ def command(arguments):
         check_writable(options.out)
     contents = contents_of(options.file)
     for line in lines(contents):
-        print(printable(line))
+        print(commands.printable(line)[:500])
     if not contents.arrays:
         raise InputError("%s: it contains no arrays" % options.file)
     if options.out:

@@ -18,7 +18,7 @@ HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-NUMBERS = "biuf"  # NumPy's kinds that are accepted if no shapes are given
+NUMBERS = "biuf"  # NumPy's kinds
 
 
 def ending(path):
@@ -39,16 +39,18 @@ def write(path, arrays, metadata=None):
             safetensors.write(file, arrays, metadata)
 
 
-def read(path, shapes=None, what="array", dtypes=("float32",)):
+def read(path, shapes=None, what="array", dtypes=("float32",), kinds=NUMBERS):
     """{name: array} of a file, in the order of the file; InputError names the file and the fault.
 
     shapes: {name: shape} of all allowed arrays, whose types must be among ``dtypes``; None accepts
         any numbers that fit into memory.
     what: the word for an array in messages.
+    kinds: NumPy's kinds that are accepted in an .npz without ``shapes``.
     """
-    read_arrays = {".npz": _npz, ".safetensors": _safetensors}[ending(path)]
     try:
-        return read_arrays(path, shapes, what, dtypes)
+        if ending(path) == ".npz":
+            return _npz(path, shapes, what, dtypes, kinds)
+        return _safetensors(path, shapes, what, dtypes)
     except InputError:
         raise
     except OSError as error:
@@ -78,7 +80,7 @@ def _check_form(path, name, shape, expected, dtype, dtypes):
         raise InputError("%s: %s is %s, not %s" % (path, name, dtype, dtypes[0]))
 
 
-def _npz(path, shapes, what, dtypes):
+def _npz(path, shapes, what, dtypes, kinds):
     arrays, room = OrderedDict(), available()
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
@@ -95,7 +97,7 @@ def _npz(path, shapes, what, dtypes):
                 shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)
             if shapes is not None:
                 _check_form(path, name, shape, shapes[name], str(dtype), dtypes)
-            elif dtype.kind not in NUMBERS:
+            elif dtype.kind not in kinds:
                 raise InputError("%s: %s is %s, not numbers" % (path, name, dtype))
             elif dtype.itemsize * np.prod(shape, dtype=float) > entry.file_size:
                 raise InputError("%s: %s is shorter than its shape" % (path, name))

@@ -144,6 +144,11 @@ def guarded(command, arguments):
             os.environ[SPEAKER] = speaker
 
 
+def printable(line):
+    """A line with names from a stranger's file, without characters that a terminal obeys."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
 def call(command, log=None, **options):
     """Run a child process, and return its exit code. If this process is stopped, so is the child.
 

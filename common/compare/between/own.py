@@ -50,6 +50,8 @@ def _of(both, x, z, others, sure):
         return None
     start = "a dense layer of %s in both, " % x.name
     a, b = left.of(ours, 0), left.of(theirs, 1)
+    if not (size(ours) and size(theirs)):
+        return None
     if min(size(a) / size(ours), size(b) / size(theirs)) < LEAST:
         return None
     near = EXACT * size(theirs)

@@ -77,7 +77,7 @@ def _in_heads(q, k, shape):
         width = queries.shape[3]
         for keys in _split(full(k), tokens[1], range(1, heads + 1), width):
             group = heads // keys.shape[1]
-            if group == 1:
+            if keys.shape[1] == heads:
                 yield queries, keys, None
             elif group * keys.shape[1] == heads and keys.shape[1] > 1:
                 yield queries, np.repeat(keys, group, 1), "repeated"

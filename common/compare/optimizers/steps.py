@@ -15,7 +15,9 @@ from common.compare.names import key, words
 
 SPACE = r"[ ._/:-]+"
 PATTERNS = (
-    ("gradient", r"(?i)(?:grad|gradient|g|d)(?P<step>\d*)" + SPACE + "(?P<name>.+)$"),
+    ("gradient", r"(?i)(?:grad|gradient)(?P<step>\d*)" + SPACE + "(?P<name>.+)$"),
+    # But "d1.conv" is a layer, such as the first one of a U-Net's way down.
+    ("gradient", r"(?i)[gd](?P<step>\d*)(?:(?<!\d)" + SPACE + "| +)(?P<name>.+)$"),
     ("gradient", r"(?i)(?P<name>.+)" + SPACE + r"(?:grad|gradient)(?P<step>\d*)$"),
     ("update", r"(?i)update[ _]?(?P<step>\d*)" + SPACE + "(?P<name>.+)$"),
     ("weight", r"(?i)(?:step|after)[ _]?(?P<step>\d+)" + SPACE + "(?P<name>.+)$"),

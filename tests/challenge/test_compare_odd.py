@@ -1,0 +1,122 @@
+"""Odd recordings: nothing vouches for a wrong layer, nothing ends in a traceback."""
+
+import numpy as np
+import pytest
+
+from common.compare.functions import bfloat16
+
+
+def normal(*shape, seed=0):
+    return np.random.RandomState(seed).standard_normal(shape).astype("f")
+
+
+def named(names, *arrays):
+    return dict(zip(names.split(), arrays))
+
+
+X, Y = normal(16, 8), normal(16, 32, seed=1)
+WRONG = [normal(16, 32, seed=seed) for seed in range(2, 8)]
+
+
+@pytest.mark.parametrize(
+    "last", [normal(16, 1, seed=9), normal(16, 32, seed=9), (normal(16, 12) > 0).astype("f")]
+)
+@pytest.mark.parametrize("names", ["arr_0 arr_1 arr_2 arr_3", "x dense dense_1 target"])
+def test_what_was_given_does_not_vouch_for_a_network(compared, last, names):
+    a = named("x h1 h2 y" if "x" in names else names, X, *WRONG[:2], last)
+    code, difference, _ = compared(a, named(names, X, *WRONG[2:4], last))
+    assert code == 3 and difference["a_place"] == 1
+
+
+def test_more_exact_layers_than_new_ones_vouch_for_them(compared):
+    """One side records a layer that the other does not have, and both are computed alike."""
+    a = named("x scaled h1 h2 y", X, WRONG[0], *WRONG[1:4])
+    assert compared(a, named("x other h1 h2 y", X, WRONG[5], *WRONG[1:4]))[0] == 0
+
+
+def test_a_head_under_another_name_is_mentioned(compared):
+    near = [array * np.float32(1 + 1e-7) for array in WRONG[:2]]
+    a = named("x trunk policy value", X, WRONG[0], normal(16, 4, seed=8), WRONG[1])
+    b = named("x body actor critic", X, near[0], normal(16, 4, seed=9), near[1])
+    code, _, printed = compared(a, b)
+    assert code == 0 and "not compared: policy (16, 4) in A, actor (16, 4) in B" in printed
+
+
+def test_a_float64_pass_of_something_else_is_refused(compared, tmp_path):
+    exact = str(tmp_path / "exact.npz")
+    np.savez(exact, **named("x h1 h2", X.astype("d"), *WRONG[:2]))
+    right = named("x h1 h2", X, *WRONG[2:4])
+    code, _, error = compared(right, right, "--exact", exact)
+    assert code == 2 and "is not the pass of" in error and "h1 is another array" in error
+
+
+def test_weights_from_a_bfloat16_file_do_not_loosen_the_tolerance(compared):
+    start = named("x fc1.weight fc2.weight", X, *[bfloat16(w) for w in WRONG[:2]])
+    assert compared(dict(start, h=Y), dict(start, h=Y * (1 + 3e-3 * WRONG[2])))[0] == 3
+
+
+@pytest.mark.parametrize("half", [bfloat16, lambda x: x.astype(np.float16)])
+def test_a_wrong_gradient_in_half_precision_is_not_rounding(compared, half):
+    w, b, of_w, of_b, other = [
+        normal(*s, seed=n) for n, s in enumerate([(32, 9), (9,)] * 2 + [(9,)])
+    ]
+    parts = [half(x) for x in (X, w, b, of_w, of_b / 10)]
+    a = named("x step0.fc.weight step0.fc.bias grad1.fc.weight grad1.fc.bias", *parts)
+    code, difference, _ = compared(a, dict(a, **{"grad1.fc.bias": half(other / 10)}))
+    assert code == 3 and difference["a"] == "grad1.fc.bias"
+
+
+def test_constants_of_infinity_agree_and_nan_does_not(compared):
+    a = named("x mask h", X, np.full((16, 32), -np.inf, "f"), Y)
+    assert compared(a, a)[0] == 0
+    code, difference, _ = compared(a, dict(a, mask=np.full((16, 32), np.nan, "f")))
+    assert code == 3 and difference["a"] == "mask"
+
+
+def test_nan_in_the_same_places_of_another_layout_agrees(compared):
+    scores = normal(2, 4, 6, 6)
+    scores[0, :, 3] = np.nan
+    a = named("x scores", normal(2, 6, 8), scores)
+    assert compared(a, dict(a, scores=scores.transpose(0, 2, 1, 3)))[0] == 0
+    code, difference, _ = compared(a, dict(a, scores=scores.transpose(0, 2, 1, 3) * 2))
+    assert code == 3 and difference["relation"].endswith("; A has 24")
+
+
+def test_complex_numbers_are_compared_by_their_parts(compared):
+    a = named("x fft", X, np.fft.fft(Y).astype(np.complex64))
+    assert compared(a, a)[0] == 0
+    assert compared(a, dict(a, fft=a["fft"].conj()))[0] == 3
+
+
+def test_a_layer_that_repeats_its_first_row_is_blamed_itself(compared):
+    x, places, h = (normal(16, 8, 4, seed=n) for n in range(3))
+    a = named("x places h y", x, places[:1], h, h @ normal(4, 5))
+    same = np.repeat(h[:1], 16, 0)
+    code, difference, _ = compared(a, dict(a, h=same, y=same @ normal(4, 5)))
+    assert code == 3 and difference["a"] == "h"
+    assert compared(a, dict(a, places=np.repeat(places[:1], 16, 0)))[0] == 0
+
+
+GEMMA = named("x q k s", normal(2, 6, 24), *[normal(2, 6, 32, seed=n) for n in (1, 2)], None)
+MAPS = [normal(4, 8, size, size, seed=size) for size in (16, 8, 4)]
+
+
+@pytest.mark.parametrize(
+    "a, wrong",
+    [
+        (named("x logits out", X[:1], Y[:1], 2 * Y[0]), dict(out=3 * Y[0] + WRONG[0][0])),
+        (named("x h delta", X, Y, 0 * X), dict(h=WRONG[0], delta=X)),
+        (dict(GEMMA, s=normal(2, 4, 6, 6)), dict(s=normal(2, 4, 6, 6, seed=1))),
+        (named("x d2.conv d1.conv out", *MAPS, X[:4]), {"d2.conv": -(MAPS[1] ** 2)}),
+        (named("x grad.w w", X, Y[0], Y[:2]), {"grad.w": Y[1]}),
+    ],
+)
+def test_odd_shapes_are_no_traceback(compared, a, wrong):
+    code, difference, _ = compared(a, dict(a, **wrong))
+    assert code == 3 and difference["a"] == next(iter(wrong))
+
+
+def test_a_name_cannot_command_the_terminal(compared):
+    a = {"x": X, "h\n\x1b[31m": Y}
+    code, _, printed = compared(a, a)
+    assert code == 0 and "\x1b" not in printed and "h??[31m (16, 32)" in printed
