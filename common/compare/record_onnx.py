@@ -98,9 +98,10 @@ def command(arguments):
     parser.add_argument("inputs", metavar="INPUTS.npz")
     parser.add_argument("out", metavar="OUT.npz")
     options = parser.parse_args(arguments)
+    array_files.ending(options.out)
     check_writable(options.out)
     inputs = dict(array_files.read(options.inputs))
     found = record(options.model, inputs)
-    np.savez(options.out, **found)
+    array_files.write(options.out, found)
     print("%s: %d arrays" % (options.out, len(found)))
     return 0

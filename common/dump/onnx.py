@@ -1,4 +1,4 @@
-"""ONNX: the initializers of the graph, and constants among its nodes."""
+"""ONNX: the initializers of the graph and of graphs inside it, and constants among the nodes."""
 
 import numpy as np
 
@@ -7,6 +7,7 @@ from common.dump.contents import Contents, Refused, bfloat16, shaped
 # {ONNX's number of a type: NumPy's}; 16 is bfloat16.
 TYPES = {1: "<f4", 2: "u1", 3: "i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2"}
 TYPES.update({11: "<f8", 12: "<u4", 13: "<u8", 14: "<c8", 15: "<c16", 16: "<u2"})
+DEEPEST = 50  # graphs inside graphs
 INT32 = (2, 3, 4, 5, 6, 9, 10, 16)  # types that may be in the field int32_data
 
 
@@ -40,16 +41,42 @@ def tensor(message, name):
 def read(model, contents=None):
     """``Contents`` of a ModelProto."""
     contents = contents or Contents()
-    graph = model.message(7)
+    _add_graph(model.message(7), contents, "")
+    return contents
+
+
+def _add_graph(graph, contents, path):
+    """Add a graph's arrays, and those of its nodes' graphs, such as the branches of an If."""
+    if path.count("/") > DEEPEST:
+        raise Refused("it is nested more than %d times" % DEEPEST)
     for message in graph.inner(5):
-        contents.add(message.text(8), tensor(message, message.text(8)))
+        contents.add(path + message.text(8), tensor(message, path + message.text(8)))
     if graph.fields.get(15):
         raise Refused("it contains sparse tensors")
     for node in graph.inner(1):
         outputs = node.texts(2)
         contents.layers.append((node.text(4), node.text(3), node.texts(1), outputs))
-        if node.text(4) == "Constant":
-            for attribute in node.inner(5):
-                for value in attribute.inner(5):
-                    contents.add(outputs[0], tensor(value, outputs[0]))
-    return contents
+        for attribute in node.inner(5):
+            if node.text(4) == "Constant" and outputs:
+                value = _constant(attribute, path + outputs[0])
+                if value is not None:
+                    contents.add(path + outputs[0], value)
+            for inside in attribute.inner(6) + attribute.inner(11):
+                start = "%s%s.%s/" % (path, "".join(outputs[:1]), attribute.text(1))
+                _add_graph(inside, contents, start)
+
+
+def _constant(attribute, name):
+    """The value of a constant, in whichever way it is written; None for a text."""
+    kind = attribute.text(1)
+    if kind == "value":
+        return tensor(attribute.message(5), name)
+    if kind in ("value_float", "value_floats"):
+        values = attribute.floats(2 if kind == "value_float" else 7)
+    elif kind in ("value_int", "value_ints"):
+        values = np.array(attribute.integers(3 if kind == "value_int" else 8), np.int64)
+    elif kind == "sparse_value":
+        raise Refused("it contains sparse tensors")
+    else:
+        return None
+    return values.reshape(()) if kind in ("value_float", "value_int") else values

@@ -1,7 +1,8 @@
 """Pickles of arrays, read with an allow-list: nothing that a pickle names is imported.
 
 A class that is not on the list becomes a ``Held``, an empty object that keeps its attributes. It
-cannot be called, so a pickle that calls something is refused.
+cannot be called, so a pickle that calls something is refused. Arrays and their types are built by
+hand: NumPy's own ``__setstate__`` trusts a pickle with flags that say whether bytes are pointers.
 """
 
 import pickle
@@ -9,7 +10,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.dump.contents import Contents, Refused
+from common.dump.contents import Contents, Refused, shaped
 
 DEEPEST = 200  # nested containers
 
@@ -43,33 +44,61 @@ class Held(metaclass=Uncallable):
         self.__dict__[str(key)] = value
 
 
-def _array(kind, shape, code):
-    if tuple(shape) != (0,):
-        raise Refused("it makes an array of shape %s" % (shape,))
-    return np.ndarray.__new__(np.ndarray, (0,), "b")
+class Type:
+    """The type of an array; of its state, only the order of bytes counts."""
+
+    def __init__(self, name, *flags):
+        self.dtype = np.dtype(name)
+        if self.dtype.hasobject and name not in ("O", "O8"):
+            raise Refused("it has the type %s" % self.dtype)
+
+    def __setstate__(self, state):
+        _, order, base, names, fields = state[:5]
+        if not (base is names is fields is None):
+            raise Refused("it has a type with fields")
+        self.dtype = self.dtype.newbyteorder(order)
 
 
-def _from_buffer(data, dtype, shape, order):
-    return np.frombuffer(bytes(data), dtype).reshape(shape, order=order)
+class Numbers:
+    """An array; ``array`` is None until its state comes, and for an array of objects."""
+
+    def __init__(self, kind, shape, code):
+        self.array = None
+
+    def __setstate__(self, state):
+        _, shape, kind, columns_first, data = state
+        if not kind.dtype.hasobject:
+            self.array = _from_buffer(data, kind, shape, "F" if columns_first else "C").array
+
+    @classmethod
+    def of(cls, array):
+        """An array that is known already."""
+        made = cls(None, None, None)
+        made.array = array
+        return made
 
 
-def _scalar(dtype, data):
-    if not isinstance(data, bytes) or dtype.hasobject:
+def _from_buffer(data, kind, shape, order):
+    data = data.encode("latin1") if isinstance(data, str) else bytes(memoryview(data))
+    if order == "F":
+        return Numbers.of(shaped("an array", data, kind.dtype, shape[::-1]).T)
+    return Numbers.of(shaped("an array", data, kind.dtype, shape))
+
+
+def _scalar(kind, data):
+    if not isinstance(data, (bytes, str)) or kind.dtype.hasobject:
         raise Refused("it has a value that is not a number")
-    return np.frombuffer(data, dtype)[0]
-
-
-def _dtype(name, *flags):
-    dtype = np.dtype(name)
-    if dtype.hasobject and name not in ("O", "O8"):
-        raise Refused("it has the type %s" % dtype)
-    return dtype
+    return _from_buffer(data, kind, (), "C")
 
 
 def _encode(text, code="latin1"):
-    if code != "latin1":
+    if code not in ("latin1", "latin-1"):
         raise Refused("it encodes as %s" % str(code)[:20])
     return text.encode("latin1")
+
+
+def _bytes(data=b"", code="latin1"):
+    return _encode(data, code) if isinstance(data, str) else bytes(memoryview(data))
 
 
 def _reconstructor(kind, base, state):
@@ -83,22 +112,21 @@ def _ordered(*items):
 
 
 ARRAYS = {
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): _dtype,
+    ("numpy", "dtype"): Type,
     ("_codecs", "encode"): _encode,
     ("collections", "OrderedDict"): _ordered,
     ("copyreg", "_reconstructor"): _reconstructor,
     ("copy_reg", "_reconstructor"): _reconstructor,
 }
 for _core in ("numpy.core", "numpy._core"):
-    ARRAYS[_core + ".multiarray", "_reconstruct"] = _array
+    ARRAYS[_core + ".multiarray", "_reconstruct"] = Numbers
     ARRAYS[_core + ".multiarray", "scalar"] = _scalar
     ARRAYS[_core + ".numeric", "_frombuffer"] = _from_buffer
 for _builtins in ("builtins", "__builtin__"):
     ARRAYS[_builtins, "object"] = object
     ARRAYS[_builtins, "tuple"] = tuple
     ARRAYS[_builtins, "set"] = frozenset
-    ARRAYS[_builtins, "bytearray"] = bytes
+    ARRAYS[_builtins, "bytearray"] = _bytes
 
 
 class Unpickler(pickle.Unpickler):
@@ -120,10 +148,9 @@ def walk(value, contents, array=lambda value: value):
     seen = set()
 
     def inside(value, path, depth):
-        value = array(value)
-        if isinstance(value, (np.ndarray, np.number)):
-            if value.dtype.kind != "O":
-                contents.add(path or "array", np.asarray(value))
+        value = value.array if isinstance(value, Numbers) else array(value)
+        if isinstance(value, np.ndarray):
+            contents.add(path or "array", value)
             return
         if isinstance(value, Held):
             value = value.__dict__

@@ -10,6 +10,7 @@ from common.dump.protobuf import varint
 
 MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 FOOTER, TRAILER = 48, 5
+LONGEST = 4096  # bytes of a name: each may repeat the one before it, so they would be quadratic
 
 
 def is_one(data):
@@ -38,6 +39,8 @@ def _block(data, start, size):
         length, at = varint(block, at)
         if at + fresh + length > end:
             raise Refused("an entry goes beyond its block")
+        if shared > len(key) or shared + fresh > LONGEST:
+            raise Refused("a name has more than %d bytes, or begins as none before it" % LONGEST)
         key = key[:shared] + bytes(block[at : at + fresh])
         entries.append((key, block[at + fresh : at + fresh + length]))
         at += fresh + length

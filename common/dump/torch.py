@@ -53,11 +53,12 @@ class Storage:
 class Tensor:
     """A view of a storage."""
 
-    def __init__(self, storage, offset, shape, strides):
+    def __init__(self, storage, offset, shape, strides, marks):
         if not isinstance(storage, Storage):
             raise Refused("it has a tensor without a storage")
         self.storage, self.offset = storage, int(offset)
         self.shape, self.strides = tuple(map(int, shape)), tuple(map(int, strides))
+        self.marks = {mark for mark in ("conj", "neg") if marks.get(mark)}
 
     def array(self):
         """The numbers; refused if the view goes beyond its storage."""
@@ -74,11 +75,13 @@ class Tensor:
         strides = [stride * data.itemsize for stride in self.strides]
         view = np.lib.stride_tricks.as_strided(data[self.offset :], self.shape, strides)
         array = np.zeros(self.shape, data.dtype) if empty else np.array(view)
+        array = array.conj() if "conj" in self.marks else array  # PyTorch writes them as they are
+        array = -array if "neg" in self.marks else array
         return bfloat16(array) if self.storage.kind.name == "BFloat16Storage" else array
 
 
-def _tensor(storage, offset, shape, strides, *_):
-    return Tensor(storage, offset, shape, strides)
+def _tensor(storage, offset, shape, strides, gradient=False, hooks=None, marks=None):
+    return Tensor(storage, offset, shape, strides, marks or {})
 
 
 def _parameter(tensor, *_):

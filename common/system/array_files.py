@@ -12,6 +12,7 @@ from common.system.files import atomic_write
 from common.system.memory import available
 
 ENDINGS = (".npz", ".safetensors")
+LONGEST = 4096  # bytes of a name that is written
 HEADER = 4096  # bytes allowed for an array's header in an .npz
 # {version of .npy: what reads such a header from an open file}.
 HEADERS = {
@@ -32,11 +33,32 @@ def ending(path):
 def write(path, arrays, metadata=None):
     """Write {name: array} atomically. metadata: {word: word} for a .safetensors."""
     kind = ending(path)
+    for name, values in arrays.items():
+        _check_writable_as(kind, path, name, np.asarray(values).dtype)
     with atomic_write(path) as file:
         if kind == ".npz":
-            np.savez_compressed(file, **arrays)
+            _write_npz(file, arrays)
         else:
             safetensors.write(file, arrays, metadata)
+
+
+def _check_writable_as(kind, path, name, dtype):
+    try:
+        right = len(name.encode("utf-8")) <= LONGEST and "\0" not in name
+    except UnicodeEncodeError:
+        right = False
+    if not right or (kind == ".safetensors" and name == "__metadata__"):
+        raise InputError("%s: %.60r cannot be the name of an array there" % (path, name))
+    if kind == ".safetensors" and dtype.name not in safetensors.TYPES:
+        raise InputError("%s: %s is %s, which this format does not have" % (path, name, dtype))
+
+
+def _write_npz(file, arrays):
+    # Not by np.savez, whose own arguments, such as "file", cannot be names of arrays.
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, values in arrays.items():
+            with archive.open(name + ".npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(values), allow_pickle=False)
 
 
 def read(path, shapes=None, what="array", dtypes=("float32",), kinds=NUMBERS):

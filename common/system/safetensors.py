@@ -45,7 +45,11 @@ def entries(file, size):
         if entry["dtype"] in READABLE and item != end - start:
             raise ValueError("%s has %d bytes, which is not its shape" % (name, end - start))
         found.append((name, Entry(entry["dtype"], shape, start, end)))
-    return OrderedDict(sorted(found, key=lambda pair: (pair[1].start, pair[1].end)))
+    found.sort(key=lambda pair: (pair[1].start, pair[1].end))
+    for (_, first), (name, second) in zip(found, found[1:]):
+        if second.start < first.end:
+            raise ValueError("%s has numbers of the array before it" % name)
+    return OrderedDict(found)
 
 
 def _once(pairs):

@@ -44,8 +44,12 @@ def message(*fields):
     return out
 
 
+def onnx_tensor(name):
+    return message((1, 2), (1, 3), (2, 1), (8, name), (9, W.tobytes()))
+
+
 def onnx():
-    raw = message((1, 2), (1, 3), (2, 1), (8, "w"), (9, W.tobytes()))
+    raw = onnx_tensor("w")
     packed = message((1, b"\x02"), (2, 7), (7, number(-1) + number(5)), (8, "i"))
     node = message((1, "x"), (1, "w"), (2, "y"), (3, "mm"), (4, "MatMul"))
     return message((1, 8), (7, message((1, node), (5, raw), (5, packed))))
@@ -159,23 +163,25 @@ def chunked(shape=(2, 3)):
     return packed_dict(w=packed_dict(__msgpack_chunked_array__=b"\xc3", **parts))
 
 
-def safetensors(end=24):
+def safetensors(end=24, twice=False):
     header = {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, end]}}
+    if twice:
+        header["v"] = header["w"]
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + W.tobytes()
 
 
-def block(entries):
-    """A table's block, without shared beginnings of keys."""
+def block(entries, shared=0):
+    """A table's block. shared: letters that each key takes from the one before it."""
     out = b""
     for key, value in entries:
-        out += number(0) + number(len(key)) + number(len(value)) + key + value
+        out += number(shared) + number(len(key)) + number(len(value)) + key + value
     return out + struct.pack("<2I", 0, 1)
 
 
-def table(entries, kind=0):
+def table(entries, kind=0, shared=0):
     """A sorted table with one block."""
-    data = block(entries)
+    data = block(entries, shared)
     place = number(0) + number(len(data))
     index = block([(b"~", place)])
     start = len(data) + 5
@@ -315,7 +321,7 @@ class Saver(pickle.Pickler):
         return value if isinstance(value, tuple) and value[:1] == ("storage",) else None
 
 
-def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6):
+def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6, **marks):
     """The pickle of {"w": a transposed view of W}, as in an archive of PyTorch."""
     fake = types.ModuleType("torch")
     fake._utils = types.ModuleType("torch._utils")
@@ -335,7 +341,7 @@ def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6):
 
     class Tensor:
         def __reduce__(self):
-            return _rebuild_tensor_v2, (storage, 0, shape, strides, False, {})
+            return _rebuild_tensor_v2, (storage, 0, shape, strides, False, {}, marks)
 
     out = io.BytesIO()
     Saver(out, 2).dump({"w": Tensor()})
@@ -363,6 +369,38 @@ def test_tensors_are_built_from_their_storages(packed, monkeypatch, tmp_path):
     assert np.array_equal(dump.contents_of(str(path)).arrays["w"], W.T)
 
 
+def test_a_tensor_that_is_marked_as_negative_is(monkeypatch, tmp_path):
+    path = tmp_path / "m.pt"
+    path.write_bytes(archived(saved_tensor(monkeypatch, neg=True)))
+    assert np.array_equal(dump.contents_of(str(path)).arrays["w"], -W.T)
+
+
+def test_graphs_inside_a_graph_and_every_kind_of_constant_are_read(tmp_path):
+    """As of an If, whose branches may use the same names."""
+
+    def constant(name, *value):
+        return message((2, name), (4, "Constant"), (5, message(*value)))
+
+    branches = [
+        (5, message((1, name), (6, message((5, onnx_tensor("w"))))))
+        for name in ("then_branch", "else_branch")
+    ]
+    nodes = [
+        message((1, "c"), (2, "y"), (4, "If"), *branches),
+        constant("f", (1, "value_float"), (2, 2.5)),
+        constant("g", (1, "value_floats"), (7, 1.0), (7, 2.0)),
+        constant("i", (1, "value_ints"), (8, 3), (8, 4)),
+        constant("t", (1, "value_string"), (4, "text")),
+        constant("v", (1, "value"), (5, onnx_tensor(""))),
+    ]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(message((1, 8), (7, message(*[(1, node) for node in nodes]))))
+    arrays = dump.contents_of(str(path)).arrays
+    assert list(arrays) == ["y.then_branch/w", "y.else_branch/w", "f", "g", "i", "v"]
+    assert np.array_equal(arrays["y.else_branch/w"], W) and np.array_equal(arrays["v"], W)
+    assert arrays["f"] == 2.5 and arrays["g"].tolist() == [1, 2] and arrays["i"].tolist() == [3, 4]
+
+
 # Hostile files: {name: (bytes, words of the refusal)}.
 
 
@@ -378,6 +416,24 @@ class Makes:
 
     def __reduce__(self):
         return np.ndarray, ((2**40,), "f8")
+
+
+class Forges:
+    """Makes an array of pointers from bytes: the type's state says that it holds no objects."""
+
+    def __init__(self, *reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+    @classmethod
+    def array(cls, base, names, fields):
+        """The numbers that stand for an object at address 0x41414141."""
+        state = (3, "|", base, names, fields, 8, 1, 0)
+        kind = cls(np.dtype, ("V8", False, True), state)
+        start = np.zeros(1).__reduce__()[:2]
+        return cls(*start, (1, (1,), kind, False, b"A" * 8))
 
 
 def npz(**members):
@@ -405,7 +461,12 @@ HOSTILE = {
     "calls.pdparams": (pickle.dumps(Runs(), 4), "it calls (posix|nt).system"),
     "calls.pt": (archived(pickle.dumps(Runs(), 2)), "it calls (posix|nt).system"),
     "stream.pt": (streamed(pickle.dumps(Runs(), 2)), "it calls (posix|nt).system"),
-    "huge.pkl": (pickle.dumps(Makes(), 2), "m"),
+    "huge.pkl": (pickle.dumps(Makes(), 2), "it calls numpy.ndarray"),
+    "fields.pkl": (
+        pickle.dumps(Forges.array(None, ("a",), {"a": (np.dtype("O"), 0)}), 2),
+        "a type with fields",
+    ),
+    "base.pkl": (pickle.dumps(Forges.array((np.dtype("O"), (1,)), None, None), 2), "with fields"),
     "objects.npz": (npz(w_npy=header((), "|O") + pickle.dumps(Runs())), "objects, not numbers"),
     "claims.npz": (npz(w_npy=header((10**9, 10**9))), "shorter than its shape"),
     "code.npz": (npz(run_py=b"exit()"), "is not an array"),
@@ -434,6 +495,8 @@ HOSTILE = {
     "more.msgpack": (flax() + b"\xc0", "goes on after its end"),
     "chunks.msgpack": (chunked((100, 100)), "which is not shape"),
     "packed.ckpt": (table([(b"w", b"")], kind=1), "compressed"),
+    "names.ckpt": (table([(b"w" * 99, b"")] * 99, shared=99), "begins as none before it"),
+    "overlaps.safetensors": (safetensors(24, twice=True), "has numbers of the array before it"),
     "other.bin": (b"\xff" * 99, "format"),
     "empty.pb": (b"", "format"),
 }
@@ -514,7 +577,8 @@ def test_links_in_hdf5_are_refused(tmp_path, capsys):
         (lambda file: None, ""),
         (lambda file: file.__setitem__("x", h5py.ExternalLink("other", "/")), "is a link"),
         (lambda file: file.__setitem__("x", h5py.SoftLink("/d1")), "is a link"),
-        (lambda file: file["d1"].__setitem__("x", file["/"]), "is inside itself"),
+        (lambda file: file["d1"].__setitem__("x", file["/"]), "inside itself"),
+        (lambda file: file.__setitem__("x", file["d1"]), "is there twice"),
         (external, "is in another file"),
         (lambda file: file.create_dataset("x", (2**40,), "u1", chunks=True), "claims"),
     ):

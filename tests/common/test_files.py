@@ -130,6 +130,24 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     assert not os.listdir(str(tmp_path / "new"))
 
 
+@pytest.mark.parametrize("ending", array_files.ENDINGS)
+def test_any_name_of_an_array_is_written_or_refused(ending, tmp_path):
+    path = str(tmp_path / ("a" + ending))
+    arrays = {name: np.arange(3.0) for name in ("file", "allow_pickle", "a/b", "metadata")}
+    array_files.write(path, arrays)
+    assert set(array_files.read(path)) == set(arrays)
+    refused = ["a\0b", "a\udc80", "a" * 9999] + ["__metadata__"] * (ending == ".safetensors")
+    for name in refused:
+        with pytest.raises(InputError, match="cannot be the name of an array"):
+            array_files.write(path, {name: np.ones(2)})
+    assert set(array_files.read(path)) == set(arrays)  # nothing was overwritten
+
+
+def test_a_type_that_safetensors_lacks_is_refused(tmp_path):
+    with pytest.raises(InputError, match="w is complex64, which this format does not have"):
+        array_files.write(str(tmp_path / "a.safetensors"), {"w": np.ones(2, np.complex64)})
+
+
 def test_safetensors_are_those_of_the_library(tmp_path):
     library = pytest.importorskip("safetensors.numpy", reason="needs Python 3.10")
     arrays = {
