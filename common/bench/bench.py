@@ -5,31 +5,21 @@ then B C A, and so on, until the ratios are precise enough or time is up. Each r
 machine's matrix product and its memory.
 """
 
-import fcntl
 import os
 import secrets
 import socket
 from collections import OrderedDict
-from contextlib import contextmanager
 
 from common.bench import earlier, report, rounds
 from common.bench.request import parse, result_path
 from common.run import results
 from common.system import environments, machine, shell
-from common.system.errors import InputError
-from common.system.files import cache_folder, check_writable
+from common.system.files import check_writable, locked
 
 
-@contextmanager
 def alone():
     """Hold the machine's lock for benches; InputError if another bench holds it."""
-    os.makedirs(cache_folder(), exist_ok=True)
-    with open(os.path.join(cache_folder(), "bench.lock"), "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError("another bench runs on this machine")
-        yield
+    return locked("bench", "another bench runs on this machine")
 
 
 def command(arguments):

@@ -109,7 +109,8 @@ def lanes(contender, model, threads):
     check(contender, model)
     if contender.batch_size == networks.find(model).hp.batch_size:
         contender = contender._replace(batch_size=None)
-    if contender.threads == threads and contender.workers == 1:
+    # In a user's own interpreter, no number would mean the user's own.
+    if contender.threads == threads and contender.workers == 1 and not contender.python:
         contender = contender._replace(threads=None)
     every = [contender.lane] if contender.lane else contract.LANES
     return [contender._replace(lane=lane) for lane in every]

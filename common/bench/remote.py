@@ -103,19 +103,30 @@ class Remote:
 
 
 def stop(remotes):
-    """End all processes; if an exception stopped the bench, do not wait for their blocks."""
+    """End all processes; if an exception stopped the bench, do not wait for their blocks.
+
+    A bench of levers goes on after it, and can still be stopped.
+    """
+    if sys.exc_info()[0] is None:
+        end(remotes)
+        return
+    with commands.signals_ignored():
+        end(remotes, signal.SIGTERM)
+
+
+def end(remotes, number=None):
+    """Close the connections, send this signal, and kill what does not end in time."""
     remotes = [remote for remote in remotes if remote.process]
     for remote in remotes:
         if remote.connection:
             with suppress(OSError):
                 remote.connection.shutdown(socket.SHUT_RDWR)
-    if sys.exc_info()[0] is not None:
-        commands.ignore_signals()
-        signal_all(remotes, signal.SIGTERM)
-    end = time.perf_counter() + PATIENCE
+    if number is not None:
+        signal_all(remotes, number)
+    limit = time.perf_counter() + PATIENCE
     for remote in remotes:
         with suppress(subprocess.TimeoutExpired):
-            remote.process.wait(max(0.1, end - time.perf_counter()))
+            remote.process.wait(max(0.1, limit - time.perf_counter()))
     signal_all(remotes, signal.SIGKILL)  # a group outlives its first process
     for remote in remotes:
         remote.process.wait()

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from contextlib import suppress
 from typing import Dict, NamedTuple, Optional
 
 from common import networks
@@ -57,6 +58,9 @@ def parse(arguments):
     if len(resolved) < 2:
         raise InputError("a bench needs at least two contenders")
     baseline = options.baseline or next(iter(resolved))
+    with suppress(InputError):  # it may be written as the contender was
+        same = contenders.resolve([baseline], options.model, options.threads)
+        baseline = next(iter(same)) if len(same) == 1 else baseline
     if baseline not in resolved:
         raise InputError(
             "--baseline %s is not among the contenders, %s" % (baseline, ", ".join(resolved))
@@ -138,8 +142,10 @@ def result_path(request, facts):
     """
     names = [re.sub("[:+/@]+", "-", name) for name in request.contenders]
     if request.levers:
-        plain = [each.name for each in request.contenders.values() if not each.lever]
-        names = ["levers"] + plain
+        plain = [each for each in request.contenders.values() if not each.lever]
+        names = ["levers"] + [
+            re.sub("[:+/@]+", "-", each._replace(lane=None).text) for each in plain
+        ]
     elif len(names) > 4:
         digest = hashlib.sha256(" ".join(request.contenders).encode()).hexdigest()
         names = ["%d-contenders-%s" % (len(names), digest[:6])]

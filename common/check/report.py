@@ -9,9 +9,9 @@ from common.system import cgroup, machine
 
 def judged(title, request, judgement, own):
     """The judgement as lines of text."""
-    plain, own = judgement.plain, judgement.plain["versions"]
+    plain, versions = judgement.plain, judgement.plain["versions"]
     noun = request.model.task.observations
-    where = (title, own["framework"], request.python, own["python"], own["numpy"])
+    where = (title, versions["framework"], request.python, versions["python"], versions["numpy"])
     lines = [
         "framework    %s %s in %s, Python %s, NumPy %s" % where,
         "network      %s, lane best, %s threads" % (request.model.title, threads(plain)),

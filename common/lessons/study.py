@@ -67,7 +67,6 @@ class Study:
         self.path = request.out or result_path(request, dataset, machine.facts())
         files.check_writable(self.path)
         self.result = begun(request, dataset)
-        self.resume(files.earlier(self.path))
 
     @property
     def measured(self):
@@ -149,7 +148,8 @@ def command(arguments):
     """Exit code 0 when every training is done, 1 if one failed."""
     study = Study(parse(arguments))
     try:
-        with tasks.left_if_stopped(study, console.shown(study.path)):
+        with tasks.alone(study.path), tasks.left_if_stopped(study, console.shown(study.path)):
+            study.resume(files.earlier(study.path))
             study.run()
     except clocks.Stop as error:
         print("error: %s" % error, file=sys.stderr)

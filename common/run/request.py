@@ -102,7 +102,7 @@ def parse(arguments):
         raise InputError("--out: without training there is no result file; use --save-scores")
     if not 0 <= options.seed < 2**32:
         raise InputError("argument --seed: %d is not between 0 and 2**32 - 1" % options.seed)
-    workers.environment(options.name, options.workers)
+    workers.check(options.name, options.workers, options.seed)
     if options.python and options.workers > 1:
         raise InputError("--workers cannot be combined with --python")
     saved = (options.save_weights, options.save_onnx, options.save_scores)

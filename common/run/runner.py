@@ -19,6 +19,7 @@ from common.proof.reference import products
 from common.run import clocks, console, measures, results, usual, weight_files
 from common.run.request import Files, Recipe, parse, recipe
 from common.system import commands, cuda, files, interpreter, machine, modules, workers
+from common.system.errors import InputError
 
 
 class Prepared(NamedTuple):
@@ -51,7 +52,7 @@ def run(request):
     losses = []  # all that is left of a run that is stopped
     with written_if_stopped(prepared.path, request, result, losses):
         model, outputs = six_steps(request, prepared, result, losses)
-        check_and_save(request, prepared, model, outputs)
+        unsaved = check_and_save(request, prepared, model, outputs)
         # After the weights are saved, because this trains the model further.
         late = late_updates(request, prepared, model, len(losses))
         if late:
@@ -66,6 +67,8 @@ def run(request):
     slow = usual.complaint(result)
     if slow:
         print(slow)
+    if unsaved:
+        raise unsaved
     return result
 
 
@@ -224,7 +227,11 @@ def train(request, prepared, model, x, y, losses):
 
 
 def check_and_save(request, prepared, model, outputs):
-    """Stop unless the trained weights give the scores; then save the model."""
+    """Stop unless the trained weights give the scores; then save the model.
+
+    The result: the ``InputError`` of a file that could not be written, for the end of the run, so
+    that what it measured is not lost.
+    """
     trained = prepared.module.weights(model)
     observations = batches.as_float(prepared.dataset.test_images)
     precision = products(prepared.settings)
@@ -233,13 +240,17 @@ def check_and_save(request, prepared, model, outputs):
         raise clocks.Stop(why)
     # Some engines wrap the network; ``alone`` takes the wrapper off, for a file of one process.
     model = getattr(prepared.module, "alone", lambda model: model)(model)
-    if request.files.trained:
-        path = request.files.trained
-        weight_files.write(request.model, request.framework, path, model, trained)
-    if request.files.onnx:
-        labels = prepared.dataset.test_labels[:2]
-        x, _ = prepared.module.load(observations[:2], labels, prepared.settings)
-        weight_files.export(request.framework, request.files.onnx, model, x)
+    try:
+        if request.files.trained:
+            path = request.files.trained
+            weight_files.write(request.model, request.framework, path, model, trained)
+        if request.files.onnx:
+            labels = prepared.dataset.test_labels[:2]
+            x, _ = prepared.module.load(observations[:2], labels, prepared.settings)
+            weight_files.export(request.framework, request.files.onnx, model, x)
+    except InputError as error:
+        return error
+    return None
 
 
 def late_updates(request, prepared, model, steps):
@@ -257,13 +268,14 @@ def late_updates(request, prepared, model, steps):
 
 def command(arguments):
     """Exit code 0 after a run that is proven, 1 if it is not or had to stop."""
+    failed = workers.FAILED if workers.launched() else 1
     try:
         result = run(parse(arguments))
     except clocks.Stop as error:
         print("error: %s" % error, file=sys.stderr)
-        return 1
+        return failed
     late = result.get("late_updates", {"passed": True})
-    return 0 if result["certificate"]["passed"] and late["passed"] else 1
+    return 0 if result["certificate"]["passed"] and late["passed"] else failed
 
 
 def main(arguments):

@@ -69,7 +69,8 @@ def complaint(result):
     if known is None or share >= MUCH_LESS * known.share:
         return None
     text = "slow         %.0f%% is far below the usual %.0f%% (%s); for the reason: "
-    command = "tox run -e check -- %s --python %s" % (name, sys.executable)
+    words = (name, result["model"], sys.executable)
+    command = "tox run -e check -- %s --model %s --python %s" % words
     return text % (100 * share, 100 * known.share, known.path) + command
 
 

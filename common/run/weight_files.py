@@ -130,8 +130,8 @@ def files_of(path):
 
 def _refuse(path, limit):
     """InputError for a file that is too large, packed or unpacked, or that points elsewhere."""
-    size = os.path.getsize(path)
     try:
+        size = os.path.getsize(path)
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 size = sum(entry.file_size for entry in archive.infolist())

@@ -58,9 +58,16 @@ def connect(address=None, at_once=1):
 
 
 def share(at_once=1):
-    """The CPUs of Ray that a task takes, so that each machine runs ``at_once`` at a time."""
-    cpus = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
-    return min(cpus) / at_once
+    """The CPUs of Ray that a task takes, so that each machine runs ``at_once`` at a time.
+
+    InputError if the machines have different numbers of them.
+    """
+    cpus = {node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]}
+    if len(cpus) > 1 or not max(cpus):
+        counts = ", ".join("%g" % count for count in sorted(cpus))
+        ask = "Ray has machines of %s CPUs; start it on each with: ray start --num-cpus 1 ..."
+        raise InputError(ask % counts)
+    return max(cpus) / at_once
 
 
 def run(waiting, cpus):

@@ -69,12 +69,12 @@ class Sweep:
         if others:
             words = (console.shown(self.path), ", ".join(others))
             raise InputError("%s has other %s; name another file with --out" % words)
-        self.result["dataset"] = before["dataset"]
         for contender, trainings in before["measured"].items():
             now = self.result["rests_on"].get(contender, before["rests_on"][contender])
             if now == before["rests_on"][contender]:
                 self.result["rests_on"][contender] = now
                 self.measured[contender] = trainings
+                self.result["dataset"] = before["dataset"] if trainings else self.result["dataset"]
             elif trainings:
                 print("restart    %s: its code or pins have changed" % contender, flush=True)
 
@@ -104,8 +104,6 @@ class Sweep:
         """Keep a training's figures, or say why there are none."""
         (contender, seed), error = outcome.key, outcome.error
         label = "%s, seed %d" % (contender, seed)
-        if error is None and outcome.result.get("status") != "finished":
-            error = outcome.result.get("error", "it did not finish")
         error = error or self.misfit(contender, outcome.result)
         if error is not None:
             self.failed[outcome.key] = error
@@ -185,9 +183,11 @@ def more(pair):
 
 def command(arguments):
     """Exit code 0 when every training is done, 1 if one failed."""
-    sweep = Sweep(parse(arguments))
-    with tasks.left_if_stopped(sweep, console.shown(sweep.path)):
-        sweep.run()
+    request = parse(arguments)
+    with tasks.alone(request.out or result_path(request)):
+        sweep = Sweep(request)
+        with tasks.left_if_stopped(sweep, console.shown(sweep.path)):
+            sweep.run()
     print(summary(sweep.result))
     print("result file  %s" % console.shown(sweep.path))
     return 1 if sweep.failed else 0

@@ -1,11 +1,13 @@
 """What a sweep and a study run: trainings, each in the environment of its framework."""
 
 import collections
+import hashlib
 import json
 import os
 import tempfile
 
-from common.system import commands, environments
+from common.run import console
+from common.system import commands, environments, files
 
 Task = collections.namedtuple("Task", "key name arguments")
 Task.__doc__ = """A training.
@@ -34,6 +36,12 @@ def recipe(request, seed):
     return options + ["--out"]
 
 
+def alone(path):
+    """Hold the lock on a result file: each process would overwrite what others have trained."""
+    name = hashlib.sha256(os.path.abspath(path).encode()).hexdigest()[:16]
+    return files.locked(name, "%s: another process writes it" % console.shown(path))
+
+
 def left_if_stopped(work, path):
     """While ``work`` trains, a stop says how many trainings are left, and where the others are."""
     words = "%d trainings are left, the others are in %s"
@@ -46,10 +54,26 @@ def train(name, arguments):
         out = os.path.join(folder, "result.json")
         if commands.call(environments.making(name), log):
             return None, "its environment could not be made: " + environments.last_line(log)
-        if commands.call(environments.inside(name, *arguments, out), log):
+        failed = commands.call(environments.inside(name, *arguments, out), log)
+        if failed and not os.path.isfile(out):
             return None, environments.last_line(log)
         with open(out) as file:
-            return json.load(file, object_pairs_hook=collections.OrderedDict), None
+            result = json.load(file, object_pairs_hook=collections.OrderedDict)
+        why = unproven(result)
+        return (None, why) if why else (result, None)
+
+
+def unproven(result):
+    """Why a training's result does not count; "" if it does."""
+    if result.get("status", "finished") != "finished":
+        return result.get("error", "it did not finish")
+    for rung in result.get("certificate", {}).get("rungs", ()):
+        if not rung["passed"]:
+            return "not proven: rung %s, %s" % (rung["rung"], rung["detail"] or rung["what"])
+    late = result.get("late_updates", {})
+    if late.get("share_of_tolerance", 0) > 1:
+        return "not proven at its end: %s" % late["detail"]
+    return ""
 
 
 def time_left(seconds, ended, left):

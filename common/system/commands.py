@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 
 from common.system import machine
@@ -158,12 +159,13 @@ def call(command, log=None, **options):
     try:
         return child.wait()
     except BaseException:
-        child.terminate()
-        try:
-            child.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+        with signals_ignored():  # a second Ctrl-C must not leave the child behind
+            child.terminate()
+            try:
+                child.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
         raise
 
 
@@ -211,6 +213,21 @@ def interrupt_in(error):
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return _interrupts[-1] if error is not None and _interrupts else error
+
+
+@contextmanager
+def signals_ignored():
+    """Ignore Ctrl-C and SIGTERM while the block runs; only a main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ignore_signals()
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def ignore_signals():

@@ -13,10 +13,31 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def cache_folder():
-    """The cache folder: $ROSETTA_CACHE, or the project's folder in the user's cache."""
+    """The cache folder, which exists: $ROSETTA_CACHE, or the project's in the user's cache."""
     import pooch  # here, because dump and compare do without it
 
-    return os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
+    folder = os.environ.get("ROSETTA_CACHE") or str(pooch.os_cache("rosetta-stone"))
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError("the cache, %s, cannot be made: %s" % (folder, error.strerror))
+    return folder
+
+
+@contextmanager
+def locked(name, taken):
+    """Hold a lock of this machine while the block runs; InputError if another process holds it.
+
+    taken: that error's words.
+    """
+    import fcntl  # here, because Windows, where dump and compare run, too, does not have it
+
+    with open(os.path.join(cache_folder(), name + ".lock"), "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(taken)
+        yield
 
 
 def reports_folder(kind, machine):
@@ -31,6 +52,8 @@ def reports_folder(kind, machine):
 
 def check_writable(path):
     """Make missing folders; InputError that names ``path`` unless a file can be written there."""
+    if not os.path.basename(path):
+        raise InputError("%s: cannot be written: it is a folder" % path)
     folder = os.path.dirname(os.path.abspath(path))
     try:
         os.makedirs(folder, exist_ok=True)

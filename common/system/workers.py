@@ -20,10 +20,12 @@ from common.system import commands, modules
 from common.system.errors import InputError
 
 PLACE = "ROSETTA_WORKERS"  # the environment variable for the folder that the workers share
+SEEDS = 2**16  # a worker's seed is so much larger than the one before it
 PATIENCE = 60  # seconds within which the first worker must listen
 GRACE = 10  # seconds for the first worker to say itself why all of them stop
 PAUSE = 2  # seconds before a crash is printed: a peer's death may be the cause
-DELIBERATE = (2, 3)  # exit codes for bad input and a failed rung, which all workers return
+FAILED = 4  # a worker's exit code where a run's is 1, which is also that of a crash
+DELIBERATE = (2, 3, FAILED)  # exit codes that all workers return: 2: bad input; 3: a failed rung
 DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG in Linux's <sys/prctl.h>
 
 
@@ -35,6 +37,15 @@ def environment(name, workers):
         known = ", ".join(frameworks.WORKERS)
         raise InputError("%s has no workers that share a batch; these have: %s" % (name, known))
     return frameworks.WORKERS[name]
+
+
+def check(name, workers, seed):
+    """InputError unless this environment can run so many workers with this seed."""
+    needed = environment(name, workers)
+    if needed != name == os.path.basename(sys.prefix):
+        raise InputError("workers of %s run in another environment: tox run -e %s" % (name, needed))
+    if workers > 1 and seed + workers * SEEDS > 2**32:
+        raise InputError("argument --seed: %d is too large for %d workers" % (seed, workers))
 
 
 def _functions(name):
@@ -72,7 +83,8 @@ def run(name, workers, command):
         children, servers = _start(name, workers, command, dict(os.environ, **{PLACE: place}))
         stack.callback(_end, children + servers)
         try:
-            return _watch(children, servers, place)
+            code = _watch(children, servers, place)
+            return 1 if code == FAILED else code
         except KeyboardInterrupt as stop:  # the first worker says so
             commands.ignore_signals()
             terminated = isinstance(stop, commands.Terminated)
@@ -121,8 +133,8 @@ def _watch(children, servers, place):
     if set(codes) & set(DELIBERATE):
         with suppress(subprocess.TimeoutExpired):
             codes[0] = children[0].wait(GRACE)
-    if codes[0] is not None and codes[0] > 0 and len(children) > 1:
-        return codes[0]  # it has said why
+    if codes[0] in DELIBERATE or (len(children) > 1 and (codes[0] or 0) > 0):
+        return codes[0]  # it has said why; a launcher alone would not
     # A signal's code is negative, and SIGKILL's is less than SIGABRT's, which follows from it.
     number = min((i for i, code in enumerate(codes) if code), key=lambda i: codes[i])
     print("error: %s" % _obituary(number, codes[number], children, place), file=sys.stderr)

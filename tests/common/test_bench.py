@@ -152,6 +152,25 @@ def test_defaults_are_left_out_of_a_contenders_name():
     size = CNN.hp.batch_size
     assert list(contenders.resolve(["numpy:same/1@%d" % size], "cnn", 1)) == ["numpy:same"]
     assert list(contenders.resolve(["numpy:same/1@8"], "cnn", 2)) == ["numpy:same/1@8"]
+    names = ["numpy:same/1@%d" % size, "numpy:best/1"]
+    assert (
+        request.parse(names + ["--threads", "1", "--baseline", names[0]]).baseline == names[0][:10]
+    )
+
+
+def test_a_number_of_threads_for_a_users_interpreter_is_kept():
+    """Without one, the variables of the user's shell decide."""
+    (name,) = contenders.resolve(["numpy@%s:best/1" % sys.executable], "cnn", 1)
+    assert name == "numpy@%s:best/1" % sys.executable
+
+
+def test_after_a_lever_is_left_out_signals_work_again():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        raise NotProven("numpy", "dropout")
+    except NotProven:
+        remote.stop([])
+    assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
 
 def here(monkeypatch, tmp_path):
@@ -426,3 +445,5 @@ def test_each_frameworks_levers_have_a_file_of_their_own():
     asked = request.parse(["numpy", "--model", "mnist_cnn", "--levers", "--threads", "2"])
     path = request.result_path(asked, facts)
     assert path.endswith(os.path.join("intel-xeon-2-cores", "mnist_cnn-levers-numpy.json"))
+    asked = request.parse(["numpy", "--levers", "--threads", "2", "--batch-sizes", "8"])
+    assert request.result_path(asked, facts).endswith("cnn-levers-numpy-8.json")

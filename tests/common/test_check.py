@@ -6,6 +6,7 @@ The faults are in timings that are made up here; one test measures a real instal
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -252,6 +253,18 @@ def test_a_setting_that_the_module_overrides_is_named():
     assert list(report.overridden(name, {variable: value})) == []
 
 
+def test_a_judgement_has_that_note(monkeypatch):
+    """It is asked with the variables of the user's shell, not with the versions."""
+    monkeypatch.setattr(report, "overridden", lambda name, own: ["your shell sets %s" % own])
+    monkeypatch.setattr(report, "circumstances", lambda judgement: [])
+    plain = {"versions": dict.fromkeys(("framework", "python", "numpy"), "1"), "settings": {}}
+    judgement = SimpleNamespace(
+        plain=dict(plain, per_second=1.0), share=0.5, yardstick={"product": 1e9}, usual=None
+    )
+    asked = SimpleNamespace(name="numpy", python="python", model=networks.find("cnn"))
+    assert "note         your shell sets X=1" in report.judged("NumPy", asked, judgement, "X=1")
+
+
 def test_a_lucky_trial_is_not_reported():
     """The second comparison shows no gain."""
     calls = []
@@ -372,7 +385,9 @@ def test_a_run_far_below_the_usual_share_says_so(monkeypatch):
     monkeypatch.setattr(usual, "find", lambda *_: known)
     result = dict(framework="numpy", model="cnn", lane="best", machine={})
     result.update(timings={"share_of_matmul": 0.04}, certificate={"passed": True})
-    assert usual.complaint(result).startswith("slow         4% is far below the usual 58%")
+    complaint = usual.complaint(dict(result, model="gpt"))
+    assert complaint.startswith("slow         4% is far below the usual 58%")
+    assert "check -- numpy --model gpt --python" in complaint
     result["timings"]["share_of_matmul"] = 0.4
     assert usual.complaint(result) is None
 

@@ -10,7 +10,7 @@ from common.networks import weights
 from common.networks.cnn import CNN
 from common.system import array_files
 from common.system.errors import InputError
-from common.system.files import atomic_write, check_writable
+from common.system.files import atomic_write, cache_folder, check_writable, locked
 
 
 @pytest.fixture
@@ -118,6 +118,28 @@ def test_a_write_that_fails_keeps_the_old_file(tmp_path):
             raise RuntimeError
     assert path.read_bytes() == b"before"
     assert os.listdir(str(tmp_path)) == ["file"]
+
+
+def test_a_cache_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(InputError, match="the cache, .*cache, cannot be made: Not a directory"):
+        cache_folder()
+
+
+def test_a_lock_is_held_by_one_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
+    with locked("any", "taken"):
+        with pytest.raises(InputError, match="taken"), locked("any", "taken"):
+            pass
+    with locked("any", "taken"):
+        pass
+
+
+def test_a_folder_is_no_place_for_a_file(tmp_path):
+    with pytest.raises(InputError, match="it is a folder"):
+        check_writable(str(tmp_path / "new") + os.sep)
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

@@ -20,7 +20,7 @@ from common.networks import weights as canonical
 from common.networks.cnn import CNN
 from common.networks.mlp import MLP
 from common.proof import certificate, rungs, scores
-from common.run import clocks, console, request, results, runner
+from common.run import clocks, console, request, results, runner, weight_files
 from common.system import commands, cuda, machine, modules
 from common.system.errors import InputError
 from common.system.files import ROOT
@@ -153,6 +153,20 @@ def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
     assert main(options + ["--weights", trained]) == 0
     assert read(out)["weights"] == "trained.npz"
     assert read(out)["losses"][0] < first[0]
+
+
+def test_a_file_that_cannot_be_written_at_the_end_costs_no_result(
+    out, no_work, tmp_path, monkeypatch, capsys
+):
+    def export(name, path, model, x):
+        raise InputError("this network cannot be written as ONNX")
+
+    monkeypatch.setattr(weight_files, "check_onnx", lambda name: None)
+    monkeypatch.setattr(weight_files, "export", export)
+    saved = ["--save-onnx", str(tmp_path / "m.onnx"), "--save-scores", str(tmp_path / "s.npz")]
+    assert main(["numpy", "--out", out] + saved + QUICK) == 2
+    assert capsys.readouterr().err.endswith("error: this network cannot be written as ONNX\n")
+    assert read(out)["status"] == "finished" and (tmp_path / "s.npz").exists()
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_path, capsys):

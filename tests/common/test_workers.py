@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import frameworks
 from common import networks
 from common.data.shakespeare import IGNORED
 from common.proof import shares
@@ -98,9 +99,32 @@ def test_a_server_ends_with_the_workers(run):
     assert all(map(gone, pids))
 
 
-@pytest.mark.parametrize("code", [0, 2, 3])
-def test_the_exit_code_is_that_of_all_workers(run, code):
-    assert run("time.sleep(0.5 + number); sys.exit(%d)" % code)[0] == code
+@pytest.mark.parametrize("code", [0, 2, 3, workers.FAILED])
+@pytest.mark.parametrize("order", ["number", "1 - number"])
+def test_the_exit_code_is_that_of_all_workers(run, code, order, capsys):
+    made, _ = run("time.sleep(0.5 + %s); sys.exit(%d)" % (order, code))
+    assert made == (1 if code == workers.FAILED else code)
+    assert capsys.readouterr().err == ""  # the first worker says why
+
+
+@pytest.mark.parametrize("code", [2, 3, workers.FAILED, 137])
+def test_a_launcher_hides_no_exit_code(code, monkeypatch, capsys):
+    launcher = [sys.executable, "-c", "import sys; sys.exit(%d)" % code]
+    functions = SimpleNamespace(launcher=lambda count, command: launcher)
+    monkeypatch.setattr(workers, "_functions", lambda name: functions)
+    assert workers.run("any", 2, []) == (code if code in (2, 3) else 1)
+    assert ("a worker died" in capsys.readouterr().err) == (code == 137)
+
+
+def test_workers_in_the_wrong_environment_or_with_too_large_a_seed_are_refused(monkeypatch):
+    monkeypatch.setattr(frameworks, "WORKERS", {"a": "a-mpi", "b": "b"})
+    monkeypatch.setattr(sys, "prefix", "/any/.tox/a")
+    with pytest.raises(InputError, match="run in another environment: tox run -e a-mpi"):
+        workers.check("a", 2, 0)
+    workers.check("a", 1, 2**32 - 1)
+    workers.check("b", 2, 2**31)
+    with pytest.raises(InputError, match="--seed: 4294967295 is too large for 2 workers"):
+        workers.check("b", 2, 2**32 - 1)
 
 
 def test_addresses_are_free_and_different():

@@ -14,9 +14,10 @@ import ray
 from ray.cluster_utils import Cluster
 
 import frameworks
-from common.sweep import engine, sweep
+from common.sweep import engine, sweep, tasks
 from common.sweep.tasks import Task
 from common.system import commands
+from common.system.errors import InputError
 from common.system.files import ROOT
 from tests import some
 
@@ -168,6 +169,36 @@ def test_what_fails_is_named_and_the_rest_is_kept(stub, tmp_path, capsys):
     assert "seed 0" in capsys.readouterr().out and read(path)["status"] == "unfinished"
     stub.file("fail").unlink()
     assert commands.guarded(sweep.command, sweeping(path)) == 0
+
+
+def test_a_training_that_is_not_proven_names_the_rung(stub, tmp_path, capsys):
+    """It writes its result, and ends with exit code 1 and the path of that file."""
+    path = tmp_path / "sweep.json"
+    result = json.loads(stub.file("result.json").read_text())
+    rung = {"rung": "gradient", "passed": False, "what": "conv1.weight", "detail": ""}
+    wrong = dict(result, certificate=dict(result["certificate"], rungs=[rung]))
+    stub.file("result.json").write_text(json.dumps(wrong))
+    assert commands.guarded(sweep.command, sweeping(path)) == 1
+    assert "failed: not proven: rung gradient, conv1.weight" in capsys.readouterr().out
+    late = {"passed": False, "share_of_tolerance": 0.2, "detail": "images near a kink"}
+    stub.file("result.json").write_text(json.dumps(dict(result, late_updates=late)))
+    assert commands.guarded(sweep.command, sweeping(path)) == 0  # nothing wrong was seen
+
+
+def test_two_sweeps_do_not_write_one_file(stub, tmp_path, capsys):
+    path = tmp_path / "sweep.json"
+    with tasks.alone(str(path)):
+        assert commands.guarded(sweep.command, sweeping(path)) == 2
+    assert capsys.readouterr().err == "error: %s: another process writes it\n" % path
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("cpus", [(2, 16), (0, 0)])
+def test_machines_of_other_sizes_are_refused(cpus, monkeypatch):
+    nodes = [{"Alive": True, "Resources": {"CPU": count}} for count in cpus]
+    monkeypatch.setattr(engine.ray, "nodes", lambda: nodes)
+    with pytest.raises(InputError, match="ray start --num-cpus 1"):
+        engine.share()
 
 
 @pytest.mark.parametrize(
