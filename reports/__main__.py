@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+import frameworks
 from common.system import commands
 from common.system.errors import InputError
 from common.system.files import atomic_write
@@ -35,7 +36,8 @@ def show(used):
 
 def show_phrases(key):
     """Print the phrase book's lines, of one module where ``key`` names it."""
-    modules = [module for module in sources.modules() if key in (None, module.key)]
+    file = frameworks.path(frameworks.ENVIRONMENTS[key]) if key in frameworks.ENVIRONMENTS else ""
+    modules = [each for each in sources.modules() if key is None or each.path == file]
     if not modules:
         raise InputError("no module is named %r" % key)
     for concept, said in phrases.book(modules):

@@ -21,8 +21,7 @@ def _command(model, options=" ..."):
 def plain(bench):
     """Whether a bench compares frameworks: it has no levers, workers or batch sizes."""
     keys = [contenders.read(key) for key in bench.result["contenders"]]
-    special = any(key.lever or key.workers > 1 for key in keys)
-    return not (special or bench.result.get("scaling"))
+    return not any(key.lever or key.workers > 1 or key.batch_size for key in keys)
 
 
 def newest(benches):
@@ -176,9 +175,10 @@ def scaled(bench):
     rows = []
     for key, fit in result["scaling"].items():
         memory = fit["peak_memory_bytes"]
+        timed = next(filter(None, (_at(result, key, size) for size in sizes)))
         rows.append(
             [
-                (_with_comma(key) + mark(result, key), bench.path),
+                (_with_comma(key) + mark(result, timed), bench.path),
                 "%.3g ms" % (1e3 * fit["overhead_per_step"]),
                 "%.3g s" % (1e3 * fit["seconds_per_image"]),
                 "%.0f%%" % (100 * fit["largest_error"]),

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from common.networks import ALL
-from reports.table import Table, titled
+from reports.table import CHANGED, Table, module_is_as_it_was, titled
 
 NOTE = (
     "Each framework was trained with %s, in lane and recipe as given (%s images, %d epochs). "
@@ -23,8 +23,8 @@ def _table(committed):
     model = ALL[result["model"]]
     rows = [
         [
-            pair["first"],
-            pair["second"],
+            pair["first"] + mark(result, pair["first"]),
+            pair["second"] + mark(result, pair["second"]),
             "%+.2f" % pair["mean"],
             "%+.2f to %+.2f" % tuple(pair["interval"]),
             pair["verdict"] + _more(pair),
@@ -34,8 +34,18 @@ def _table(committed):
     note = NOTE % (_seeds(result), result["train_images"], result["epochs"], result["margin"])
     columns = ["first", "second", "mean difference ", "90% interval", "verdict"]
     title = titled("Do frameworks reach the same accuracy?", model)
-    note = "%s Mean accuracy, and its range: %s." % (note, _reached(result))
-    return Table(title, note, columns, rows, answers=[("Answer", _answer(result["pairs"]))])
+    words = (note, result["dataset"]["name"], _reached(result), CHANGED)
+    note = "%s Data: %s. Mean accuracy, and its range: %s. %s" % words
+    answers = [("Answer", _answer(result["pairs"]))] if result["pairs"] else []
+    return Table(title, note, columns, rows, answers=answers)
+
+
+def mark(result, contender):
+    """A contender's mark if its module's code has changed since its last training."""
+    name, lane = contender.split(":")
+    run = dict(framework=name, lane=lane, model=result["model"])
+    (*_, last) = result["measured"][contender].values()
+    return "" if module_is_as_it_was(dict(run, source_sha256=last["source_sha256"])) else " †"
 
 
 def _answer(pairs):

@@ -82,5 +82,14 @@ def kind(result):
     parts += ["no dropout"] if model.hp.dropout and not any(hp["dropout"]) else []
     parts += ["seed %d" % hp["seed"]] if hp.get("seed") else []
     parts += ["weights of its own"] if result.get("weights", usual) != usual else []
+    workers = result["settings"].get("workers", 1)
+    parts += ["%d workers" % workers] if workers > 1 else []
     parts += ["threads: %d" % threads] if threads != cores else []
+    parts += ["synthetic data"] if result["dataset"]["name"].startswith("synthetic") else []
     return ", ".join(parts)
+
+
+def proven(result):
+    """Whether a run's certificate passed and, at its end, its updates were still right."""
+    late = result.get("late_updates", {"passed": True})
+    return result["certificate"]["passed"] and late["passed"]

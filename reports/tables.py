@@ -14,7 +14,16 @@ from reports.committed import HERE
 from reports.lessons import learnt
 from reports.profile_tables import spent
 from reports.sweeps import swept
-from reports.table import CHANGED, Table, kind, label, position, titled
+from reports.table import (
+    CHANGED,
+    Table,
+    kind,
+    label,
+    module_is_as_it_was,
+    position,
+    proven,
+    titled,
+)
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -226,7 +235,7 @@ def results(committed, machine, model):
         else:
             error = result["rms_error"]
             cells.append("%.4f (%.4f)" % (error["one_step_ahead"], error["free_running"]))
-        if result["certificate"]["passed"]:
+        if proven(result):
             step = times["step"]
             spread = tuple(1e3 * seconds for seconds in [step["median"]] + step["quartiles"])
             share = times.get("share_of_matmul")
@@ -272,8 +281,8 @@ def original(runs):
     note = (
         "%s Source: %s. The columns on the right have the same recipe in lane best, where a run is "
         "committed: `tox run -e NAME -- --lane best --epochs 10`. Compare libraries within a "
-        "column only."
-    ) % (content["what"], content["source"])
+        "column only. %s"
+    ) % (content["what"], content["source"], CHANGED)
     return Table("Beside the original", note, columns, rows)
 
 
@@ -284,7 +293,12 @@ def _headline(run):
     shares = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
     rungs = result["certificate"]["rungs"]
     passed = sum(rung["passed"] for rung in rungs)
-    seconds = "%.0f" % result["timings"]["train"] if passed == len(rungs) else "not proven"
+    seconds = (
+        "%.0f" % result["timings"]["train"]
+        if passed == len(rungs) and proven(result)
+        else "not proven"
+    )
+    seconds += "" if module_is_as_it_was(result) else " †"
     accuracy = "%.2f%% (%.2f–%.2f)" % shares
     return [(seconds, run.path), accuracy, "%d of %d rungs" % (passed, len(rungs))]
 

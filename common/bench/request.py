@@ -52,6 +52,8 @@ def parse(arguments):
     options = _parser().parse_args(arguments)
     before = earlier.read(options.against) if options.against else None
     names = options.contenders or list(before["contenders"] if before else [])
+    if options.levers and len(names) != 1:
+        raise InputError("--levers takes one environment, because all are compared with its lane")
     resolved = contenders.resolve(
         names, options.model, options.threads, options.batch_sizes, options.levers
     )

@@ -22,8 +22,9 @@ FREE = 2 * 2**30  # bytes of memory that must be free after a contender has star
 def busy():
     """Seconds for which the usable cores have been busy since the machine started."""
     times = psutil.cpu_times(percpu=True)
-    if hasattr(os, "sched_getaffinity"):
-        times = [times[core] for core in os.sched_getaffinity(0)]
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    if usable and max(usable) < len(times):  # else some cores are off, and the rest have no numbers
+        times = [times[core] for core in usable]
     return sum(core.user + core.system + core.nice for core in times)
 
 

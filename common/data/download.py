@@ -70,9 +70,9 @@ def put_in_place(temporary, target):
     os.chmod(temporary, 0o755)  # mkdtemp's folders are private
     try:
         os.replace(temporary, target)
-    except OSError:
+    except OSError as error:
         if not os.path.isdir(target):
-            raise
+            raise InputError("%s: the download cannot be kept: %s" % (target, _line(error)))
 
 
 def fetch(folder, url=URL, sha256=SHA256):

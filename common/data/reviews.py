@@ -6,6 +6,7 @@ Stands in for IMDB's reviews, which the original comparison's recurrent network 
 import hashlib
 import os
 import tarfile
+import zlib
 from collections import Counter
 
 import numpy as np
@@ -131,7 +132,7 @@ def _download(url):
                         raise InputError("%s: %s has another checksum" % (url, name))
                     with open(os.path.join(inside, name), "wb") as file:
                         file.write(content)
-        except (tarfile.TarError, KeyError, EOFError, OSError) as error:
+        except (tarfile.TarError, zlib.error, KeyError, EOFError, OSError) as error:
             raise InputError("%s: cannot be unpacked: %s" % (url, error))
         download.put_in_place(inside, target)
     return target

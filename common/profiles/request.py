@@ -32,7 +32,7 @@ def parse(arguments):
     names = [_with_lane(text) for text in options.profiled]
     contenders = resolve(names, options.model, options.threads)
     if options.python:
-        python = os.path.abspath(options.python)
+        python = interpreter.absolute(options.python)
         theirs = [each._replace(python=python) for each in contenders.values()]
         contenders = OrderedDict((each.text, each) for each in theirs)
     if options.out and len(contenders) > 1:

@@ -56,6 +56,8 @@ def parse(arguments):
         found.append(contender.text)
     if len(set(found)) < len(found):
         raise InputError("the same contender is named twice")
+    if len(found) < 2:
+        raise InputError("a sweep needs at least two contenders")
     options.contenders = tuple(found)
     return Request(**vars(options))
 

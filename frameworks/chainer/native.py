@@ -15,6 +15,9 @@ def save(model, path):
 
 
 def restore(model, path):
-    """Read weights into the model."""
+    """Read weights into the model; the library would repeat numbers to fit a larger shape."""
     with np.load(path, allow_pickle=False) as archive:
+        for name, parameter in model[0].namedparams():
+            if archive[name[1:]].shape != parameter.shape:
+                raise ValueError("%s has the shape %s" % (name, archive[name[1:]].shape))
         serializers.NpzDeserializer(archive).load(model[0])

@@ -69,8 +69,11 @@ def _passed(network, x):
     def keep(name):
         def hook(module, inputs, output):
             for part, tensor in _tensors(output):
-                full = "%s.%s" % (name, part) if part else name
-                found["%s, once more" % full if full in found else full] = _array(tensor)
+                first = full = "%s.%s" % (name, part) if part else name
+                call = 2  # of a module that is used more than once
+                while full in found:
+                    full, call = "%s, call %d" % (first, call), call + 1
+                found[full] = _array(tensor)
 
         return hook
 

@@ -121,6 +121,7 @@ def test_nobody_always_follows_the_same_one():
         ([some.WITH_WORKERS + "/2x4096", "numpy"], "/2x4096: more threads than the"),
         ([some.WITH_WORKERS + "/2x1@3", "numpy"], "these workers cannot share a batch equally"),
         (["numpy", "--levers", "--model", "mlp"], "numpy has no levers for mlp"),
+        (["numpy", "numpy", "--levers"], "--levers takes one environment"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
         (["--against", __file__], "test_bench.py is not JSON"),
         (["--against", earlier.SCHEMA], "bench.schema.json is not the result of a bench"),

@@ -50,7 +50,7 @@ EXCEPTIONS = {
         "a training step is recorded of the framework's own classes",
     ),
     "tests/recordings/test_record_models.py": (
-        "flax jax keras tensorflow",
+        "flax jax keras pytorch tensorflow torch",
         "a pass is recorded of the framework's own classes",
     ),
     "tests/keras_hub/": ("keras", "KerasHub's networks are Keras's"),

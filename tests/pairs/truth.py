@@ -706,7 +706,7 @@ T5_BLIND_2 = [
     Mistake(
         "shifted twice",
         "B shifts the decoder's tokens, which are shifted already: each comes one place later",
-        r"shared, once more|decoder[./](shared|dropout|block[./]0[./]layer[./]0)",
+        r"shared, call 2|decoder[./](shared|dropout|block[./]0[./]layer[./]0)",
         [
             r"[Ss]hift|[Mm]oved by -?1|\b(one|1) (place|position|token|row|step)s? "
             r"(later|earlier|further|before|after)|by (one|-?1)\b|[Pp]revious token|[Ss]tart token"

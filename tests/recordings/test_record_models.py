@@ -39,6 +39,29 @@ def keras(record):
     return recorded, record.exact(network, X), np.asarray(network.predict(X, verbose=0))
 
 
+def pytorch(record):
+    """A module that is used three times."""
+    import torch
+    from torch import nn
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+            self.relu, self.last = nn.ReLU(), nn.Linear(16, 3)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = self.relu(layer(x))
+            return self.last(x)
+
+    network = Network()
+    recorded = record.record(network, X)
+    names = ["x", "layers.0", "relu", "layers.1", "relu, call 2", "layers.2", "relu, call 3"]
+    assert list(recorded) == names + ["last"]
+    return recorded, record.exact(network, X), network(torch.from_numpy(X)).detach().numpy()
+
+
 def flax(record):
     """Attention in a module, inside a function that is compiled."""
     import jax
@@ -105,7 +128,8 @@ def recorder(name, **models):
 
 
 def test_a_user_s_own_model_is_recorded_as_it_is(name):
-    record, run = recorder(name, keras=keras, flax=flax, jax=jax, tensorflow=tensorflow)
+    runs = dict(keras=keras, pytorch=pytorch, flax=flax, jax=jax, tensorflow=tensorflow)
+    record, run = recorder(name, **runs)
     recorded, exact, result = run(record)
     assert all(type(array) is np.ndarray for array in recorded.values())
     last = list(recorded.values())[-1]

@@ -186,6 +186,17 @@ def test_what_a_step_and_an_image_cost_is_a_table_of_its_own(tmp_path):
     assert_drawn(table, ONE + ", same", TWO + ", best", "8", "128")
 
 
+def test_a_bench_of_other_batch_sizes_than_the_networks_own_is_drawn(tmp_path):
+    found = bench_result()
+    one, _ = found["contenders"].values()
+    fit = {"batch_sizes": [8, 16], "seconds_per_step": [0.1, 1.0], "largest_error": 0.0}
+    fit.update(peak_memory_bytes=[1, 2], overhead_per_step=0.1, seconds_per_image=0.1)
+    sized = {ONE + ":same@8": dict(one, batch_size=8), ONE + ":same@16": dict(one, batch_size=16)}
+    (table,) = measured_alone(tmp_path, dict(found, contenders=sized, scaling={ONE + ":same": fit}))
+    assert table.rows[0][1] == "100 ms"
+    assert not bench_tables.plain(committed.Committed("path", "m", dict(found, contenders=sized)))
+
+
 def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     """Who computes half a batch in 0.5 s and takes 0.8 s for the step exchanges for the rest."""
     found = bench_result()
@@ -440,8 +451,9 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
     assert "no git repository: every result file" in capsys.readouterr().err
 
 
-def test_the_originals_training_stands_beside_its_figures(good):
-    """Of its length and lane best alone, and no time that was not proven."""
+def test_the_originals_training_stands_beside_its_figures(good, monkeypatch):
+    """Of its length and lane best alone, on its own data, and no time that was not proven."""
+    monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: result["lane"] == "best")
     names = [row[4] for row in tables.original([]).rows if row[4] in frameworks.ENVIRONMENTS]
     one, two, three, four = names[:4]
     hp = dict(good["hyperparameters"], epochs=10)
@@ -454,15 +466,28 @@ def test_the_originals_training_stands_beside_its_figures(good):
         other = dict(proven, framework=three, hyperparameters=dict(hp, **{key: value}))
         others.append(other)
     others.append(dict(proven, framework=three, weights="mine.npz"))
-    table = tables.original(
-        [committed.Committed("path", "machine", one) for one in [proven, failed] + others]
-    )
+    others.append(dict(proven, framework=three, settings=dict(good["settings"], workers=2)))
+    made = dict(proven["dataset"], name="synthetic (no CIFAR-10 found)")
+    others.append(dict(proven, framework=three, dataset=made))
+    table = tables.original([entry(run) for run in [proven, failed] + others])
     told = {row[4]: row[5:] for row in table.rows}
     seconds = "%.0f" % good["timings"]["train"]
     assert [told[one][0], told[one][2]] == [(seconds, "path"), "8 of 8 rungs"]
     assert [told[two][0], told[two][2]] == [("not proven", "path"), "7 of 8 rungs"]
     assert told[three] == told[four] == told["-"] == ["-", "-", "-"]
+    monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: False)
+    (told,) = [row[5:] for row in tables.original([entry(proven)]).rows if row[4] == one]
+    assert told[0] == (seconds + " †", "path")
+    late = {"passed": False, "share_of_tolerance": 50, "steps": 9, "detail": "conv1.bias"}
+    wrong = dict(proven, late_updates=late)
+    (told,) = [row[5:] for row in tables.original([entry(wrong)]).rows if row[4] == one]
+    assert told[0] == ("not proven †", "path")
     assert len(tables.original([]).columns) == 5
+
+
+def entry(run):
+    """A run as if it were committed."""
+    return committed.Committed("path", "machine", run)
 
 
 def study_result(good, **differences):

@@ -245,6 +245,7 @@ def test_only_a_contender_whose_code_has_changed_is_trained_again(
         ([A, B, "--seeds", "1"], "2 or more"),
         ([A, B, "--margin", "0"], "not a number of points"),
         (["nothing"], "nothing"),
+        ([A], "a sweep needs at least two contenders"),
         ([A, B, "--address", "127.0.0.1:1"], "no Ray cluster answers"),
     ],
 )
