@@ -12,7 +12,6 @@ from common.proof.oracle import MOMENTUM_BATCH, Training
 from common.proof.reference import USUAL
 from common.proof.rungs import Certifier
 from common.proof.rungs.forward import LOCATED_IMAGES
-from common.proof.rungs.momentum import HINT
 from common.proof.rungs.subject import Subject
 from common.proof.updates import compared
 from common.system.errors import InputError
@@ -137,7 +136,7 @@ class AnswerCertifier(Certifier):
         if hasattr(check, "factor") and "momentum" in self.model.traits:
             momentum = self.oracle.momentum_hp.momentum
             if min(abs(check.factor - 1 - momentum), abs(check.factor - 1 + momentum)) > NEAR:
-                return check.detail.replace(HINT, "")  # the hint does not explain this factor
+                check.hint = ""  # it does not explain this factor
         return check.detail
 
     def choose(self, chosen):

@@ -9,8 +9,11 @@ PREDICTION, TOO_EXACT = "prediction", "too exact"
 class Check:
     """One comparison: its error, its tolerance, and a sentence for the reader if it fails.
 
-    kind: a name for programs, such as ``PREDICTION``, where one needs it.
+    kind: a name for programs, such as ``PREDICTION``, where one needs it. hint: what the detail may
+    mean, in words that follow it.
     """
+
+    hint = ""
 
     def __init__(self, what, error, tolerance, detail="", kind=None):
         self.what, self.kind = what, kind

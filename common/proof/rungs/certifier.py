@@ -82,7 +82,7 @@ class Certifier:
                 ("error", worst.error if np.isfinite(worst.error) else None),
                 ("tolerance", worst.tolerance),
                 ("checks", len(checks)),
-                ("detail", failed[0].detail if failed else ""),
+                ("detail", failed[0].detail + failed[0].hint if failed else ""),
             ]
         )
 

@@ -21,7 +21,7 @@ def checks(subject):
     for number, (weights, (_, _, step)) in enumerate(zip(ours, steps), 1):
         for check in subject.updates("step %d, " % number, start, weights, step):
             if number == 1 and not check.passed and "momentum" in subject.model.traits:
-                check.detail += HINT
+                check.hint = HINT
             yield check
         start = step.exact
     if subject.follows:
