@@ -190,3 +190,16 @@ def epsilon_named_wrongly(module):
         configure=configure,
         loss=lambda network, settings, hp, weights: module.loss(network, right, hp, weights),
     )
+
+
+@mistake("momentum", "gru", "llama", by=with_adam)
+def rows_without_a_gradient_rest(hp, step, g, state):
+    """Lazy Adam: what a batch does not use of a table keeps its moments and does not move."""
+    before = dict(state)
+    update = as_in_the_paper(hp, step, g, state)
+    if g.ndim > 1:
+        rest = ~g.any(1)
+        update[rest] = 0
+        for key, value in before.items():
+            state[key][rest] = value[rest]
+    return update

@@ -191,3 +191,12 @@ def decay_after_the_update(module):
         return update * (1 - hp.learning_rate * decayed)
 
     return with_adam(module, rule)
+
+
+@mistake("gradient", "gated", by=by_update)
+class large_gradients_clipped(Update):
+    """Gradients are clipped at a norm of 5, which they reach only in training."""
+
+    def clipped(self, hp, gradients, weights):
+        norm = np.sqrt(sum((g**2).sum() for g in gradients.values()))
+        return {name: g * min(1, 5 / max(norm, 1e-300)) for name, g in gradients.items()}

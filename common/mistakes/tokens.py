@@ -4,7 +4,7 @@ import numpy as np
 
 from common.data.shakespeare import IGNORED
 from common.mistakes.mistake import mistake
-from common.mistakes.wrapping import with_weights
+from common.mistakes.wrapping import Described, with_description, with_weights
 from common.system.modules import replaced
 
 HEADS = 4
@@ -241,3 +241,36 @@ def cache_one_token_behind(module):
         return np.concatenate([right[:, :1], right[:, :-1]], 1)
 
     return with_generated(module, generate)
+
+
+@mistake("generation", "tokens")
+def cache_kept_for_as_many_texts(module):
+    """The cache is emptied only if another number of texts is predicted."""
+    kept = {}
+
+    def generate(model, x, given):
+        right = module.predict(model, x)[:, x.shape[1] :]
+        stale = kept.get(len(x))
+        kept.clear()
+        kept[len(x)] = right
+        return right if stale is None else stale
+
+    return with_generated(module, generate)
+
+
+@mistake("accuracy", "tokens")
+def generates_with_its_first_weights(module):
+    """The part that generates was copied or compiled before training."""
+
+    def loss(network, settings, hp, weights):
+        copies = {name: w.copy() for name, w in weights.items()}
+        decoder = module.loss(module.symbol(settings, hp), settings, hp, copies)
+        described = Described(module.loss(network, settings, hp, weights), settings, hp, weights)
+        described.decoder = decoder
+        return described
+
+    def predict(described, x):
+        given = module.predict(described.model, x)[:, : x.shape[1]]
+        return np.concatenate([given, module.predict(described.decoder, x)[:, x.shape[1] :]], 1)
+
+    return replaced(with_description(module, predict=predict), loss=loss)

@@ -84,6 +84,8 @@ def alike(what, first, second):
     for number, rate in sorted(first.rates.items()):
         both = np.array([mask.layers[number].ravel() for mask in (first, second)])
         a, b = np.abs(both[:, ~np.isnan(both).any(0)]) > DROPPED
+        if not a.size:  # they show other places
+            continue
         chance = (1 - rate) ** 2 + rate**2
         tolerance = SIGMAS * np.sqrt(chance * (1 - chance) / a.size)
         name = "dropout %d: alike %s" % (number, what)

@@ -140,8 +140,9 @@ class Oracle:
         that rounding flips, in the reference too, so any image is taken.
 
         key: None caches nothing, because the weights are a module's own. rounded: the weights that
-        float32 has reached, if they differ. bright: make images 64 times as bright. start: with
-        batch normalisation, the first image; the batch from there on is clear or not as a whole.
+        float32 has reached, if they differ. bright: make images 64 times as bright. start: the
+        first image that is tried; steps with different images show what is kept for a row or a
+        word. With batch normalisation, the batch from there on is clear or not as a whole.
         """
         images, labels = self.images, self.labels
         if bright:
@@ -158,7 +159,7 @@ class Oracle:
                 chosen = np.arange(start, start + count)
                 clear = kinks.clear(self.references(), networks, images[chosen], training=True)
                 return chosen[: count if clear.all() else 0]
-            indices, first, size = [], 0, 16
+            indices, first, size = [], start, 16
             while len(indices) < count and first < len(images):
                 part = images[first : first + size]
                 clear = kinks.clear(self.references(), networks, part)

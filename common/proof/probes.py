@@ -8,6 +8,7 @@ from collections import OrderedDict
 import numpy as np
 
 LARGER = 8  # times the initial weights of a transformer, whose activations would be all but linear
+GATED = 4  # the same for a network of gates, whose gradients would be small
 # {the last part of a batch normalisation's name: (the first channel with a negative bias, whether
 # its biases are larger)}.
 THIRDS = {"norm": (1, False), "norm1": (1, False), "norm2": (2, False), "norm3": (0, True)}
@@ -41,6 +42,8 @@ def biased(model, seed):
         if w.ndim > 1:
             if "attention" in model.traits:
                 w *= LARGER
+            elif "gated" in model.traits:
+                w *= GATED
             continue
         noise = random.uniform(-0.1, 0.1, w.shape)
         w[:] = noise

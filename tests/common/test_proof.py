@@ -328,3 +328,88 @@ def test_a_mistake_that_cannot_be_planted_costs_no_other():
     )
     assert rungs == {"misfit": ["forward", None], "fits": ["forward", "forward"]}
     assert "could not be planted" in reports[0][2] and "no such code" in reports[0][2]
+
+
+def draws(change):
+    """The reference's CNN; ``change(random, step, memory, seed)`` is called before each step.
+
+    random: what the dropout layers draw from. memory: a dict of the model.
+    """
+    module = modules.load("numpy")
+
+    def train(model, batches):
+        layers = [layer for layer in model[0] if hasattr(layer, "rate")]
+        memory = layers[0].__dict__.setdefault("memory", {"step": 0, "passes": 0})
+        memory["passes"] += 1
+        for batch in batches:
+            memory["step"] += 1
+            change(layers[0].random, memory, layers[0].settings["seed"])
+            yield from module.train(model, [batch])
+            memory["begun"] = memory["passes"]
+
+    return modules.replaced(module, train=train)
+
+
+def captured(random, memory, seed):
+    """As in a graph that was captured after three steps."""
+    if memory["step"] == 4:
+        memory["state"] = random.get_state()
+    if memory["step"] > 4:
+        random.set_state(memory["state"])
+
+
+def cycled(random, memory, seed):
+    """Four masks in turn."""
+    state = memory.setdefault(memory["step"] % 4, random.get_state())
+    random.set_state(state)
+
+
+def by_sum(random, memory, seed):
+    """The next seed has the same masks, a step sooner."""
+    random.seed(seed + memory["step"])
+
+
+def restarted(random, memory, seed):
+    """Each pass after the first begins alike."""
+    if memory["passes"] > 1 and memory.get("begun") != memory["passes"]:
+        random.seed(seed + 1000)
+
+
+def right(random, memory, seed):
+    """Nothing is changed."""
+
+
+@pytest.mark.parametrize("change", [captured, cycled, by_sum, restarted, right])
+@pytest.mark.slow
+def test_masks_of_later_steps_are_new(change):
+    certifier = Certifier(CNN, 2, ReferenceCache(CNN, 2))
+    certifier.take(draws(change), "same")
+    rung = certifier.climb("dropout")
+    assert rung["passed"] == (change is right), rung["detail"]
+    assert change is right or "has the same mask" in rung["detail"]
+
+
+@pytest.mark.slow
+def test_rows_of_a_whole_batch_have_masks_of_their_own():
+    """As where a batch is computed in parts that draw from the same state."""
+
+    class Parts:
+        def __init__(self, random):
+            self.random = random
+
+        def random_sample(self, shape):
+            if len(shape) != 2:
+                return self.random.random_sample(shape)
+            return np.resize(self.random.random_sample((16,) + tuple(shape[1:])), shape)
+
+    module = modules.load("numpy")
+
+    def loss(*arguments):
+        model = module.loss(*arguments)
+        for layer in [layer for layer in model[0] if hasattr(layer, "rate")]:
+            layer.random = Parts(layer.random)
+        return model
+
+    certifier = Certifier(CNN, 2, ReferenceCache(CNN, 2))
+    certifier.take(modules.replaced(module, loss=loss), "same")
+    assert "uses one mask for several values" in certifier.climb("dropout")["detail"]

@@ -35,8 +35,15 @@ def brightness(n):
     return np.float32(1 + window % 64 / 64.0)
 
 
-def batch(model, batch_size):
-    """(weights, images, labels) of a training step that reveals the masks."""
+# By so many pixels of dropout 1 the lit ones are moved; together, they show all places.
+SHIFTS = [dict(down=down, right=right) for down in (0, 1) for right in (0, 1)]
+
+
+def batch(model, batch_size, down=0, right=0):
+    """(weights, images, labels) of a training step that reveals the masks.
+
+    down, right: of ``SHIFTS``.
+    """
     task = tasks.of(model)
     weights = task.fixed_output(probes.zeros(model))
     for layer in ("conv1", "conv2"):
@@ -53,11 +60,12 @@ def batch(model, batch_size):
     images, labels = task.counted(batch_size, SEEN)
     for row in (0, 1):
         for column in (0, 1):
-            images[:, :, row::4, column::4] = brightness(batch_size) * CHANNELS
+            lit = brightness(batch_size) * CHANNELS
+            images[:, :, 2 * down + row :: 4, 2 * right + column :: 4] = lit
     return weights, images, labels
 
 
-def observe(before, after, tied):
+def observe(before, after, tied, down=0, right=0):
     """The ``Masks`` of a step on ``batch`` that turned weights ``before`` into ``after``.
 
     Shapes are (9, 100, 8, 8) for layer 2, (9, 512) for layer 3 and (9, 50, 16, 16) for layer 1,
@@ -97,7 +105,7 @@ def observe(before, after, tied):
         kept, (lit - BETWEEN) / brightness(SEEN), np.nan
     )  # dropout 1: its scale, or 0
     first = np.full((SEEN, 50, 16, 16), np.nan)
-    first[:, :, ::2, ::2] = through
+    first[:, :, down::2, right::2] = through
     second = np.concatenate([kept / (1 - RATES[1]), pixels[:, 50:]], 1)
     returned = returned.reshape(pixels.shape)[:, :50] * kept / (1 - RATES[1])
     # If dropout 1 dropped the lit value, all four values of its window are equal.

@@ -4,6 +4,8 @@ A step's masks are read from the updates of the weights. The whole gradient of t
 reference's under the same masks. A failure names the layer and its fault.
 """
 
+from itertools import combinations
+
 import numpy as np
 
 from common.proof import dropout, masks
@@ -12,6 +14,7 @@ from common.proof.oracle import SEED
 from common.proof.reference import distance, unit
 from common.proof.tasks import Task
 
+LATER = (2, 5, 1)  # steps of the passes in which masks are read again
 LARGEST_BATCH = 256  # of any module
 ROWS = np.r_[:16, LARGEST_BATCH : Task.predicted]  # the rows of a prediction that are compared
 
@@ -37,7 +40,46 @@ def checks(subject):
     yield from gradient(subject, first, *pairs[0])
     yield from dropout.backward(first, products)
     yield prediction(subject, model)
-    yield from seeds(subject, first, tied)
+    yield from seeds(subject, seen, tied)
+    if subject.follows:
+        yield from later(subject, tied)
+
+
+def later(subject, tied):
+    """Masks of later steps and passes, at the recipe's batch size, in other rows and other places.
+
+    What is drawn in small groups of rows, stops to be drawn after some steps, or begins again in
+    each pass, shows here. Masks are compared with all others that show the same places.
+    """
+    read, size, seen = subject.masks, subject.model.hp.batch_size, subject.masks.SEEN
+    rows = np.arange(seen)
+    if size >= 4 * seen:
+        far = [size // 4, size // 4 + 1, size // 2, 3 * size // 4, size - 1]
+        rows = np.r_[: seen - len(far), far]
+    order = np.r_[rows, np.setdiff1d(np.arange(size), rows)].argsort()
+    shifts = getattr(read, "SHIFTS", [{}])
+    hp = subject.probe_hp()._replace(batch_size=size)
+    model = subject.build(hp, read.batch(subject.model, size)[0])
+    before, found = subject.module.weights(model), []
+    for count in LATER:
+        batches = []
+        for number in range(count):
+            shift = shifts[number % len(shifts)]
+            pair = read.batch(subject.model, size, **shift)[1:]
+            batches.append((shift, tuple(part[order] for part in pair)))
+        for (shift, _), (_, after) in zip(batches, subject.train(model, [b for _, b in batches])):
+            try:
+                found.append(read.observe(before, after, tied=tied, **shift))
+            except ValueError as error:
+                yield Check("values kept, later", np.inf, 0, str(error))
+                return
+            before = after
+    yield Check("later steps missing", sum(LATER) - len(found), 0, "train() gave too few losses")
+    yield from dropout.fractions(found, subject.oracle.products)
+    for mask in found[: len(shifts)]:
+        yield from dropout.shared(mask)
+    for one, other in combinations(found, 2):
+        yield from dropout.alike("between two later steps", one, other)
 
 
 def gradient(subject, mask, before, after):
@@ -86,8 +128,8 @@ def prediction(subject, model):
     return Check("scores in prediction", error, tolerance, detail, PREDICTION)
 
 
-def seeds(subject, first, tied):
-    """The same seed gives the same masks, and another seed gives others."""
+def seeds(subject, seen, tied):
+    """The same seed gives the same masks, and another seed gives others than any of those seen."""
     batch = subject.probe_batch()
     observed = {}
     try:
@@ -101,7 +143,8 @@ def seeds(subject, first, tied):
     again, other = observed[SEED], observed[SEED + 1]
     differ = sum(
         np.count_nonzero((np.abs(a) > masks.DROPPED) != (np.abs(b) > masks.DROPPED))
-        for a, b in zip(first.layers.values(), again.layers.values())
+        for a, b in zip(seen[0].layers.values(), again.layers.values())
     )
     yield Check("same seed", differ, 0, "the same seed gives other masks")
-    yield from dropout.alike("with another seed", first, other)
+    for mask in seen:
+        yield from dropout.alike("with another seed", mask, other)

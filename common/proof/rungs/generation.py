@@ -10,29 +10,29 @@ import numpy as np
 from common.proof.check import Check
 from common.proof.reference import distance
 
-AGAIN = 5  # texts of a second prediction, which finds what a first one left in the cache
+AGAIN = 5  # texts of further predictions, which find what an earlier one left in the cache
 
 
 def checks(subject):
-    """Generate from the texts of a prediction, then from a few others with the same model."""
+    """Generate from the texts of a prediction, then twice from a few others, by the same model."""
     oracle = subject.oracle
     model = subject.build(oracle.gradient_hp, oracle.biased)
-    for what, texts in (
-        ("generated", oracle.test_images),
-        ("generated again", oracle.images[:AGAIN]),
-    ):
-        yield from generated(subject, what, model, texts)
+    few = [("generated", oracle.test_images), ("generated again", oracle.images[:AGAIN])]
+    if subject.follows:  # a cache may be kept as long as the number of texts is the same
+        few.append(("generated for as many", oracle.images[AGAIN : 2 * AGAIN]))
+    for what, texts in few:
+        yield from generated(subject, what, model, texts, oracle.biased)
 
 
-def generated(subject, what, model, texts):
-    """The scores of the generated places, and where they are off first."""
+def generated(subject, what, model, texts, weights):
+    """The scores of the generated places, and where they are off first, by the model's weights."""
     oracle, task = subject.oracle, subject.task
     outputs = subject.predict(model, texts)
     shape = (len(texts),) + task.returned
     if outputs.shape != shape:
         yield Check(what, np.inf, 0, "predict() gave %s, not %s" % (outputs.shape, shape))
         return
-    exact, allowed = oracle.scores(None, oracle.biased, task.continued(texts, outputs))
+    exact, allowed = oracle.scores(None, weights, task.continued(texts, outputs))
     exact, ours = exact[:, task.half :], outputs[:, task.steps :]
     tolerance = oracle.multiple * allowed
     by_place = [distance(exact[:, place], ours[:, place]) for place in range(task.half)]
