@@ -1,10 +1,16 @@
 """The judgement of a sweep: two one-sided tests, paired by seed, and Holm's correction."""
 
+import glob
+import json
+import os
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from common.sweep import equivalence
 from common.sweep.equivalence import DIFFERENT, EQUIVALENT, UNDECIDED
+from common.system.files import ROOT
 
 
 def scored(points):
@@ -89,3 +95,26 @@ def test_the_number_of_seeds_that_is_named_decides():
     assert equivalence.equivalence(pair["mean"], spread, n, 1.0) < 0.05
     assert equivalence.equivalence(pair["mean"], spread, n - 1, 1.0) >= 0.05
     assert equivalence.needed(1.0, 50.0, 1.0, 1) is None
+
+
+def test_the_manual_says_what_the_committed_sweep_of_the_cnn_shows():
+    (path,) = glob.glob(os.path.join(ROOT, "reports", "sweeps", "*", "cnn-10000x3.json"))
+    with open(path) as file:
+        result = json.load(file)
+    accuracies = {
+        contender: {seed: figures["accuracy"] for seed, figures in trainings.items()}
+        for contender, trainings in result["measured"].items()
+    }
+    with open(os.path.join(ROOT, "docs", "sweep.md"), encoding="utf-8") as file:
+        text = " ".join(file.read().split())
+    means = [100 * np.mean(list(scores.values())) for scores in accuracies.values()]
+    counts = [
+        Counter(pair["verdict"] for pair in equivalence.verdicts(accuracies, margin))
+        for margin in (2.5, 2, 1)
+    ]
+    assert not any(count[DIFFERENT] for count in counts)
+    assert [count[EQUIVALENT] for count in counts] == [28, 5, 0]
+    words = "%.1f%% to %.1f%% | 28 within 2.5 points, 5 within 2, none within 1"
+    assert words % (min(means), max(means)) in text
+    needed = [pair["seeds_needed"] for pair in result["pairs"]]
+    assert "%d to %d seeds would decide" % (min(needed), max(needed)) in text
