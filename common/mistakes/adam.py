@@ -192,7 +192,7 @@ def epsilon_named_wrongly(module):
     )
 
 
-@mistake("momentum", "gru", "llama", by=with_adam)
+@mistake("momentum", "untied", by=with_adam)
 def rows_without_a_gradient_rest(hp, step, g, state):
     """Lazy Adam: what a batch does not use of a table keeps its moments and does not move."""
     before = dict(state)

@@ -45,7 +45,8 @@ class Model(NamedTuple):
     whole, quick: (observations, epochs) of the recipe, and of a run that is short on a CPU.
     batches_sha256: the hash of the trajectory's batches, observations and targets.
     layers: kinds of layers that shapes do not show: "pool", "recurrent", "sigmoid", "embedding",
-        "attention", "ignored" (targets that do not count).
+        "untied" (a row of the embedding has a gradient only if a batch uses it), "attention",
+        "ignored" (targets that do not count).
     products: multiply-adds of a forward pass in products of two activations, as in attention.
     challenge: its description on a challenge's page; "" if it can have no challenge.
     phrases: {its entry in the page's phrase book: "", or where else a module says it, such as

@@ -18,7 +18,7 @@ def cache(tmp_path, monkeypatch):
 def test_without_a_compiler_there_is_none(cache, monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert mkl.preloaded() == {}
-    assert not cache.exists()
+    assert not list(cache.iterdir())
 
 
 def test_a_compiler_that_fails_leaves_nothing(cache, tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ GRU = Model(
         ]
     ),
     positions={"words": 0, "gru.input": reviews.STEPS, "gru.recurrent": reviews.STEPS},
-    layers=frozenset(["embedding", "gated"]),
+    layers=frozenset(["embedding", "untied", "gated"]),
     initialize=xavier_uniform,
     hp=Adam(batch_size=64, learning_rate=1e-3, beta1=0.9, beta2=0.999, epsilon=1e-8, dropout=()),
     whole=(9600, 3),

@@ -47,7 +47,7 @@ LLAMA = Model(
     shapes=SHAPES,
     positions=dict(dict.fromkeys(LAYERS, CONTEXT), tokens=0),
     products=2 * BLOCKS * CONTEXT**2 * WIDTH,
-    layers=frozenset(["embedding", "attention", "rotary", "ignored"]),
+    layers=frozenset(["embedding", "untied", "attention", "rotary", "ignored"]),
     initialize=gpt2_normal,
     hp=GPT.hp,
     whole=(6000, 4),
