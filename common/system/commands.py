@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 
 from common.system import machine
@@ -217,8 +216,11 @@ def interrupt_in(error):
 
 @contextmanager
 def signals_ignored():
-    """Ignore Ctrl-C and SIGTERM while the block runs; only a main thread can."""
-    if threading.current_thread() is not threading.main_thread():
+    """Ignore Ctrl-C and SIGTERM while the block runs, in a guarded command's own process.
+
+    Other processes, such as those that a library starts for tasks, have handlers of their own.
+    """
+    if os.environ.get(SPEAKER) != str(os.getpid()):
         yield
         return
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -165,7 +165,8 @@ def test_a_number_of_threads_for_a_users_interpreter_is_kept():
     assert name == "numpy@%s:best/1" % sys.executable
 
 
-def test_after_a_lever_is_left_out_signals_work_again():
+def test_after_a_lever_is_left_out_signals_work_again(monkeypatch):
+    monkeypatch.setenv(commands.SPEAKER, str(os.getpid()))
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     try:
         raise NotProven("numpy", "dropout")
