@@ -13,6 +13,7 @@ import ray
 from common.sweep import tasks
 from common.system.errors import InputError
 
+PATIENCE = 12  # seconds for tasks to stop what they have started
 RETRIES = 2  # of a task whose worker dies; a training that fails by itself is not repeated
 
 
@@ -88,5 +89,8 @@ def run(waiting, cpus):
                 died = "its worker died: %s" % str(error).split("\n")[0]
                 yield tasks.Outcome(key, None, died)
     finally:
-        for task in running:
-            ray.cancel(task, force=True)
+        for force in (False, True):  # first let them end their children
+            for task in running:
+                ray.cancel(task, force=force)
+            if running and not force:
+                ray.wait(list(running), num_returns=len(running), timeout=PATIENCE)

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from common.system import machine
 from common.system.errors import InputError
@@ -152,6 +152,7 @@ def printable(line):
 def call(command, log=None, **options):
     """Run a child process, and return its exit code. If this process is stopped, so is the child.
 
+    So are the child's own children: tox ends at SIGTERM and leaves what it has started.
     log: an open file for its output. options: for ``subprocess.Popen``.
     """
     child = subprocess.Popen(command, stdout=log, stderr=log, **options)
@@ -159,13 +160,24 @@ def call(command, log=None, **options):
         return child.wait()
     except BaseException:
         with signals_ignored():  # a second Ctrl-C must not leave the child behind
-            child.terminate()
-            try:
-                child.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            end_family(child)
         raise
+
+
+def end_family(child):
+    """End a child process and its descendants; after five seconds, kill those that are left."""
+    import psutil  # here, because dump and compare do without it
+
+    family = []
+    with suppress(psutil.NoSuchProcess):
+        family.append(psutil.Process(child.pid))
+        family += family[0].children(recursive=True)
+    for order in (psutil.Process.terminate, psutil.Process.kill):
+        for process in family:
+            with suppress(psutil.NoSuchProcess):
+                order(process)
+        psutil.wait_procs(family, timeout=5)
+    child.wait()
 
 
 def _interrupt(number, frame):
