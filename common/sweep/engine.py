@@ -90,7 +90,7 @@ def run(waiting, cpus):
                 yield tasks.Outcome(key, None, died)
     finally:
         for force in (False, True):  # first let them end their children
-            for task in running:
+            for task in reversed(list(running)):  # those that wait first, so that none begins
                 ray.cancel(task, force=force)
             if running and not force:
                 ray.wait(list(running), num_returns=len(running), timeout=PATIENCE)
