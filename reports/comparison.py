@@ -2,10 +2,11 @@
 
 import frameworks
 from common.networks import ALL
+from common.run.results import proven
 from common.system.machine import described
 from reports import tables
 from reports.provenance import data
-from reports.table import kind, module_is_as_it_was, proven
+from reports.table import kind, module_is_as_it_was
 
 # The figures to compare. zero: bars begin at 0; less: the least is the best; timed: a time, which
 # needs a passed certificate.

@@ -87,9 +87,3 @@ def kind(result):
     parts += ["threads: %d" % threads] if threads != cores else []
     parts += ["synthetic data"] if result["dataset"]["name"].startswith("synthetic") else []
     return ", ".join(parts)
-
-
-def proven(result):
-    """Whether a run's certificate passed and, at its end, its updates were still right."""
-    late = result.get("late_updates", {"passed": True})
-    return result["certificate"]["passed"] and late["passed"]

@@ -7,6 +7,7 @@ from common.networks import ALL, MODELS
 from common.proof.contract import LANES
 from common.proof.rungs import RUNGS
 from common.records import records
+from common.run.results import proven
 from common.system import modules
 from reports.bench_tables import benched
 from reports.bench_tables import questions as asked
@@ -21,7 +22,6 @@ from reports.table import (
     label,
     module_is_as_it_was,
     position,
-    proven,
     titled,
 )
 

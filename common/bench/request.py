@@ -60,9 +60,10 @@ def parse(arguments):
     if len(resolved) < 2:
         raise InputError("a bench needs at least two contenders")
     baseline = options.baseline or next(iter(resolved))
-    with suppress(InputError):  # it may be written as the contender was
-        same = contenders.resolve([baseline], options.model, options.threads)
-        baseline = next(iter(same)) if len(same) == 1 else baseline
+    if baseline not in resolved:
+        with suppress(InputError):  # it may be written as the contender was
+            same = contenders.resolve([baseline], options.model, options.threads)
+            baseline = next(iter(same)) if len(same) == 1 else baseline
     if baseline not in resolved:
         raise InputError(
             "--baseline %s is not among the contenders, %s" % (baseline, ", ".join(resolved))
@@ -142,16 +143,15 @@ def result_path(request, facts):
 
     A comparison with an earlier bench has a separate file.
     """
-    names = [re.sub("[:+/@]+", "-", name) for name in request.contenders]
+    names = list(request.contenders)
     if request.levers:
         plain = [each for each in request.contenders.values() if not each.lever]
-        names = ["levers"] + [
-            re.sub("[:+/@]+", "-", each._replace(lane=None).text) for each in plain
-        ]
+        names = ["levers"] + [each._replace(lane=None).text for each in plain]
     elif len(names) > 4:
         digest = hashlib.sha256(" ".join(request.contenders).encode()).hexdigest()
         names = ["%d-contenders-%s" % (len(names), digest[:6])]
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
     later = ["against", request.earlier["made"][:10]] if request.earlier else []
+    names = [re.sub("[:+/@]+", "-", name) for name in names]
     file = "-".join([request.model.name] + names + threads + later) + ".json"
     return os.path.join(reports_folder("bench", machine.folder_name(facts)), file)

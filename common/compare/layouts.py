@@ -109,14 +109,20 @@ def transposes(a, b):
                 yield Layout(split, axes, (), None, None)
 
 
-def flips(a, b):
-    """``transposes`` that keep every axis whole, flipped along one axis or more."""
+def whole(a, b):
+    """``transposes`` that keep every axis whole."""
     for layout in transposes(a, b):
         if tuple(layout.split[axis] for axis in layout.axes) == b.values.shape:
-            for count in range(1, min(len(layout.axes), 3) + 1):
-                for axes in itertools.combinations(range(len(layout.axes)), count):
-                    if all(b.values.shape[axis] > 1 for axis in axes):
-                        yield layout._replace(flipped=axes)
+            yield layout
+
+
+def flips(a, b):
+    """Those of ``whole``, flipped along one axis or more."""
+    for layout in whole(a, b):
+        for count in range(1, min(len(layout.axes), 3) + 1):
+            for axes in itertools.combinations(range(len(layout.axes)), count):
+                if all(b.values.shape[axis] > 1 for axis in axes):
+                    yield layout._replace(flipped=axes)
 
 
 def flattened(a, b):
@@ -208,9 +214,8 @@ def unfinished(a, b, tolerance):
     """The ``Agreement`` of arrays with NaN or infinity in the same places, or None."""
     if a.finite or b.finite:
         return None
-    for layout in [plain(a)] * (a.shape == b.shape) + list(transposes(a, b)):
-        if tuple(layout.split[axis] for axis in layout.axes) != b.values.shape:
-            continue
+    # Arrays of very many axes are not transposed.
+    for layout in list(whole(a, b)) or [plain(a)] * (a.shape == b.shape):
         ours = layout.apply(a.values, b.values.shape)
         there = np.isfinite(ours)
         if not _alike(ours[~there], b.values[~there]):
@@ -225,9 +230,7 @@ def unfinished(a, b, tolerance):
 
 def ordered(a, b, most):
     """The ``Agreement`` that puts the positions on one axis in another order, or None."""
-    for layout in transposes(a, b):
-        if tuple(layout.split[axis] for axis in layout.axes) != b.values.shape:
-            continue
+    for layout in whole(a, b):
         values = layout.apply(a.values, b.values.shape)
         for axis, size in enumerate(b.values.shape):
             if not proven(a, b, most, choices=math.lgamma(size + 1) / math.log(2)):

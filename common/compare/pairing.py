@@ -56,7 +56,7 @@ def nonempty(path):
 
     A complex array becomes real and imaginary parts along a last axis.
     """
-    for name, array in array_files.read(path, kinds="biufc").items():
+    for name, array in array_files.read(path, kinds=array_files.NUMBERS + "c").items():
         if not array.size:
             raise InputError("%s: %s is empty" % (path, name))
         if array.dtype.kind == "c":

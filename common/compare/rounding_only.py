@@ -14,7 +14,7 @@ from common.compare.optimizers import steps
 
 ROUNDINGS = 64  # of the largest gradient of the same layer
 FEW = 4  # so many, where more would be a visible part of that gradient
-VISIBLE = 1e-3
+VISIBLE = 1e-3  # this part of that gradient
 SMALL = 16  # times a gradient's tolerance: Adam's ratio of smaller ones is rounding
 RARE = 0.02  # of a tensor's values; of more, all must be rounding
 

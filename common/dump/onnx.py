@@ -41,13 +41,13 @@ def tensor(message, name):
 def read(model, contents=None):
     """``Contents`` of a ModelProto."""
     contents = contents or Contents()
-    _add_graph(model.message(7), contents, "")
+    _add_graph(model.message(7), contents, "", 0)
     return contents
 
 
-def _add_graph(graph, contents, path):
+def _add_graph(graph, contents, path, depth):
     """Add a graph's arrays, and those of its nodes' graphs, such as the branches of an If."""
-    if path.count("/") > DEEPEST:
+    if depth > DEEPEST:
         raise Refused("it is nested more than %d times" % DEEPEST)
     for message in graph.inner(5):
         contents.add(path + message.text(8), tensor(message, path + message.text(8)))
@@ -63,7 +63,7 @@ def _add_graph(graph, contents, path):
                     contents.add(path + outputs[0], value)
             for inside in attribute.inner(6) + attribute.inner(11):
                 start = "%s%s.%s/" % (path, "".join(outputs[:1]), attribute.text(1))
-                _add_graph(inside, contents, start)
+                _add_graph(inside, contents, start, depth + 1)
 
 
 def _constant(attribute, name):

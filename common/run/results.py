@@ -42,6 +42,12 @@ def described(dataset):
     }
 
 
+def proven(result):
+    """Whether a run's certificate passed and, at its end, its updates were still right."""
+    late = result.get("late_updates", {"passed": True})
+    return result["certificate"]["passed"] and late["passed"]
+
+
 def wilson_interval(accuracy, n, z=1.96):
     """95% confidence interval of a proportion measured on ``n`` images (Wilson, 1927)."""
     centre = (accuracy + z * z / (2 * n)) / (1 + z * z / n)

@@ -4,13 +4,13 @@ Ray brings a task to a free machine, and repeats it if its worker dies. A machin
 the project at the same commit, and ``ray start`` in the environment that runs this.
 """
 
-import signal
 import socket
 import time
 
 import ray
 
 from common.sweep import tasks
+from common.system import commands
 from common.system.errors import InputError
 
 PATIENCE = 12  # seconds for tasks to stop what they have started
@@ -52,10 +52,8 @@ def connect(address=None, at_once=1):
             ask = "no Ray cluster answers at %s; start one with: ray start --head"
             raise InputError(ask % address)
         place = {"address": address}
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    ray.init(**place, **quiet)
-    for number, handler in handlers.items():  # Ray would print its own stack at SIGTERM
-        signal.signal(number, handler)
+    with commands.handlers_kept():  # Ray would print its own stack at SIGTERM
+        ray.init(**place, **quiet)
 
 
 def share(at_once=1):

@@ -74,7 +74,8 @@ class Sweep:
             if now == before["rests_on"][contender]:
                 self.result["rests_on"][contender] = now
                 self.measured[contender] = trainings
-                self.result["dataset"] = before["dataset"] if trainings else self.result["dataset"]
+                if trainings:
+                    self.result["dataset"] = before["dataset"]
             elif trainings:
                 print("restart    %s: its code or pins have changed" % contender, flush=True)
 

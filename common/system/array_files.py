@@ -19,7 +19,7 @@ HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-NUMBERS = "biuf"  # NumPy's kinds
+NUMBERS = "biuf"  # NumPy's kinds: bool, integers, floats
 
 
 def ending(path):

@@ -227,6 +227,17 @@ def interrupt_in(error):
 
 
 @contextmanager
+def handlers_kept():
+    """After the block, Ctrl-C and SIGTERM are handled as before it."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+
+
+@contextmanager
 def signals_ignored():
     """Ignore Ctrl-C and SIGTERM while the block runs, in a guarded command's own process.
 
@@ -235,13 +246,9 @@ def signals_ignored():
     if os.environ.get(SPEAKER) != str(os.getpid()):
         yield
         return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    ignore_signals()
-    try:
+    with handlers_kept():
+        ignore_signals()
         yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler or signal.SIG_DFL)
 
 
 def ignore_signals():

@@ -28,7 +28,6 @@ def _built(path):
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         return False
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
         part = os.path.join(folder, LIBRARY)
         command = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", part]

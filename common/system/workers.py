@@ -42,7 +42,7 @@ def environment(name, workers):
 def check(name, workers, seed):
     """InputError unless this environment can run so many workers with this seed."""
     needed = environment(name, workers)
-    if needed != name == os.path.basename(sys.prefix):
+    if needed != name and os.path.basename(sys.prefix) == name:
         raise InputError("workers of %s run in another environment: tox run -e %s" % (name, needed))
     if workers > 1 and seed + workers * SEEDS > 2**32:
         raise InputError("argument --seed: %d is too large for %d workers" % (seed, workers))

@@ -331,9 +331,10 @@ def test_a_mistake_that_cannot_be_planted_costs_no_other():
 
 
 def draws(change):
-    """The reference's CNN; ``change(random, step, memory, seed)`` is called before each step.
+    """The reference's CNN; ``change(random, memory, seed)`` is called before each step.
 
-    random: what the dropout layers draw from. memory: a dict of the model.
+    random: what the dropout layers draw from. memory: a dict of the model, with its numbers of
+    steps and passes so far.
     """
     module = modules.load("numpy")
 

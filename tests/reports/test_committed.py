@@ -476,12 +476,12 @@ def test_the_originals_training_stands_beside_its_figures(good, monkeypatch):
     assert [told[two][0], told[two][2]] == [("not proven", "path"), "7 of 8 rungs"]
     assert told[three] == told[four] == told["-"] == ["-", "-", "-"]
     monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: False)
-    (told,) = [row[5:] for row in tables.original([entry(proven)]).rows if row[4] == one]
-    assert told[0] == (seconds + " †", "path")
+    (cells,) = [row[5:] for row in tables.original([entry(proven)]).rows if row[4] == one]
+    assert cells[0] == (seconds + " †", "path")
     late = {"passed": False, "share_of_tolerance": 50, "steps": 9, "detail": "conv1.bias"}
     wrong = dict(proven, late_updates=late)
-    (told,) = [row[5:] for row in tables.original([entry(wrong)]).rows if row[4] == one]
-    assert told[0] == ("not proven †", "path")
+    (cells,) = [row[5:] for row in tables.original([entry(wrong)]).rows if row[4] == one]
+    assert cells[0] == ("not proven †", "path")
     assert len(tables.original([]).columns) == 5
 
 

@@ -35,7 +35,8 @@ def cases(layer):
 
 def options(case):
     """For the mean and both variances, the share of the new batch that fits best."""
-    for kind in ("mean", "variance", "unbiased variance")[: 3 if case.count > 1 else 2]:
+    unbiased = ["unbiased variance"] if case.count > 1 else []
+    for kind in ["mean", "variance"] + unbiased:
         begin, new = _values(case, kind)
         step = new - begin
         share = (step * (case.y - begin)).sum() / max((step**2).sum(), 1e-300)

@@ -17,10 +17,10 @@ def checks(subject):
     """Generate from the texts of a prediction, then twice from a few others, by the same model."""
     oracle = subject.oracle
     model = subject.build(oracle.gradient_hp, oracle.biased)
-    few = [("generated", oracle.test_images), ("generated again", oracle.images[:AGAIN])]
+    asked = [("generated", oracle.test_images), ("generated again", oracle.images[:AGAIN])]
     if subject.follows:  # a cache may be kept as long as the number of texts is the same
-        few.append(("generated for as many", oracle.images[AGAIN : 2 * AGAIN]))
-    for what, texts in few:
+        asked.append(("generated for as many", oracle.images[AGAIN : 2 * AGAIN]))
+    for what, texts in asked:
         yield from generated(subject, what, model, texts, oracle.biased)
 
 
