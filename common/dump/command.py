@@ -82,7 +82,7 @@ def contents_of(path):
             return read(path, file.read())
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror or error))
-    except Refused as error:
+    except InputError as error:
         raise InputError("%s: %s" % (path, error))
     except Exception as error:  # a broken file can raise almost anything
         fault = " ".join(("%s: %s" % (type(error).__name__, error)).split())[:160]

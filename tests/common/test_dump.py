@@ -584,6 +584,7 @@ def test_links_in_hdf5_are_refused(tmp_path, capsys):
     ):
         code, error = spoilt(spoil)
         assert code == (2 if words else 0) and words in error
+        assert "damaged" not in error  # it is refused, not misread
 
 
 def test_out_has_the_arrays(tmp_path, capsys):
