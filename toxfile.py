@@ -115,9 +115,11 @@ def tox_add_core_config(core_conf, state):
         earlier = names[: names.index(env_name)]
         before = ", ".join(name for name in earlier if folder_of(name) == environment.name)
         settings = VIRTUALENVS.get(environment.python, {})
-        labels = [] if environment.gpu else [kind, "all"]
-        if labels and kind != "mistakes" and env_name not in usual:
-            labels.append("eighth-%d" % (tested.index(env_name[len(kind) + 1 :]) % 8))
+        labels = [] if environment.gpu else [kind]
+        if labels and kind != "mistakes":  # those take hours, and "prove" keeps a record of them
+            labels.append("all")
+            if env_name not in usual:
+                labels.append("eighth-%d" % (tested.index(env_name[len(kind) + 1 :]) % 8))
         settings = dict(settings, labels=labels, depends=before)
         seeds[env_name].append(MemoryLoader(base=[kind, "testenv"], **settings))
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))

@@ -60,6 +60,12 @@ def pool_first(*patches, only=()):
     return tried("pool_first", "pool before the ReLU", *patches, only=only)
 
 
+def full_vectors(*patches):
+    """A lever: channels that fill vectors; see ``channels.py``."""
+    use = ("import numpy as np", "import numpy as np\n\nfrom frameworks import channels")
+    return tried("full_vectors", "64 and 112 channels, padded with zeros", use, *patches)
+
+
 def input_gradient(*patches):
     """A lever: compute the gradient of the images too."""
     return kept("input_gradient", "no gradient of the images", *patches)

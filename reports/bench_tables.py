@@ -12,13 +12,15 @@ from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP, answers, turned
 from reports.table import CHANGED, Table, module_is_as_it_was, titled
 
+PLAIN_SCRIPTS = "Are the lanes faster than a tutorial's script?"
+
 
 def _command(model, options=" ..."):
     which = "" if model is ALL["cnn"] else " --model " + model.name
     return "tox run -e bench -- NAME%s%s" % (options, which)
 
 
-def plain(bench):
+def of_frameworks(bench):
     """Whether a bench compares frameworks: it has no levers, workers or batch sizes."""
     keys = [contenders.read(key) for key in bench.result["contenders"]]
     return not any(key.lever or key.workers > 1 or key.batch_size for key in keys)
@@ -30,7 +32,7 @@ def newest(benches):
     The newest come first, those of the CNN before others.
     """
     found, earlier = {}, []
-    for bench in sorted(filter(plain, benches), key=lambda bench: bench.result["made"]):
+    for bench in sorted(filter(of_frameworks, benches), key=lambda bench: bench.result["made"]):
         key = bench.machine, bench.result["model"], _question(bench.result)
         if key in found:
             earlier.insert(0, found.pop(key))
@@ -44,6 +46,8 @@ def _question(result):
     model = ALL[result["model"]]
     if "bfloat16_flops" in result:
         return titled("Is bfloat16 faster than float32?", model)
+    if any(contender["lane"] == modules.PLAIN for contender in result["contenders"].values()):
+        return PLAIN_SCRIPTS
     name = "the CNN" if model.name == "cnn" else model.title
     return "Which framework trains %s fastest?" % name
 
@@ -77,12 +81,13 @@ def questions(used, machine):
 
 
 def compared(bench, since=True):
-    """A bench's contenders, the fastest first; all of them were proven first.
+    """A bench's contenders, the fastest first; all but plain scripts were proven first.
 
     since: with what has changed since the bench that it was made to be compared with.
     """
     result = bench.result
     model = ALL[result["model"]]
+    title = _question(result)
     rows, drawn, against = [], [], result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         name = _with_comma(key) + mark(result, key)
@@ -103,13 +108,14 @@ def compared(bench, since=True):
         if against:
             rows[-1] += _since(against["changes"].get(key))
     note = (
-        "{}, {}. Every contender passed the proof; then they were timed in turn: {}, {} threads, "
+        "{}, {}. Every contender{} passed the proof; then they were timed in turn: {}, {} threads, "
         "batches of {}. The ratio is the speed relative to {}, with its 95% interval; an interval "
         "that contains 1 shows no difference. Within and between runs: the spread of the ratios. "
         "Others: the largest share of the cores that other programs used at the same time. {}"
     ).format(
         bench.machine,
         _when(result),
+        " but the plain scripts" if title == PLAIN_SCRIPTS else "",
         _runs(result),
         result["threads"],
         result["batch_size"],
@@ -131,7 +137,6 @@ def compared(bench, since=True):
         figures = (_when(against), yardstick)
         note += " Since %s: the speed relative to the bench of that time, in units of %s." % figures
         columns += ["since %s (95%%) " % _when(against), ""]
-    title = _question(result)
     command = _command(model)
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)

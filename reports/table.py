@@ -62,7 +62,8 @@ def module_is_as_it_was(result):
     if result["framework"] not in frameworks.ENVIRONMENTS:
         return False
     framework = frameworks.ENVIRONMENTS[result["framework"]]
-    models = [result.get("model", "cnn")] + [result["lane"]] * (result["lane"] in MIXED)
+    lane, model = result["lane"], result.get("model", "cnn")
+    models = [modules.PLAIN] if lane == modules.PLAIN else [model] + [lane] * (lane in MIXED)
     paths = [Path(ROOT, modules.path(framework, model)) for model in models]
     if not all(path.is_file() for path in paths):
         return False

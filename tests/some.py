@@ -20,3 +20,4 @@ def without(model):
 
 PLAIN = environment(lambda candidate: modules.has(candidate.name, "mlp"), gpu_of="")
 WITH_WORKERS = environment(lambda candidate: candidate.workers_of == candidate.name)
+WITH_SCRIPT = environment(lambda candidate: modules.has(candidate.name, modules.PLAIN), gpu_of="")

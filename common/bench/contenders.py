@@ -5,6 +5,7 @@ import re
 from collections import OrderedDict
 from typing import NamedTuple, Optional
 
+import frameworks
 from common import networks
 from common.proof import contract
 from common.system import commands, debian, interpreter, machine, modules, workers
@@ -120,8 +121,11 @@ def check(contender, model):
     """InputError if the contender cannot run here."""
     name, lane, text = contender.name, contender.lane, contender.text
     framework = modules.find(name, model)
-    if lane and lane not in contract.ALL_LANES:
-        raise InputError("%s: the lanes are %s" % (text, ", ".join(contract.ALL_LANES)))
+    if lane == modules.PLAIN:
+        check_plain(contender, model)
+    elif lane and lane not in contract.ALL_LANES:
+        lanes_of_all = ", ".join(contract.ALL_LANES + (modules.PLAIN,))
+        raise InputError("%s: the lanes are %s" % (text, lanes_of_all))
     modules.check_lane(name, lane, model)
     if contender.python and contender.workers > 1:
         raise InputError("%s: workers run only in the environments here" % text)
@@ -139,6 +143,17 @@ def check(contender, model):
     cores = machine.usable_cores()
     if contender.workers * (contender.threads or 1) > cores:
         raise InputError("%s: more threads than the machine's %d cores" % (text, cores))
+
+
+def check_plain(contender, model):
+    """InputError if there is no such plain script."""
+    name, text = contender.name, contender.text
+    if model != "cnn" or not modules.has(name, modules.PLAIN):
+        known = ", ".join(n for n in frameworks.ENVIRONMENTS if modules.has(n, modules.PLAIN))
+        raise InputError("%s: plain scripts exist for the CNN only, of %s" % (text, known))
+    if contender.python or contender.lever or contender.batch_size or contender.workers > 1:
+        extras = "a lever, workers, a batch size or another interpreter"
+        raise InputError("%s: a plain script does not take %s" % (text, extras))
 
 
 def _with_levers(name, model):

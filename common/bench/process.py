@@ -11,6 +11,8 @@ import sys
 import time
 from typing import NamedTuple, Optional
 
+import numpy as np
+
 from common import networks
 from common.data import batches
 from common.networks.model import Model
@@ -124,6 +126,45 @@ class Trainer:
         return dict(answer, cpu_seconds=time.process_time() - cpu, loss=self.losses[-1])
 
 
+class Script:
+    """A plain script of the CNN, with a model that it keeps training; nothing proves it.
+
+    Its file has two functions: ``build(learning_rate)`` makes a model, and ``train(model, images,
+    labels)`` trains it for one epoch in batches of 64 and returns a loss. Its images are (n, 3, 32,
+    32), or (n, 32, 32, 3) if the file says ``CHANNELS_LAST = True``.
+    """
+
+    def __init__(self, job):
+        machine.limit_threads(job.threads)
+        started = time.perf_counter()
+        self.script = modules.load(job.name, modules.PLAIN)
+        hp, count = job.model.hp, BATCHES * job.model.hp.batch_size
+        self.batch_size = hp.batch_size
+        self.images, self.labels = tasks.of(job.model).observations(count, 0)
+        if getattr(self.script, "CHANNELS_LAST", False):
+            self.images = np.ascontiguousarray(self.images.transpose(0, 2, 3, 1))
+        self.model = self.script.build(hp.learning_rate * STILL)
+        self.train(1)
+        self.facts = {
+            "versions": machine.versions(modules.find(job.name).package),
+            "settings": {"device": "cpu", "threads": job.threads},
+            "source_sha256": modules.source_sha256(self.script),
+            "build_and_first_step": time.perf_counter() - started,
+            "start_to_first_step": machine.process_age(),
+            **machine.environment(),
+        }
+        self.train(WARM_UP)
+
+    def train(self, steps):
+        """As ``Trainer.train``."""
+        rows = np.arange(steps * self.batch_size) % len(self.images)
+        images, labels = self.images[rows], self.labels[rows]
+        cpu, started = time.process_time(), time.perf_counter()
+        loss = float(self.script.train(self.model, images, labels))
+        seconds = time.perf_counter() - started
+        return {"seconds": seconds, "cpu_seconds": time.process_time() - cpu, "loss": loss}
+
+
 def serve(job, lines):
     """Answer the bench until it sends 0."""
 
@@ -134,7 +175,7 @@ def serve(job, lines):
     say(token=os.environ.get(TOKEN))
     try:
         team = workers.Team(job.name, job.workers)
-        trainer = Trainer(job)
+        trainer = (Script if job.lane == modules.PLAIN else Trainer)(job)
         say(**trainer.facts)
         for line in lines:
             if line.strip() == PRODUCT:

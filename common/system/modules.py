@@ -17,6 +17,8 @@ from common.system.source import texts_sha256
 # The lanes whose products have fewer digits, each with a file of its name, and those digits.
 TF32 = "tf32"
 MIXED = OrderedDict([("bf16", "bfloat16"), (TF32, TF32)])
+# The file with a tutorial's script of the CNN, which benches time beside the lanes, unproven.
+PLAIN = "plain"
 
 
 def find(name, model="cnn"):
@@ -96,7 +98,7 @@ def causes(name):
 def environ(name, lane, lever="", model="cnn"):
     """The environment variables for a process of this framework and lane."""
     framework, variables = find(name), {}
-    if lane != "same":
+    if lane not in ("same", PLAIN):
         variables.update(machine.KEEP_FREED_MEMORY, **framework.best_environ)
         if machine.is_amd():
             variables.update(framework.amd_environ)

@@ -1,6 +1,6 @@
 """Chainer's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import input_gradient, kept, mkl_paths, pool_first, tried
+from frameworks.variants import full_vectors, input_gradient, kept, mkl_paths, pool_first, tried
 
 LEVERS = [
     kept("ideep", "iDeep", ("best and", "False and")),
@@ -23,6 +23,18 @@ LEVERS = [
             )
             for layer in ("conv2", "conv4")
         )
+    ),
+    full_vectors(
+        ("L.Convolution2D(3, 50, 3, pad=1)", "L.Convolution2D(3, 64, 3, pad=1)"),
+        ("L.Convolution2D(50, 50, 3, pad=1)", "L.Convolution2D(64, 64, 3, pad=1)"),
+        ("L.Convolution2D(50, 100, 3, pad=1)", "L.Convolution2D(64, 112, 3, pad=1)"),
+        ("L.Convolution2D(100, 100, 3, pad=1)", "L.Convolution2D(112, 112, 3, pad=1)"),
+        ("x = dropout(x, drop2)", "x = dropout(x[:, :100], drop2)"),
+        (
+            "for layer in network.children():",
+            "weights = channels.widened(weights)\nfor layer in network.children():",
+        ),
+        ("return found", "return channels.cut(found)"),
     ),
     input_gradient(("network.device.send(x)", "chainer.Variable(network.device.send(x))")),
 ]

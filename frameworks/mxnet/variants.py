@@ -1,6 +1,6 @@
 """Gluon's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import input_gradient, kept, pool_first, tried
+from frameworks.variants import full_vectors, input_gradient, kept, pool_first, tried
 
 LEVERS = [
     kept(
@@ -17,6 +17,33 @@ LEVERS = [
         ("nn.Dropout(drop1)", 'nn.Activation("relu"), nn.Dropout(drop1)'),
         ('activation="relu", prefix="conv4_"', 'prefix="conv4_"'),
         ("nn.Dropout(drop2)", 'nn.Activation("relu"), nn.Dropout(drop2)'),
+    ),
+    full_vectors(
+        (
+            "nn.Conv2D(50, 3, padding=1, in_channels=3,",
+            "nn.Conv2D(64, 3, padding=1, in_channels=3,",
+        ),
+        ("Conv2D(50, 3, padding=1, in_channels=50,", "Conv2D(64, 3, padding=1, in_channels=64,"),
+        ("Conv2D(100, 3, padding=1, in_channels=50,", "Conv2D(112, 3, padding=1, in_channels=64,"),
+        (
+            "Conv2D(100, 3, padding=1, in_channels=100,",
+            "Conv2D(112, 3, padding=1, in_channels=112,",
+        ),
+        (
+            "nn.Dropout(drop2)",
+            "nn.HybridLambda(lambda F, x: F.slice_axis(x, axis=1, begin=0, end=100)), "
+            "nn.Dropout(drop2)",
+        ),
+        (
+            "parameters = network.collect_params()",
+            "parameters, weights = network.collect_params(), channels.widened(weights)",
+        ),
+        (
+            'return {name.replace("_", "."): parameter.data().asnumpy() for name, parameter in '
+            "parameters}",
+            'return channels.cut({name.replace("_", "."): parameter.data().asnumpy() for name, '
+            "parameter in parameters})",
+        ),
     ),
     input_gradient(("x = nd.array(x, device)", "x = nd.array(x, device)\nx.attach_grad()")),
 ]

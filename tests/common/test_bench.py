@@ -101,7 +101,10 @@ def test_nobody_always_follows_the_same_one():
     "arguments, line",
     [
         (["nothing"], "unknown framework 'nothing'"),
-        (["numpy:fast"], "numpy:fast: the lanes are same, best, bf16"),
+        (["numpy:fast"], "numpy:fast: the lanes are same, best, bf16, tf32, plain"),
+        (["numpy:plain", "numpy"], "numpy:plain: plain scripts exist for the CNN only, of "),
+        ([some.WITH_SCRIPT + ":plain", "numpy", "--model", "mlp"], "exist for the CNN only"),
+        ([some.WITH_SCRIPT + ":plain@8", "numpy"], "a plain script does not take a lever"),
         ([some.without("resnet"), "--model", "resnet"], "has no network 'resnet'"),
         (["numpy:same", "numpy", "--baseline", "other:best"], "--baseline other:best is not among"),
         (["numpy:same"], "a bench needs at least two contenders"),

@@ -6,8 +6,9 @@ from tests.parity.test_findings import snippets
 
 def pytest_ignore_collect(collection_path, config):
     name = config.getoption("--framework")
-    if collection_path.name == "test_by_hand.py":
-        return None if modules.has(name, "by_hand") else True
+    for file in ("by_hand", modules.PLAIN):
+        if collection_path.name == "test_%s.py" % file:
+            return None if modules.has(name, file) else True
     if collection_path.name == "test_findings.py":
         return None if snippets(name) else True
     return None

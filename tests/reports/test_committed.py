@@ -16,6 +16,7 @@ from common.system import modules
 from common.system.files import ROOT
 from reports import __main__ as command
 from reports import bench_tables, committed, lessons, markdown, studies, tables
+from tests.some import WITH_SCRIPT
 
 ONE, TWO, THREE, FOUR, *_ = [name for name, one in frameworks.ENVIRONMENTS.items() if not one.gpu]
 
@@ -194,7 +195,9 @@ def test_a_bench_of_other_batch_sizes_than_the_networks_own_is_drawn(tmp_path):
     sized = {ONE + ":same@8": dict(one, batch_size=8), ONE + ":same@16": dict(one, batch_size=16)}
     (table,) = measured_alone(tmp_path, dict(found, contenders=sized, scaling={ONE + ":same": fit}))
     assert table.rows[0][1] == "100 ms"
-    assert not bench_tables.plain(committed.Committed("path", "m", dict(found, contenders=sized)))
+    assert not bench_tables.of_frameworks(
+        committed.Committed("path", "m", dict(found, contenders=sized))
+    )
 
 
 def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
@@ -405,6 +408,20 @@ def test_the_newest_bench_of_each_question_comes_first(tmp_path):
     assert [bench.path.split("/")[-1] for bench in earlier] == ["second.json", "first.json"]
     (page,) = markdown.results(used).parts
     assert page.title == "Which framework trains the CNN fastest?"
+
+
+def test_a_bench_of_a_plain_script_says_that_it_is_not_proven(tmp_path):
+    found = bench_result()
+    one, two = found["contenders"].values()
+    script = Path(ROOT, "frameworks", WITH_SCRIPT, "plain.py").read_bytes()
+    key = WITH_SCRIPT + ":plain"
+    plain = dict(one, framework=WITH_SCRIPT, lane="plain", verdict="faster")
+    plain["processes"] = [{"source_sha256": sha256(script).hexdigest()}]
+    contenders = {key: plain, TWO + ":best": two}
+    (table,) = measured_alone(tmp_path, dict(found, baseline=key, contenders=contenders))
+    assert table.title == bench_tables.PLAIN_SCRIPTS
+    assert "Every contender but the plain scripts passed the proof" in table.note
+    assert [row[0][0] for row in table.rows] == [TWO + ", best", WITH_SCRIPT + ", plain"]
 
 
 @pytest.fixture
