@@ -45,7 +45,7 @@ def _weighted(layer, x, states, gates):
     for (one, wx), (two, wh) in itertools.islice(itertools.product(outer, inner), 6):
         if one is two:
             continue
-        chosen = [bias for bias in biases if _goes_with(bias, one, two)] or [None]
+        chosen = [bias for bias in biases if _goes_with(bias, one, two)]
         yield Case(
             layer,
             [x],
@@ -70,7 +70,7 @@ def _goes_with(bias, *weights):
 
 def _biases(chosen, width):
     """Two rows: the input's bias and the state's."""
-    rows = [row for bias in chosen if bias is not None for row in full(bias).reshape(-1, width)]
+    rows = [row for bias in chosen for row in full(bias).reshape(-1, width)]
     rows = [row.astype(np.float64) for row in rows] + [np.zeros(width)] * 2
     return rows[0], rows[1]
 

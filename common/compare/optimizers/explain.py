@@ -65,13 +65,10 @@ def _fits(recordings):
     """The ``Optimizer`` of both sides, None where it is not known; fitted once."""
     if recordings.optimizers is None:
         a, b = recordings.a, recordings.b
-        recordings.optimizers = _several_steps(a, b) or _one_step(a, b)
+        recordings.optimizers = _several_steps(a, b) or [
+            _of_first_step(fit.side(steps.of(side))) for side in (a, b)
+        ]
     return recordings.optimizers
-
-
-def _one_step(a, b):
-    """The same, from the first step alone."""
-    return [_of_first_step(fit.side(steps.of(side))) for side in (a, b)]
 
 
 def _of_first_step(moved):
