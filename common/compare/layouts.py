@@ -148,8 +148,8 @@ def flattened(a, b):
                     yield Layout(split, axes, (), None, None)
 
 
-def places(a, b, layouts):
-    """The positions of a's sample in b's values, for each layout: (layouts, sample)."""
+def places(a, layouts):
+    """The positions of a's sample in the values of each layout: (layouts, sample)."""
     positions = np.empty((len(layouts), len(a.sample)), np.int64)
     for row, layout in enumerate(layouts):
         place = np.zeros(len(a.sample), np.int64)
@@ -182,7 +182,7 @@ def agreement(a, b, tolerance):
         layouts = list(make(a, b))
         if not layouts or not proven(a, b, most, choices=math.log(len(layouts), 2)):
             continue
-        near = b.values.reshape(-1)[places(a, b, layouts)] - a.values.reshape(-1)[a.sample]
+        near = b.values.reshape(-1)[places(a, layouts)] - a.values.reshape(-1)[a.sample]
         off = np.sqrt((near.astype(np.float64) ** 2).mean(1))
         for row in np.argsort(off, kind="stable")[:4]:
             if off[row] <= 16 * most:

@@ -195,7 +195,7 @@ class Comparison:
         if not layouts:
             return None, 0.0
         ours = a.values.reshape(-1)[a.sample].astype(np.float64)
-        some = b.values.reshape(-1)[places(a, b, layouts)].astype(np.float64)
+        some = b.values.reshape(-1)[places(a, layouts)].astype(np.float64)
         alike = [abs(correlation(ours, theirs)) for theirs in some]
         best = layouts[next(n for n, size in enumerate(alike) if size >= 0.99 * max(alike))]
         moved = best.apply(a.values, b.values.shape)

@@ -173,10 +173,7 @@ def _is_transposed(x, z, results):
     if x.shape[1] != results[0].shape[1]:
         return False
     kept = [np.isfinite(rows).all(1) for rows in (x, z)]
-    x, z, ours, theirs = (
-        rows[kept[side]] - rows[kept[side]].mean(0)
-        for side, rows in ((0, x), (1, z), (0, results[0]), (1, results[1]))
-    )
+    x, z, ours, theirs = x[kept[0]], z[kept[1]], results[0][kept[0]], results[1][kept[1]]
     return min(len(x), len(z)) >= SPARE and transposed.is_transposed(x, z, ours, theirs)
 
 

@@ -125,16 +125,8 @@ def off(case, constants):
         return np.inf
     turn = angles(tokens, half, constants["base"], constants["rounding"])
     turn = turn.reshape((tokens,) + (1,) * (y.ndim - axis - 2) + (half,))
-    if constants["back"]:
-        turn = -turn
-    cosine, sine = np.cos(turn), np.sin(turn)
-    first, second = parts(case.x, constants["by"])
-    made, other = parts(y, constants["by"])
-    return size(
-        np.concatenate(
-            [first * cosine - second * sine - made, first * sine + second * cosine - other], -1
-        )
-    )
+    made = _rotated(case.x, constants["by"], -turn if constants["back"] else turn)
+    return size(made - np.concatenate(parts(y, constants["by"]), -1))
 
 
 def parts(x, by):
@@ -183,7 +175,11 @@ def turned(x, by, base):
 
     With both in that order, queries and keys have the same products.
     """
-    turn = angles(x.shape[2], x.shape[3] // 2, base, "none")
+    return _rotated(x, by, angles(x.shape[2], x.shape[3] // 2, base, "none"))
+
+
+def _rotated(x, by, turn):
+    """Both parts of x, turned by these angles, one after the other."""
     first, second = parts(x, by)
     cosine, sine = np.cos(turn), np.sin(turn)
     return np.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)
