@@ -63,6 +63,11 @@ class Array:
     def __str__(self):
         return "%s (%s)" % (self.name, ", ".join(str(size) for size in self.shape))
 
+    @property
+    def scale(self):
+        """The size to which distances from this array are relative when they are shown."""
+        return self.spread or self.rms or 1
+
 
 def rms(values):
     """Root of the mean square, without overflow."""

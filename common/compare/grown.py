@@ -77,7 +77,7 @@ def _grown(recordings, farther):
     usual = 0.0
     for i, j, layout, off in farther.pairs:
         a, b = recordings.a[i], recordings.b[j]
-        off /= b.spread or b.rms or 1
+        off /= b.scale
         if not recordings.agreement(i, j):
             moved = layout.apply(a.values, b.values.shape)
             few = noise.few(a.values)  # such values must be as near as their input

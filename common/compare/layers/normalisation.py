@@ -9,16 +9,7 @@ import numpy as np
 
 from common.compare.functions import bfloat16
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import (
-    SURE,
-    VALUES,
-    Case,
-    branches,
-    full,
-    number,
-    rows_of,
-    size,
-)
+from common.compare.layers.layer import SURE, VALUES, Case, branches, full, number, rows_of, size
 
 ROWS = 512  # places of an image
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings

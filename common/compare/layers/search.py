@@ -159,10 +159,7 @@ def differ(a, b):
     if a.constants == b.constants:
         return False
     with np.errstate(all="ignore"):
-        crossed = (
-            a.family.off(a.case, b.constants),
-            b.family.off(b.case, a.constants),
-        )
+        crossed = a.family.off(a.case, b.constants), b.family.off(b.case, a.constants)
     # Of nested options, the first that fits is the smallest, so one side is proof enough.
     needed = any if getattr(a.family, "NESTED", False) else all
     return needed(off > max(x.case.limit / 4, SURE * x.off) for off, x in zip(crossed, (a, b)))
