@@ -6,6 +6,10 @@ A family is a module with
     options(case)         yields the constants that are tried, the usual ones first
     off(case, constants)  the RMS distance between the layer's output and what they give
     words(constants)      the function in words, with its constants
+    docs(a, b)            the docs' anchor if A's and B's constants differ; or DOCS, if it is fixed
+
+Some also have ``GREEDY`` and ``NESTED``, ``ordered(a, b)`` and ``shown(fit)``, which ``search.py``
+explains where it uses them.
 """
 
 import itertools

@@ -11,6 +11,7 @@ from common.compare.functions import bfloat16
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import SURE, VALUES, Case, branches, full, number, rows_of, size
 
+DOCS = pages.EPSILON
 ROWS = 512  # places of an image
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
 WIDEST = 2**14  # values of a row that is normalised
@@ -347,8 +348,3 @@ def _fits_without_epsilon(fit):
         return False
     none = off(fit.case, dict(fit.constants, epsilon=0.0))
     return none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.EPSILON

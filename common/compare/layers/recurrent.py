@@ -9,6 +9,7 @@ from common.compare.functions import sigmoid
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full
 
+DOCS = pages.GATES
 GRU, LSTM = "rzn", "ifgo"
 BIASES = ("the input's bias alone", "the state's bias alone")
 BEFORE, NEW = "reset before the product", "the update gate's share is the new state's"
@@ -136,8 +137,3 @@ def words(constants):
     """The cell in words."""
     says = "%s, gates in the order %s" % (constants["cell"], constants["gates"])
     return says + (", " + constants["change"] if constants["change"] else "")
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.GATES

@@ -105,7 +105,7 @@ def judged(a, b, fits, likely=True):
         family = fits[0].family
         if differ(*fits) and not (family is statistics and statistics.is_convention(*fits)):
             says = sentence(*fits)
-            docs = family.docs(fits[0].constants, fits[1].constants)
+            docs = getattr(family, "DOCS", None) or family.docs(*(fit.constants for fit in fits))
         elif family is normalisation and _as_many(*fits):
             change = normalisation.epsilons(*fits) or normalisation.weights(*fits)
             says, docs = change or (None, None)

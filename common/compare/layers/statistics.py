@@ -7,6 +7,7 @@ import numpy as np
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, number, size
 
+DOCS = pages.RUNNING
 LEAST = 2  # channels
 
 
@@ -63,11 +64,6 @@ def words(constants):
     """The statistic and its momentum."""
     says = "the running %s of a BatchNorm, share of the new batch (momentum or 1 - momentum) %s"
     return says % (constants["kind"], number(constants["share"]))
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.RUNNING
 
 
 def is_convention(a, b):
