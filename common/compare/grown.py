@@ -39,7 +39,7 @@ def accept(recordings, first):
 
 
 def _numbers(recordings, most):
-    """Yield the same for single numbers, such as a loss, that differ no more than the arrays."""
+    """Yield the same as ``_grown`` for single numbers, such as a loss, up to the distance most."""
     for i, j in recordings.named.items():
         a, b = recordings.a[i], recordings.b[j]
         if a.size == b.size == 1 and a.finite and b.finite and _is_of_the_pass(a):

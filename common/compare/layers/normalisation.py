@@ -336,7 +336,7 @@ def words(constants, places="places", or_less=False):
 
 
 def shown(fit):
-    """The same of a fit, with the places' usual name, and whether smaller epsilons fit as well."""
+    """A fit in words: they call the places as usual, and say if smaller epsilons fit as well."""
     places = "tokens" if len(fit.case.layer.output.shape) == 3 else "places"
     return words(fit.constants, places, _fits_without_epsilon(fit))
 

@@ -65,15 +65,6 @@ def best(family, case):
     )
 
 
-def verdict(a, b, likely=True):
-    """The ``Verdict`` on a layer of A and its counterpart in B.
-
-    likely: whether they differ, or agree much worse than earlier layers. Others compute the same,
-    perhaps from values in another order.
-    """
-    return judged(a, b, (fit(a), fit(b)), likely)
-
-
 def copies(found):
     """Whether a layer is one of its inputs as it is, such as a dropout that is off."""
     return found.family is combination and combination.copies(found.constants)
@@ -99,7 +90,11 @@ def is_sum(found):
 
 
 def judged(a, b, fits, likely=True):
-    """The ``Verdict``, given the ``Fit`` of each side, or None."""
+    """The ``Verdict`` on a layer of A and its counterpart in B, by each one's ``Fit`` or None.
+
+    likely: whether they differ, or agree much worse than earlier layers. Others compute the same,
+    perhaps from values in another order.
+    """
     says = docs = None
     if likely and None not in fits and same_family(*fits) and _comparable(*fits):
         family = fits[0].family

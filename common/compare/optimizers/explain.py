@@ -81,7 +81,7 @@ def _of_first_step(moved):
 def _several_steps(a, b):
     """The same from as many steps as were recorded; None if that does not show it.
 
-    One step, without clipping, shows less than ``fit`` says of it.
+    A single step without clipping is left to ``fit``, which says more about it.
     """
     walks = [steps.walks(arrays) for arrays in (a, b)]
     found = [walk.side(tensors) for tensors in walks]
