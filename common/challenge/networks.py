@@ -453,8 +453,7 @@ def _probabilities(module):
 def _in_order(network):
     """All layers in the order of computation; a ``Residual`` comes after its inner layers."""
     for layer in network:
-        for inner in _in_order(layer.inner):
-            yield inner
+        yield from _in_order(layer.inner)
         yield layer
 
 

@@ -132,8 +132,7 @@ class Recorder:
                 ]
             )
             batch = self.module.load(observations, targets, recorded.settings)
-            for loss in self.module.train(recorded.model, [batch]):
-                yield loss
+            yield from self.module.train(recorded.model, [batch])
 
     def weights(self, recorded):
         name = "%s/after%d" % (recorded.name, recorded.steps)

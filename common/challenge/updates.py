@@ -589,10 +589,7 @@ def _of_momentum(rule):
     for says, other in (
         ("Nesterov momentum (Caffe2's and others' default)", nesterov),
         ("the gradient is multiplied by 1 - momentum (unit gain, CNTK's default)", unit_gain),
-        (
-            "the gradient is multiplied by 1 - momentum from step 2 on (dampening)",
-            dampened(None),
-        ),
+        ("the gradient is multiplied by 1 - momentum from step 2 on (dampening)", dampened(None)),
         ("no momentum", without_momentum),
     ):
         yield Cause(says, with_rule(rebased(rule, other)), concept="momentum")

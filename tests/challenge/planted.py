@@ -85,7 +85,7 @@ class Patient:
             return [], [], []
         asked = self.asked, self.arrays, answers, self.description, self.threads
         self.last = Diagnosis(*asked, like=self.last)
-        findings, lines = challenge.explained_by(self.last, judged)
+        findings, lines = challenge.explained(self.last, judged)
         return failed, sentences(findings), lines
 
     def part(self, mistake):
