@@ -28,14 +28,14 @@ class Pointwise(layers.Layer):
 
 def back_through_softmax(p, g):
     """The gradient of the scores, from the gradient ``g`` of their probabilities ``p``."""
-    return p * (g - (g * p).sum(1, keepdims=True))
+    return p * (g - (g * p).sum(-1, keepdims=True))
 
 
 class Softmax(layers.Layer):
     """The softmax of scores."""
 
     def forward(self, x, training):
-        self.out = softmax(x, 1)
+        self.out = softmax(x, -1)
         return self.out
 
     def backward(self, g):

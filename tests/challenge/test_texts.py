@@ -163,7 +163,7 @@ def test_a_changed_layers_gradient_is_its_own(name):
 
 
 CRITERIA = {
-    "twice": losses.twice,
+    "of probabilities": losses.of_probabilities,
     "transposed": losses.transposed,
     "over texts": losses.over_texts,
     "over all": losses.over_all,
