@@ -453,16 +453,15 @@ def _falls(rule, evidence):
     """A learning rate that falls from step to step, as measured in two steps."""
     first = _factor(evidence.moved, evidence.right)
     if 0.1 < first < 1 - 1e-6:
-        part = rounded(first)
-        says = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
-        yield Cause(says, with_rule(falling(rule, lambda step: part**step)), concept="optimiser")
+        each = rounded(first)
+        says = "the learning rate is multiplied by %.6g with each step, the first one, too" % each
+        yield Cause(says, with_rule(falling(rule, lambda step: each**step)), concept="optimiser")
     second = _factor(evidence.large, evidence.large_right) / first
     if 0.1 < second < 1 - 1e-6:
-        decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
-        says = "the learning rate is multiplied by %.6g from step to step" % part
-        yield Cause(
-            says, with_rule(falling(rule, lambda step: part ** (step - 1))), concept="optimiser"
-        )
+        decay, later = float("%.3g" % (1 / second - 1)), rounded(second)
+        says = "the learning rate is multiplied by %.6g from step to step" % later
+        law = falling(rule, lambda step: later ** (step - 1))
+        yield Cause(says, with_rule(law), concept="optimiser")
         says = "the learning rate is divided by 1 + %.3g t in step t, from 0 on (Keras's decay)"
         law = falling(rule, lambda step: 1 / (1 + decay * (step - 1)))
         yield Cause(says % decay, with_rule(law), concept="optimiser")

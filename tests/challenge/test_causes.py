@@ -154,6 +154,18 @@ def test_what_a_second_step_shows_is_read_from_it():
     assert says(one_step_on(updates.momentum, 0.75))[1] == "the momentum is 0.75, not 0.9"
 
 
+def test_a_rate_that_falls_falls_by_its_own_factor():
+    g = {"w": np.ones(3)}
+    evidence = updates.Evidence({}, {"w": 0.5 * g["w"]}, g, {}, {}, {"w": 0.45 * g["w"]}, g)
+    first, second, _ = updates._falls(updates.without_momentum, evidence)
+    assert "multiplied by 0.5 with each step" in first.says
+    assert "multiplied by 0.9 from step to step" in second.says
+    hp = Decay(4, 1.0, 0.9, (), weight_decay=0.0, depth=29)
+    for cause, factors in ((first, (0.5, 0.25)), (second, (1, 0.9))):
+        for step, factor in enumerate(factors, 1):
+            assert cause.make.rule(hp, step, g, g, {})["w"] == pytest.approx(-factor * g["w"])
+
+
 def test_weights_that_came_back_say_what_was_put_in():
     given = {"a.bias": np.zeros(3, np.float32), "b.bias": np.ones(3, np.float32)}
     assert causes.came_back(given, given) == []
