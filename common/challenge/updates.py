@@ -224,24 +224,28 @@ def varied(rule, **parts):
 
 
 @above
+def given(rule, change):
+    """``rule`` with the hyperparameters {name: value} that ``change(hp, step)`` returns."""
+
+    def changed_rule(hp, step, weights, gradients, state):
+        return rule(hp._replace(**change(hp, step)), step, weights, gradients, state)
+
+    return changed_rule
+
+
 def constant(rule, **values):
     """``rule`` with hard-coded hyperparameters."""
-
-    def changed_rule(hp, step, weights, gradients, state):
-        return rule(hp._replace(**values), step, weights, gradients, state)
-
-    return changed_rule
+    return given(rule, lambda hp, step: values)
 
 
-@above
 def decaying(rule, factor):
     """``rule`` with the weight decay times a factor."""
+    return given(rule, lambda hp, step: dict(weight_decay=factor * hp.weight_decay))
 
-    def changed_rule(hp, step, weights, gradients, state):
-        decay = factor * hp.weight_decay
-        return rule(hp._replace(weight_decay=decay), step, weights, gradients, state)
 
-    return changed_rule
+def falling(rule, part):
+    """``rule`` with the learning rate times ``part(step)``."""
+    return given(rule, lambda hp, step: dict(learning_rate=part(step) * hp.learning_rate))
 
 
 @above
@@ -251,17 +255,6 @@ def times(rule, factor):
     def changed_rule(hp, step, weights, gradients, state):
         moves = rule(hp, step, weights, gradients, state)
         return {name: factor * u for name, u in moves.items()}
-
-    return changed_rule
-
-
-@above
-def falling(rule, part):
-    """``rule`` with the learning rate times ``part(step)``."""
-
-    def changed_rule(hp, step, weights, gradients, state):
-        hp = hp._replace(learning_rate=part(step) * hp.learning_rate)
-        return rule(hp, step, weights, gradients, state)
 
     return changed_rule
 
@@ -509,9 +502,7 @@ def _constants(rule, has_momentum):
         says = "Adam's epsilon is always %g" % epsilon
         yield Cause(says, make, 1e-4, concept="Adam's epsilon")
 
-    def exchanged(hp, step, weights, gradients, state):
-        return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
-
+    exchanged = given(rule, lambda hp, step: dict(beta1=hp.beta2, beta2=hp.beta1))
     yield Cause("Adam's betas are exchanged", with_rule(exchanged), concept="Adam")
 
 
@@ -526,13 +517,10 @@ def _of_second_step(rule, second):
         says = "the gradient is multiplied by %.4g from step 2 on (dampening)" % (1 - rounded(part))
         yield Cause(says, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
 
-    def changed_rule(hp, step, weights, gradients, state):
-        hp = hp._replace(momentum=momentum / was * hp.momentum)
-        return rule(hp, step, weights, gradients, state)
-
     if abs(momentum) > 1e-3 and abs(momentum - was) > 1e-3:
         says = "the momentum is %.4g, not %.4g" % (momentum, was)
-        yield Cause(says, with_rule(changed_rule), concept="momentum")
+        other = given(rule, lambda hp, step: dict(momentum=momentum / was * hp.momentum))
+        yield Cause(says, with_rule(other), concept="momentum")
 
 
 def _other_decays(rule, usual):

@@ -8,7 +8,7 @@ from common import networks as networks_of
 from common.challenge import causes, conventions, direct_evidence, losses, networks, updates
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
-from common.networks.hyperparameters import Decay
+from common.networks.hyperparameters import Adam, Decay
 from common.networks.lstm import causes as recurrent
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import CHOICES, USUAL
@@ -164,6 +164,24 @@ def test_a_rate_that_falls_falls_by_its_own_factor():
     for cause, factors in ((first, (0.5, 0.25)), (second, (1, 0.9))):
         for step, factor in enumerate(factors, 1):
             assert cause.make.rule(hp, step, g, g, {})["w"] == pytest.approx(-factor * g["w"])
+
+
+def test_a_later_cause_keeps_changed_constants():
+    """A second mistake replaces the rule at the bottom, as for Nesterov momentum."""
+    g = {"w": np.array([1.0, -2.0, 3.0])}
+    (exchanged,) = [c for c in updates._constants(updates.adam, False) if "exchanged" in c.says]
+    hp = Adam(4, 0.1, 0.5, 0.9, 1e-3, ())
+    other = hp._replace(beta1=hp.beta2, beta2=hp.beta1)
+    stacked = updates.rebased(exchanged.make.rule, updates.not_corrected)
+    ours, right = stacked(hp, 1, g, g, {}), updates.not_corrected(other, 1, g, g, {})
+    assert np.array_equal(ours["w"], right["w"])
+    second = one_step_on(updates.momentum, 0.75)
+    _, momentum = updates._of_second_step(updates.momentum, second)
+    hp, states = Decay(4, 0.5, 0.9, (), weight_decay=0.0, depth=29), ({}, {})
+    stacked = updates.rebased(momentum.make.rule, updates.nesterov)
+    ours = stacked(hp, 1, g, g, states[0])
+    right = updates.nesterov(hp._replace(momentum=0.75), 1, g, g, states[1])
+    assert ours["w"] == pytest.approx(right["w"])
 
 
 def test_weights_that_came_back_say_what_was_put_in():
