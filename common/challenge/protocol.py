@@ -340,6 +340,17 @@ def problems(challenge, description):
             yield "%s has shape %s, not (n, %s" % (name, arrays[name], str(shape)[1:-1] + ")")
 
 
+def entry_of(challenge, name):
+    """The challenge's model of this name."""
+    return next(entry for entry in challenge["models"] if entry["name"] == name)
+
+
+def names_of_losses(challenge):
+    """The names of the answers with the recipe model's losses, one for each pass."""
+    do = entry_of(challenge, "recipe")["do"]
+    return [action["answer"] for action in do if "answer" in action and "train" in action]
+
+
 def reference(challenge, description):
     """The NumPy module, with the challenge's conventions."""
     module = modules.load("numpy", description.name)

@@ -73,7 +73,7 @@ def command(arguments):
     machine.limit_threads(threads)
     asked, arrays, description = challenge.read(options.folder)
     module = causes.plain(description, modules.load("numpy", description.name))
-    hp = next(m for m in asked["models"] if m["name"] == "gradient")["hyperparameters"]
+    hp = protocol.entry_of(asked, "gradient")["hyperparameters"]
     scores, steps = known(description, module, hp)
     random = np.random.RandomState(SEED)
     pairs = [
