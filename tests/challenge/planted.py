@@ -124,8 +124,7 @@ def command(arguments):
     parser.add_argument(
         "--mistakes", nargs="+", metavar="NAME", help="by default all; --write replaces these"
     )
-    cores = machine.usable_cores()
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    commands.add_threads(parser)
     parser.add_argument("--write", action="store_true", help="into reports/diagnosis")
     options = parser.parse_args(arguments)
     patient = Patient(options.name, options.folder, options.threads)

@@ -13,18 +13,7 @@ from common.compare.layers.attention import context
 from common.compare.layers.layer import Layer
 from common.compare.optimizers import fit, steps, walk
 from common.compare.pairing import Array
-from tests.challenge.conftest import all_pairs
-
-
-def normal(*shape, seed=0):
-    return np.random.RandomState(seed).standard_normal(shape).astype("f")
-
-
-def rounded(array, seed=0):
-    """The array as another library would compute it."""
-    error = 1e-7 * np.random.RandomState(seed).standard_normal(array.shape)
-    return (array * (1 + error)).astype("f")
-
+from tests.challenge.conftest import all_pairs, normal, rounded
 
 X = normal(8, 12, 32)
 

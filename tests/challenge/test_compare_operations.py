@@ -10,12 +10,9 @@ import pytest
 
 from common.compare import layouts, names
 from common.compare.functions import gelu, gelu_exact, softmax
+from tests.challenge.conftest import normal
 
 BATCH, TOKENS, WIDTH, HEADS = 4, 12, 32, 4
-
-
-def normal(*shape, seed=0):
-    return np.random.RandomState(seed).standard_normal(shape).astype("f")
 
 
 def split(x):
