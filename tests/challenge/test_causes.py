@@ -121,13 +121,18 @@ CRITERIA = {
 def test_a_changed_losss_gradient_is_its_own(name):
     loss = CRITERIA[name](layers.cross_entropy)
     scores, labels = np.random.RandomState(1).normal(size=(6, 4)), np.array([0, 1, 2, 3, 0, 1])
-    _, gradient = loss(scores.copy(), labels)
+    check_loss(loss, scores, labels)
+
+
+def check_loss(loss, scores, targets):
+    """A loss's gradient of the scores is that of its value."""
+    _, gradient = loss(scores.copy(), targets)
     for at in np.ndindex(*scores.shape):
         ends = []
         for step in (1e-6, -1e-6):
             moved = scores.copy()
             moved[at] += step
-            ends.append(loss(moved, labels)[0])
+            ends.append(loss(moved, targets)[0])
         assert gradient[at] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8)
 
 
@@ -235,10 +240,7 @@ def test_rows_that_sum_to_one_are_probabilities():
 def test_other_conventions_are_those_that_apply():
     named = dict(USUAL._asdict(), ties="all")
     made = conventions.others(networks_of.find("mnist_cnn"), named)
-    assert [cause.convention for cause in made] == [
-        ("ties", "one"),
-        ("ties", "shared"),
-    ]
+    assert [cause.convention for cause in made] == [("ties", "one"), ("ties", "shared")]
     assert "(--named ties=one)" in made[0].says
     assert conventions.others(networks_of.find("mlp"), named) == []
     assert conventions.option("adam_scalars", "a b") == "--named 'adam_scalars=a b'"
