@@ -121,8 +121,7 @@ def flips(a, b):
     for layout in whole(a, b):
         for count in range(1, min(len(layout.axes), 3) + 1):
             for axes in itertools.combinations(range(len(layout.axes)), count):
-                if all(b.values.shape[axis] > 1 for axis in axes):
-                    yield layout._replace(flipped=axes)
+                yield layout._replace(flipped=axes)
 
 
 def flattened(a, b):
@@ -131,10 +130,8 @@ def flattened(a, b):
     if shape != b.values.shape:
         return
     for axis, size in enumerate(shape):
-        divisors = (
-            [n for n in range(2, int(math.sqrt(size)) + 1) if size % n == 0] if size > 3 else []
-        )
-        divisors = sorted({n for d in divisors for n in (d, size // d)})
+        small = [n for n in range(2, int(math.sqrt(size)) + 1) if size % n == 0]
+        divisors = sorted({n for d in small for n in (d, size // d)})
         parts = [(n, size // n) for n in divisors]
         parts += [(n, m, size // n // m) for n in divisors for m in divisors if size % (n * m) == 0]
         for part in parts:
