@@ -498,7 +498,7 @@ def _constants(rule, has_momentum):
     yield Cause("Adam's betas are always 0.9 and 0.999", both, concept="Adam")
     for epsilon in (1e-8, 1e-7, 1e-6):
         make = with_rule(constant(rule, epsilon=epsilon))
-        # It blows up the rounding of gradients that are as small.
+        # It magnifies the rounding of gradients that are as small as itself.
         says = "Adam's epsilon is always %g" % epsilon
         yield Cause(says, make, 1e-4, concept="Adam's epsilon")
 

@@ -14,7 +14,7 @@ from common.compare.layers.layer import Layer, full
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import running, steps
 
-GROWTH = 3  # how many times the distance of its input a layer's result may have
+GROWTH = 3  # a layer's result may be this many times as far apart as its input
 SPREAD = 0.05  # of variances' logarithms; with less, divisor and epsilon look alike
 
 

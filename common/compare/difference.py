@@ -10,7 +10,7 @@ from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
-CHAIN = 3  # arrays in a row that must be off to count, where the next ones agree
+CHAIN = 3  # consecutive arrays that must be off to count if later ones agree
 NEAR = 3  # last pairs before a difference whose values may be reordered, such as queries and keys
 BRANCH = 4  # pairs of a shortcut that may agree between a wrong layer and what follows from it
 

@@ -14,7 +14,7 @@ from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import steps
 from common.compare.pairing import Pair
 
-GROWTH = 3  # how many times the distance of earlier layers one layer may reach
+GROWTH = 3  # a layer may be this many times as far apart as earlier ones
 FARTHEST = 100  # tolerances: accepting more would hide mistakes
 
 

@@ -288,7 +288,7 @@ class Comparison:
         return None
 
     def moved_by(self, ours, theirs):
-        """Whether b is a, but for its ends moved by some places along an axis."""
+        """Whether b is a, moved by some places along an axis; its ends do not count."""
         for axis, size in enumerate(theirs.shape):
             one, other = (np.moveaxis(x, axis, 0) for x in (ours, theirs))
             for count in range(1, min(FARTHEST, size // 2) + 1):

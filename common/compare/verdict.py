@@ -138,7 +138,7 @@ def _kind(recordings, array):
 
 
 def _row(recordings, state, ours=None, theirs=None):
-    """A row without what is known of a pair alone."""
+    """A row of one array or of two; what only a pair has is None."""
     a, b = (
         array and OrderedDict(name=array.name, shape=list(array.shape), dtype=str(array.dtype))
         for array in (ours, theirs)

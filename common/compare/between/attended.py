@@ -99,7 +99,7 @@ def _shown(both, side, choices):
 
 
 def _first(both, side, heads, sources, projections, unusual):
-    """The same for one choice of heads and sources."""
+    """The constants for one choice of heads and sources; None if none fit."""
     wanted = (both.ours, both.theirs)[side]
     some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0][2].shape[1] * heads)))
     if projections == [None]:  # one observation shows quickly that no context is the result

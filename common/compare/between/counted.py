@@ -15,7 +15,7 @@ from common.compare.layers.layer import full
 from common.compare.optimizers import steps
 
 NEAR = 4  # arrays that are tried as the head's input
-FEWER = 0.9  # tokens for each feature, at most: another gradient must leave something
+FEWER = 0.9  # tokens for each feature, at most; with more, any gradient would fit
 LEAST = 8  # columns of the scores whose gradient is known
 EXACT = 1e-3  # of a weight of a token
 LEFT = 1e-4  # of a row of the gradient: what may be left if no embedding adds to it

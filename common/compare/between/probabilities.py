@@ -56,7 +56,7 @@ def _sums_to_one(p):
 
 
 def _centred(logs, there):
-    """The places that are there, without their mean."""
+    """Each row minus its mean over the places that are there; 0 elsewhere."""
     count = np.maximum(there.sum(-1, keepdims=True), 1)
     return (logs - (logs * there).sum(-1, keepdims=True) / count) * there
 

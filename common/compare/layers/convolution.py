@@ -157,7 +157,7 @@ def fitted(case, constants):
 
 
 def _fit(case, constants):
-    """The same; each group of channels is fitted by itself."""
+    """As ``fitted``, computed; each group of channels is fitted by itself."""
     groups = constants.get("groups", 1)
     if groups == 1:
         return _fit_group(constants, case.x, case.y)
