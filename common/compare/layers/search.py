@@ -78,10 +78,10 @@ def origin(found, known):
 
 
 def _of_input(found):
-    """The ``Fit`` of the first array that a layer is computed from."""
-    layer, name = found.case.layer, found.case.inputs[0].name
-    place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
-    return fit(Layer(layer.arrays, place, layer.bank))
+    """The ``Fit`` of a layer's first input; None also if only the other side recorded that."""
+    layer, x = found.case.layer, found.case.inputs[0]
+    place = next((n for n, array in enumerate(layer.arrays) if array is x), None)
+    return None if place is None else fit(Layer(layer.arrays, place, layer.bank))
 
 
 def is_sum(found):
