@@ -370,6 +370,12 @@ def test_an_optimiser_is_named_from_the_weights_after_a_step_alone(compared):
     assert "Adam in A, Adam without bias correction in B, both with rate 0.001" in says
 
 
+def test_a_decay_is_named_from_the_weights_after_a_step_of_a_large_rate(compared):
+    rules = (lambda w, g: w - 10 * g), (lambda w, g: w - 10 * (g + 0.01 * w))
+    code, says = computes(compared, *(stepped(rule, False) for rule in rules))
+    assert code == 3 and says.endswith("none in A, 0.01 times the rate in B")
+
+
 def test_what_one_side_alone_recorded_before_a_difference_is_said(compared):
     def run(name, seed):
         h = X.dot(normal(32, 64, seed=1) / 4)

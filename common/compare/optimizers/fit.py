@@ -181,7 +181,8 @@ def _decays(rule, kappa, rate):
     optimizer = rule.ratios[0][0]
     start = "%s with rate %s in both; the weights' own decay: " % (optimizer, number(rate))
     for decay in (0.1, 0.01, 0.001, 1e-4, 0.05, 0.3, 5e-4, 0.2, 0.02):
-        if abs(1 - (1 - decay) / (1 - rate * decay) - more) < 2e-3 * more:
+        left = 1 - rate * decay  # of the weights; 0 for a large rate
+        if left and abs(1 - (1 - decay) / left - more) < 2e-3 * more:
             says = "%s times the rate in %s, %s without the rate in %s"
             return start + says % (number(decay), names[0], number(decay), names[1])
         if abs(rate * decay - more) < 1e-2 * more:
