@@ -1,5 +1,6 @@
 """Convolutions whose kernel is fitted, if there are enough places."""
 
+import itertools
 from collections import OrderedDict
 
 import numpy as np
@@ -10,6 +11,7 @@ from common.compare.layers.layer import Case, full, size
 DOCS = pages.PADDING
 GREEDY = True  # the first option that fits is taken: the smallest kernel
 NESTED = True  # larger kernels, and fewer groups, can do what smaller ones do
+NEAR = 3  # earlier images that are tried
 KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 DILATED, DILATIONS = (2, 3), (1, 2, 3, 4)
@@ -24,17 +26,12 @@ def cases(layer):
     y = layer.output
     if len(y.shape) != 4 or not y.spread or y.whole:
         return
-    taken = 0
-    for x in layer.earlier():
-        if len(x.shape) != 4 or len(full(x)) != len(full(y)) or not x.spread:
-            continue
+    images = (x for x in layer.earlier() if len(x.shape) == 4 and x.shape[0] == y.shape[0])
+    for x in itertools.islice((x for x in images if x.spread), NEAR):
         for last in (False, True):
             case = _case(layer, x, last)
             if case is not None:
                 yield case
-        taken += 1
-        if taken == 3:
-            return
 
 
 def _case(layer, x, last):
@@ -51,15 +48,8 @@ def _case(layer, x, last):
     square = images.shape[1] == outputs <= SQUARE  # a kernel that may be transposed
     target = target if square else target[:, :CHANNELS]
     some = max(1, 2**18 // images[0].size)
-    return Case(
-        layer,
-        [x],
-        x=images[:some].astype(np.float64),
-        y=target[:some].astype(np.float64),
-        last=last,
-        outputs=outputs,
-        fits={},
-    )
+    images, target = (array[:some].astype(np.float64) for array in (images, target))
+    return Case(layer, [x], x=images, y=target, last=last, outputs=outputs, fits={})
 
 
 def options(case):

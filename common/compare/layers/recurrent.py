@@ -46,17 +46,10 @@ def _weighted(layer, x, states, gates):
     for (one, wx), (two, wh) in itertools.islice(itertools.product(outer, inner), 6):
         if one is two:
             continue
-        chosen = [bias for bias in biases if _goes_with(bias, one, two)]
-        yield Case(
-            layer,
-            [x],
-            x=full(x)[:BATCH].astype(np.float64),
-            y=full(layer.output)[:BATCH].astype(np.float64),
-            wx=wx.astype(np.float64),
-            wh=wh.astype(np.float64),
-            bias=_biases(chosen, width),
-            gates=gates,
-        )
+        bias = _biases([bias for bias in biases if _goes_with(bias, one, two)], width)
+        tables = dict(x=full(x)[:BATCH], y=full(layer.output)[:BATCH], wx=wx, wh=wh)
+        tables = {name: table.astype(np.float64) for name, table in tables.items()}
+        yield Case(layer, [x], bias=bias, gates=gates, **tables)
 
 
 def _goes_with(bias, *weights):

@@ -19,36 +19,22 @@ def cases(layer):
     y = layer.output
     if not y.spread or y.whole or len(y.shape) < 2:
         return
-    if (
-        abs(float(y.values.flat[0])) <= 1
-        and float(np.abs(y.values).max()) <= 1
-        and len(y.shape) <= 4
-    ):
+    if max(map(abs, y.ends)) <= 1 and len(y.shape) <= 4:
         yield from _tables(layer)
     if len(y.shape) not in (3, 4):
         return
     target = full(y)
-    taken = 0
-    for x in layer.earlier():
-        if x.size != y.size or not x.spread or abs(x.rms / y.rms - 1) > 1e-2:
-            continue  # a rotation keeps lengths
+    inputs = (x for x in layer.earlier() if x.size == y.size and x.spread)
+    inputs = (x for x in inputs if abs(x.rms / y.rms - 1) <= 1e-2)  # a rotation keeps lengths
+    for x in itertools.islice(inputs, NEAR):
         for values, axis in _forms(full(x), target):
             # The first token is not rotated; a few observations are enough.
             first = [np.take(array, 0, axis) for array in (values, target)]
             if size(first[0] - first[1]) > 1e-2 * y.rms:
                 continue
             some = max(1, VALUES // values[0].size)
-            yield Case(
-                layer,
-                [x],
-                x=values[:some],
-                y=target[:some].astype(np.float64),
-                axis=axis,
-                table=False,
-            )
-        taken += 1
-        if taken == NEAR:
-            return
+            y_some = target[:some].astype(np.float64)
+            yield Case(layer, [x], x=values[:some], y=y_some, axis=axis, table=False)
 
 
 def _forms(x, y):
