@@ -246,17 +246,10 @@ def _every(n, others):
 
 
 def _shifted():
+    late, early = (with_targets(lambda y, by=by: np.roll(y, by, 1)) for by in (1, -1))
     return [
-        Cause(
-            "the targets are one step late",
-            with_targets(lambda y: np.roll(y, 1, 1)),
-            concept=TARGETS,
-        ),
-        Cause(
-            "the targets are one step early",
-            with_targets(lambda y: np.roll(y, -1, 1)),
-            concept=TARGETS,
-        ),
+        Cause("the targets are one step late", late, concept=TARGETS),
+        Cause("the targets are one step early", early, concept=TARGETS),
     ]
 
 

@@ -207,16 +207,11 @@ def following():
             (0.999, "a default of TensorFlow 1"),
         )
     ]
-    causes.append(
-        Cause(
-            "the running mean and variance are not updated",
-            of_kind(layers.BatchNorm, NotFollowed),
-            concept=RUNNING,
-        )
-    )
-    makes = "the variance that normalises is divided by n - 1"
+    still, less = (of_kind(layers.BatchNorm, kind) for kind in (NotFollowed, DividedByLess))
+    says = "the variance that normalises is divided by n - 1"
     return causes + [
-        Cause(makes, of_kind(layers.BatchNorm, DividedByLess), concept="batch normalisation")
+        Cause("the running mean and variance are not updated", still, concept=RUNNING),
+        Cause(says, less, concept="batch normalisation"),
     ]
 
 

@@ -398,17 +398,11 @@ def _decays(rule, evidence):
         strength = -dot({n: moved[n] for n in names}, weights) / size if size else 0.0
         if abs(strength) < 1e-12:
             continue
-        says = "weight decay of %.3g %s" % (strength, where)
-        yield Cause(
-            says + ", in the gradient",
-            with_rule(changed(rule, decayed(strength, chosen))),
-            concept="weight decay",
-        )
-        yield Cause(
-            says + ", beside the gradient",
-            with_rule(decoupled(rule, strength, chosen)),
-            concept="weight decay",
-        )
+        for says, other in (
+            ("weight decay of %.3g %s, in the gradient", changed(rule, decayed(strength, chosen))),
+            ("weight decay of %.3g %s, beside the gradient", decoupled(rule, strength, chosen)),
+        ):
+            yield Cause(says % (strength, where), with_rule(other), concept="weight decay")
 
 
 def _factor(moved, right):
@@ -429,17 +423,11 @@ def _rates(rule, evidence, hp, has_momentum):
     """A wrong learning rate: times a factor, or hard-coded."""
     factor = _factor(evidence.moved, evidence.right)
     rate = factor * hp["learning_rate"]
-    yield Cause(
-        "the learning rate is always %.4g" % rate,
-        with_rule(constant(rule, learning_rate=rate)),
-        concept="optimiser",
-    )
+    always = with_rule(constant(rule, learning_rate=rate))
+    yield Cause("the learning rate is always %.4g" % rate, always, concept="optimiser")
     if not has_momentum:
-        yield Cause(
-            "the learning rate is %.4g times what it should be" % factor,
-            with_rule(times(rule, factor)),
-            concept="optimiser",
-        )
+        says = "the learning rate is %.4g times what it should be" % factor
+        yield Cause(says, with_rule(times(rule, factor)), concept="optimiser")
 
 
 def _falls(rule, evidence):
@@ -488,11 +476,8 @@ def rounded(measured):
 def _constants(rule, has_momentum):
     """The usual values, hard-coded."""
     if has_momentum:
-        yield Cause(
-            "the momentum is always 0.9",
-            with_rule(constant(rule, momentum=0.9)),
-            concept="momentum",
-        )
+        always = with_rule(constant(rule, momentum=0.9))
+        yield Cause("the momentum is always 0.9", always, concept="momentum")
         return
     both = with_rule(constant(rule, beta1=0.9, beta2=0.999))
     yield Cause("Adam's betas are always 0.9 and 0.999", both, concept="Adam")
@@ -534,11 +519,8 @@ def _other_decays(rule, usual):
     always = "weight decay is always %g" % usual
     yield Cause(always, with_rule(constant(rule, weight_decay=usual)), concept="weight decay")
     says = "biases and batch normalisation decay, too"
-    yield Cause(
-        says,
-        with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))),
-        concept="weight decay",
-    )
+    more = changed(rule, decayed(None, lambda n, w: w.ndim == 1))
+    yield Cause(says, with_rule(more), concept="weight decay")
     says = "weight decay is beside the gradient: the velocity does not contain it (SGDW)"
     beside = decoupled(decaying(rule, 0), None, lambda n, w: w.ndim > 1)
     yield Cause(says, with_rule(beside), concept="weight decay")

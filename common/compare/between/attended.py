@@ -90,7 +90,7 @@ def _choices(both):
 
 def _shown(both, side, choices):
     """The constants of the attention that gives a side's result; None if none does."""
-    projections = list(_projections(both, both.ours.shape))
+    projections = list(_projections(both))
     for unusual, (heads, sources) in itertools.product((False, True), choices):
         found = _first(both, side, heads, sources, projections, unusual)
         if found is not None:
@@ -204,17 +204,15 @@ def _is(made, weight, wanted):
     return size(left) <= LIMIT * size(wanted)
 
 
-def _projections(both, shape):
+def _projections(both):
     """Yield None, for the context itself, and (in, out) weights of the right size."""
     yield None
-    width, count = shape[-1], 0
-    for x in list(reversed(both.alone)) + both.a.arrays:
-        if x.shape == (width, width) and x.dtype.kind == "f" and x.finite:
-            yield full(x).astype(np.float64)
-            yield full(x).astype(np.float64).T
-            count += 1
-        if count == WEIGHTS:
-            return
+    shape = both.ours.shape[-1:] * 2
+    near = list(reversed(both.alone)) + both.a.arrays
+    weights = (x for x in near if x.shape == shape and x.dtype.kind == "f" and x.finite)
+    for x in itertools.islice(weights, WEIGHTS):
+        yield full(x).astype(np.float64)
+        yield full(x).astype(np.float64).T
 
 
 def _words(constants):
