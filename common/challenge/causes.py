@@ -20,6 +20,8 @@ layers = importlib.import_module("frameworks.numpy.layers")
 strips = importlib.import_module("frameworks.numpy.strips")
 transformer = importlib.import_module("frameworks.numpy.transformer")
 
+LAYOUT, PUT_IN = "weight layout", "initial weights put in"  # concepts of the phrase book
+
 Cause = namedtuple("Cause", "says make leaves concept bounds_loss convention")
 Cause.__new__.__defaults__ = (0.0, None, False, None)
 Cause.__doc__ = """A mistake that may explain an answer.
@@ -170,61 +172,42 @@ def kernel(name, w):
 
 def weights(description, module):
     """Causes in the weights on their way into the port."""
-    causes = []
-    shapes = description.shapes
+    causes, shapes = [], description.shapes
     if "convolution" in description.traits:
         causes += [
             Cause(
                 "kernels are flipped: true convolution (Theano's filter_flip=True)",
                 both_ways(kernel, lambda w: w[:, :, ::-1, ::-1]),
-                concept="weight layout",
+                concept=LAYOUT,
             ),
             Cause(
                 "height and width of the kernels are exchanged",
                 both_ways(kernel, lambda w: w.swapaxes(2, 3)),
-                concept="weight layout",
+                concept=LAYOUT,
             ),
             Cause(
                 "kernels are reshaped to (height, width, in, out), where they must be transposed",
                 with_weights(only(kernel, _hwio), only(kernel, _back_from_hwio)),
-                concept="weight layout",
+                concept=LAYOUT,
             ),
         ]
     for name, shape in shapes.items():
         if len(shape) == 2 and 1 not in shape:
-            causes.append(
-                Cause(
-                    "%s is reshaped to (in, out), where it must be transposed" % name,
-                    with_weights(
-                        only(_is(name), lambda w: w.reshape(w.shape[::-1]).T),
-                        only(_is(name), lambda w: w.T.reshape(w.shape)),
-                    ),
-                    concept="weight layout",
-                )
+            says = "%s is reshaped to (in, out), where it must be transposed" % name
+            make = with_weights(
+                only(_is(name), lambda w: w.reshape(w.shape[::-1]).T),
+                only(_is(name), lambda w: w.T.reshape(w.shape)),
             )
+            causes.append(Cause(says, make, concept=LAYOUT))
         if len(shape) > 1 and shape[0] == shape[1]:
             says = "in and out of %s are exchanged" % name
-            causes.append(
-                Cause(
-                    says, both_ways(_is(name), lambda w: w.swapaxes(0, 1)), concept="weight layout"
-                )
-            )
+            make = both_ways(_is(name), lambda w: w.swapaxes(0, 1))
+            causes.append(Cause(says, make, concept=LAYOUT))
         if len(shape) == 1 and name.rsplit(".", 1)[0] + ".variance" not in shapes:
-            causes.append(
-                Cause(
-                    "%s is left out, or not put in" % name,
-                    _without_bias(_is(name)),
-                    concept="initial weights put in",
-                )
-            )
-    every_bias = [name for name in shapes if name.endswith(".bias")]
-    causes.append(
-        Cause(
-            "no layer has a bias",
-            _without_bias(lambda name, w: name in every_bias),
-            concept="initial weights put in",
-        )
-    )
+            says = "%s is left out, or not put in" % name
+            causes.append(Cause(says, _without_bias(_is(name)), concept=PUT_IN))
+    make = _without_bias(lambda name, w: name.endswith(".bias"))
+    causes.append(Cause("no layer has a bias", make, concept=PUT_IN))
     if "batchnorm" not in description.traits:  # a residual net has too many tensors of one shape
         causes += _exchanged(shapes)
     return causes + _flattened(description, module)
@@ -248,12 +231,8 @@ def _exchanged(shapes):
     before = {}
     for name, shape in shapes.items():
         if shape in before:
-            first = before[shape]
-            yield Cause(
-                "%s and %s are exchanged" % (first, name),
-                make(first, name),
-                concept="initial weights put in",
-            )
+            pair = before[shape], name
+            yield Cause("%s and %s are exchanged" % pair, make(*pair), concept=PUT_IN)
         before[shape] = name
 
 
@@ -274,15 +253,13 @@ def came_back(given, back):
     if even and len(constants) == 1:
         says = "%s begin%s %s too high" % (_listed(changed), "s" * (len(changed) == 1), *constants)
         put = only(lambda n, w: n in changed, lambda w: w + np.float32(next(iter(added.values()))))
-        return [Cause(says, with_weights(put, lambda name, w: w), concept="initial weights put in")]
+        return [Cause(says, with_weights(put, lambda name, w: w), concept=PUT_IN)]
 
     def put_back(name, w):
         return back[name] if name in changed and np.array_equal(w, given[name]) else w
 
     says = "other weights than those given are in %s" % _listed(changed)
-    return [
-        Cause(says, with_weights(put_back, lambda name, w: w), concept="initial weights put in")
-    ]
+    return [Cause(says, with_weights(put_back, lambda name, w: w), concept=PUT_IN)]
 
 
 def _listed(names):

@@ -200,7 +200,8 @@ def check(job):
         print(line)
     findings = []
     if False in [rung["passed"] for rung in judged["rungs"]]:
-        findings, lines = explained(challenge, arrays, answers, description, judged, job.threads)
+        diagnosis = Diagnosis(challenge, arrays, answers, description, job.threads)
+        findings, lines = explained(diagnosis, judged)
         print("\n".join(lines))
     elif conventions.barely(judged):
         nearer = conventions.nearer(challenge, arrays, answers, description)
@@ -228,17 +229,11 @@ def missing_lines(judged, expected, description):
         yield "optional, and not answered: %s" % ", ".join(left)
 
 
-def explained(challenge, arrays, answers, description, judged, threads):
+def explained(diagnosis, judged):
     """(findings, the same as lines of text) for an answer that failed a rung."""
-    diagnosis = Diagnosis(challenge, arrays, answers, description, threads)
-    return explained_by(diagnosis, judged)
-
-
-def explained_by(diagnosis, judged):
-    """As ``explained``, with an existing ``Diagnosis``."""
-    challenge, arrays, answers = diagnosis.challenge, diagnosis.arrays, diagnosis.answers
-    description, findings = diagnosis.description, diagnosis.findings()
-    findings += direct_evidence.findings(challenge, arrays, answers, description, judged, findings)
+    asked = diagnosis.challenge, diagnosis.arrays, diagnosis.answers, diagnosis.description
+    findings = diagnosis.findings()
+    findings += direct_evidence.findings(*asked, judged, findings)
     return findings, lines_of(findings) or diagnosis.nothing()
 
 

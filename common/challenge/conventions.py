@@ -87,8 +87,7 @@ def nearer(challenge, arrays, answers, description):
 
     Float32's 1 - beta**t shows in the first losses only, and hardly in a weight.
     """
-    (entry,) = [entry for entry in challenge["models"] if entry["name"] == "recipe"]
-    names = [action["answer"] for action in entry["do"] if "answer" in action and "train" in action]
+    names = protocol.names_of_losses(challenge)
     if "adam_scalars" not in applicable(description) or not all(n in answers for n in names):
         return None
     module = protocol.reference(challenge, description)
@@ -98,7 +97,7 @@ def nearer(challenge, arrays, answers, description):
 
     def distance(choice):
         follows = following("adam_scalars", choice)(replaced(module, configure=configure))
-        part = dict(challenge, models=[entry])
+        part = dict(challenge, models=[protocol.entry_of(challenge, "recipe")])
         exact = protocol.carry_out(part, arrays, description, follows, "same", 1)
         return max(abs(answers[name] - exact[name]).max() for name in names)
 

@@ -54,11 +54,15 @@ class Finding(NamedTuple):
     convention: Optional[Tuple[str, str]] = None
 
     @classmethod
+    def of(cls, cause, stage, before, after):
+        """A ``causes.Cause`` that explains a stage."""
+        own = cause.concept, cause.bounds_loss, cause.convention
+        return cls(CAUSE, stage, cause.says, [], before, after, *own)
+
+    @classmethod
     def read(cls, kind, stage, says, off, concept=None):
         """A finding whose distance no simulation has changed."""
-        return cls(
-            kind=kind, stage=stage, says=says, others=[], before=off, after=off, concept=concept
-        )
+        return cls(kind, stage, says, [], off, off, concept)
 
 
 class Reading(NamedTuple):
@@ -435,16 +439,7 @@ class Diagnosis:
         chains = []
         for made in softmax_causes(self.description):
             wrong = made.make(module)
-            after = self.off(wrong, "scores")
-            cause = Finding(
-                kind=CAUSE,
-                stage="scores",
-                says=made.says,
-                others=[],
-                before=before,
-                after=after,
-                concept=made.concept,
-            )
+            cause = Finding.of(made, "scores", before, self.off(wrong, "scores"))
             chains.append(Chain(cause, self._explain(wrong, stages, {})))
         return _likeliest(chains)
 
@@ -463,25 +458,15 @@ class Diagnosis:
 
     def _branch(self, module, stage, later, effects, before, fit):
         """The ``Branch`` of one cause that fits a stage."""
-        made = fit.cause
-        wrong = made.make(module)
+        wrong = fit.cause.make(module)
         self.reused_modules.append(wrong)
-        effects = self._effects(module, wrong, stage, later, effects, made.leaves)
-        cause = Finding(
-            kind=CAUSE,
-            stage=stage,
-            says=made.says,
-            others=[],
-            before=before,
-            after=fit.after,
-            concept=made.concept,
-            bounds_loss=made.bounds_loss,
-            convention=made.convention,
-        )
+        effects = self._effects(module, wrong, stage, later, effects, fit.cause.leaves)
         left = []
         if fit.left > max(SLACK, fit.after):
             left.append(Finding.read(KINKS, stage, "", fit.left))
-        return Branch(cause, left, wrong, effects, self._explains_all(wrong, later, effects))
+        complete = all(self.off(wrong, name) <= self._enough(name, effects) for name in later)
+        cause = Finding.of(fit.cause, stage, before, fit.after)
+        return Branch(cause, left, wrong, effects, complete)
 
     def _effects(self, module, wrong, stage, later, effects, leaves):
         """{stage: how far off it may remain} after a cause that leaves a share of its error.
@@ -499,10 +484,6 @@ class Diagnosis:
                 name: max(effects.get(name, 0), SLACK * MULTIPLE * rounding[name]) for name in later
             }
         return effects
-
-    def _explains_all(self, module, stages, effects):
-        """Whether ``module`` explains the answers at all these stages."""
-        return all(self.off(module, stage) <= self._enough(stage, effects) for stage in stages)
 
     def _first_not_finite(self, stage):
         answered = self.answered(stage)

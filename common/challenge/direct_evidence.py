@@ -115,7 +115,7 @@ def _clipped(challenge, arrays, answers, description, judged):
 
 def _dropout(challenge, arrays, answers, description, judged):
     """The fraction that each layer keeps, and its factor; otherwise the rung's own message."""
-    entry = next(entry for entry in challenge["models"] if entry["name"] == "probe")
+    entry = protocol.entry_of(challenge, "probe")
     before = {tensor: arrays[name] for tensor, name in entry["weights"].items()}
     try:
         after = {tensor: answers["probe/after1/" + tensor] for tensor in before}
@@ -146,7 +146,7 @@ def _dropout(challenge, arrays, answers, description, judged):
 
 def _stale(challenge, arrays, answers, description):
     """Whether the last prediction after training still uses the initial weights."""
-    entry = next(entry for entry in challenge["models"] if entry["name"] == "probe")
+    entry = protocol.entry_of(challenge, "probe")
     action = next(a for a in entry["do"][::-1] if "predict" in a and "answer" in a)
     ours, observations = answers.get(action["answer"]), arrays[action["predict"]]
     if ours is None:
@@ -204,13 +204,7 @@ def _losses(challenge, arrays, answers, description, judged):
     if rung["kind"] == TOO_EXACT:
         says = "the losses are those of float64: what was computed was not float32"
         return [Reading(says, "precision")]
-    names = [
-        action["answer"]
-        for entry in challenge["models"]
-        if entry["name"] == "recipe"
-        for action in entry["do"]
-        if "answer" in action and "train" in action
-    ]
+    names = protocol.names_of_losses(challenge)
     if not all(name in answers for name in names) or not len(exact):
         return []
     passes = [answers[name] for name in names]
@@ -253,7 +247,7 @@ def _losses(challenge, arrays, answers, description, judged):
 
 def _after_update(challenge, arrays, description):
     """The losses of the recipe model's batches, each with the weights after its step."""
-    entry = next(entry for entry in challenge["models"] if entry["name"] == "recipe")
+    entry = protocol.entry_of(challenge, "recipe")
     module = protocol.reference(challenge, description)
     model, settings = protocol.build(entry, arrays, description, module, "same", 1)
     network, criterion, _ = model

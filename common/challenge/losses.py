@@ -80,9 +80,9 @@ def last_step(criterion):
 def of_probabilities(criterion):
     """The loss expects scores, but gets their softmax."""
 
-    def loss(scores, labels):
-        p = softmax(scores, 1)
-        value, g = criterion(p, labels)
+    def loss(scores, targets):
+        p = softmax(scores, -1)
+        value, g = criterion(p, targets)
         return value, back_through_softmax(p, g)
 
     return loss
@@ -246,17 +246,10 @@ def _every(n, others):
 
 
 def _shifted():
+    late, early = (with_targets(lambda y, by=by: np.roll(y, by, 1)) for by in (1, -1))
     return [
-        Cause(
-            "the targets are one step late",
-            with_targets(lambda y: np.roll(y, 1, 1)),
-            concept=TARGETS,
-        ),
-        Cause(
-            "the targets are one step early",
-            with_targets(lambda y: np.roll(y, -1, 1)),
-            concept=TARGETS,
-        ),
+        Cause("the targets are one step late", late, concept=TARGETS),
+        Cause("the targets are one step early", early, concept=TARGETS),
     ]
 
 
@@ -295,20 +288,9 @@ def over_all(criterion):
     return loss
 
 
-def twice(criterion):
-    """The loss expects scores, but gets their softmax at each place."""
-
-    def loss(scores, targets):
-        p = softmax(scores, -1)
-        value, g = criterion(p, targets)
-        return value, p * (g - (g * p).sum(-1, keepdims=True))
-
-    return loss
-
-
 def _of_tokens(ignores):
     criteria = [
-        ("softmax is applied twice: the loss is given probabilities", twice),
+        ("softmax is applied twice: the loss is given probabilities", of_probabilities),
         ("the targets are in the order of a transposed batch", transposed),
     ]
     causes = _shifted()

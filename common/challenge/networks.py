@@ -28,14 +28,14 @@ class Pointwise(layers.Layer):
 
 def back_through_softmax(p, g):
     """The gradient of the scores, from the gradient ``g`` of their probabilities ``p``."""
-    return p * (g - (g * p).sum(1, keepdims=True))
+    return p * (g - (g * p).sum(-1, keepdims=True))
 
 
 class Softmax(layers.Layer):
     """The softmax of scores."""
 
     def forward(self, x, training):
-        self.out = softmax(x, 1)
+        self.out = softmax(x, -1)
         return self.out
 
     def backward(self, g):
@@ -207,16 +207,11 @@ def following():
             (0.999, "a default of TensorFlow 1"),
         )
     ]
-    causes.append(
-        Cause(
-            "the running mean and variance are not updated",
-            of_kind(layers.BatchNorm, NotFollowed),
-            concept=RUNNING,
-        )
-    )
-    makes = "the variance that normalises is divided by n - 1"
+    still, less = (of_kind(layers.BatchNorm, kind) for kind in (NotFollowed, DividedByLess))
+    says = "the variance that normalises is divided by n - 1"
     return causes + [
-        Cause(makes, of_kind(layers.BatchNorm, DividedByLess), concept="batch normalisation")
+        Cause("the running mean and variance are not updated", still, concept=RUNNING),
+        Cause(says, less, concept="batch normalisation"),
     ]
 
 
@@ -453,8 +448,7 @@ def _probabilities(module):
 def _in_order(network):
     """All layers in the order of computation; a ``Residual`` comes after its inner layers."""
     for layer in network:
-        for inner in _in_order(layer.inner):
-            yield inner
+        yield from _in_order(layer.inner)
         yield layer
 
 

@@ -132,8 +132,7 @@ class Recorder:
                 ]
             )
             batch = self.module.load(observations, targets, recorded.settings)
-            for loss in self.module.train(recorded.model, [batch]):
-                yield loss
+            yield from self.module.train(recorded.model, [batch])
 
     def weights(self, recorded):
         name = "%s/after%d" % (recorded.name, recorded.steps)
@@ -339,6 +338,17 @@ def problems(challenge, description):
             yield "%r is not an array of this challenge" % name
         elif shape is not None and (not arrays[name] or arrays[name][1:] != shape):
             yield "%s has shape %s, not (n, %s" % (name, arrays[name], str(shape)[1:-1] + ")")
+
+
+def entry_of(challenge, name):
+    """The challenge's model of this name."""
+    return next(entry for entry in challenge["models"] if entry["name"] == name)
+
+
+def names_of_losses(challenge):
+    """The names of the answers with the recipe model's losses, one for each pass."""
+    do = entry_of(challenge, "recipe")["do"]
+    return [action["answer"] for action in do if "answer" in action and "train" in action]
 
 
 def reference(challenge, description):

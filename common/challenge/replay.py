@@ -14,16 +14,8 @@ from common.challenge.protocol import Stale
 
 LOCATING = "layer_"  # the beginning of the names of models that locate a wrong layer
 # Prefixes of answers that are judged independently of others.
-JUDGED_ALONE = (
-    "gradient/",
-    "small/",
-    "bright/",
-    "uneven/",
-    "momentum/",
-    "schedule/",
-    "generation/",
-)
-JUDGED_ALONE += ("recipe/losses", "evaluate")
+JUDGED_ALONE = ("gradient/", "small/", "bright/", "uneven/", "momentum/", "schedule/")
+JUDGED_ALONE += ("generation/", "recipe/losses", "evaluate")
 
 
 class Weights(Mapping):

@@ -224,24 +224,28 @@ def varied(rule, **parts):
 
 
 @above
+def given(rule, change):
+    """``rule`` with the hyperparameters {name: value} that ``change(hp, step)`` returns."""
+
+    def changed_rule(hp, step, weights, gradients, state):
+        return rule(hp._replace(**change(hp, step)), step, weights, gradients, state)
+
+    return changed_rule
+
+
 def constant(rule, **values):
     """``rule`` with hard-coded hyperparameters."""
-
-    def changed_rule(hp, step, weights, gradients, state):
-        return rule(hp._replace(**values), step, weights, gradients, state)
-
-    return changed_rule
+    return given(rule, lambda hp, step: values)
 
 
-@above
 def decaying(rule, factor):
     """``rule`` with the weight decay times a factor."""
+    return given(rule, lambda hp, step: dict(weight_decay=factor * hp.weight_decay))
 
-    def changed_rule(hp, step, weights, gradients, state):
-        decay = factor * hp.weight_decay
-        return rule(hp._replace(weight_decay=decay), step, weights, gradients, state)
 
-    return changed_rule
+def falling(rule, part):
+    """``rule`` with the learning rate times ``part(step)``."""
+    return given(rule, lambda hp, step: dict(learning_rate=part(step) * hp.learning_rate))
 
 
 @above
@@ -251,17 +255,6 @@ def times(rule, factor):
     def changed_rule(hp, step, weights, gradients, state):
         moves = rule(hp, step, weights, gradients, state)
         return {name: factor * u for name, u in moves.items()}
-
-    return changed_rule
-
-
-@above
-def falling(rule, part):
-    """``rule`` with the learning rate times ``part(step)``."""
-
-    def changed_rule(hp, step, weights, gradients, state):
-        hp = hp._replace(learning_rate=part(step) * hp.learning_rate)
-        return rule(hp, step, weights, gradients, state)
 
     return changed_rule
 
@@ -405,17 +398,11 @@ def _decays(rule, evidence):
         strength = -dot({n: moved[n] for n in names}, weights) / size if size else 0.0
         if abs(strength) < 1e-12:
             continue
-        says = "weight decay of %.3g %s" % (strength, where)
-        yield Cause(
-            says + ", in the gradient",
-            with_rule(changed(rule, decayed(strength, chosen))),
-            concept="weight decay",
-        )
-        yield Cause(
-            says + ", beside the gradient",
-            with_rule(decoupled(rule, strength, chosen)),
-            concept="weight decay",
-        )
+        for says, other in (
+            ("weight decay of %.3g %s, in the gradient", changed(rule, decayed(strength, chosen))),
+            ("weight decay of %.3g %s, beside the gradient", decoupled(rule, strength, chosen)),
+        ):
+            yield Cause(says % (strength, where), with_rule(other), concept="weight decay")
 
 
 def _factor(moved, right):
@@ -436,33 +423,26 @@ def _rates(rule, evidence, hp, has_momentum):
     """A wrong learning rate: times a factor, or hard-coded."""
     factor = _factor(evidence.moved, evidence.right)
     rate = factor * hp["learning_rate"]
-    yield Cause(
-        "the learning rate is always %.4g" % rate,
-        with_rule(constant(rule, learning_rate=rate)),
-        concept="optimiser",
-    )
+    always = with_rule(constant(rule, learning_rate=rate))
+    yield Cause("the learning rate is always %.4g" % rate, always, concept="optimiser")
     if not has_momentum:
-        yield Cause(
-            "the learning rate is %.4g times what it should be" % factor,
-            with_rule(times(rule, factor)),
-            concept="optimiser",
-        )
+        says = "the learning rate is %.4g times what it should be" % factor
+        yield Cause(says, with_rule(times(rule, factor)), concept="optimiser")
 
 
 def _falls(rule, evidence):
     """A learning rate that falls from step to step, as measured in two steps."""
     first = _factor(evidence.moved, evidence.right)
     if 0.1 < first < 1 - 1e-6:
-        part = rounded(first)
-        says = "the learning rate is multiplied by %.6g with each step, the first one, too" % part
-        yield Cause(says, with_rule(falling(rule, lambda step: part**step)), concept="optimiser")
+        each = rounded(first)
+        says = "the learning rate is multiplied by %.6g with each step, the first one, too" % each
+        yield Cause(says, with_rule(falling(rule, lambda step: each**step)), concept="optimiser")
     second = _factor(evidence.large, evidence.large_right) / first
     if 0.1 < second < 1 - 1e-6:
-        decay, part = float("%.3g" % (1 / second - 1)), rounded(second)
-        says = "the learning rate is multiplied by %.6g from step to step" % part
-        yield Cause(
-            says, with_rule(falling(rule, lambda step: part ** (step - 1))), concept="optimiser"
-        )
+        decay, later = float("%.3g" % (1 / second - 1)), rounded(second)
+        says = "the learning rate is multiplied by %.6g from step to step" % later
+        law = falling(rule, lambda step: later ** (step - 1))
+        yield Cause(says, with_rule(law), concept="optimiser")
         says = "the learning rate is divided by 1 + %.3g t in step t, from 0 on (Keras's decay)"
         law = falling(rule, lambda step: 1 / (1 + decay * (step - 1)))
         yield Cause(says % decay, with_rule(law), concept="optimiser")
@@ -496,23 +476,18 @@ def rounded(measured):
 def _constants(rule, has_momentum):
     """The usual values, hard-coded."""
     if has_momentum:
-        yield Cause(
-            "the momentum is always 0.9",
-            with_rule(constant(rule, momentum=0.9)),
-            concept="momentum",
-        )
+        always = with_rule(constant(rule, momentum=0.9))
+        yield Cause("the momentum is always 0.9", always, concept="momentum")
         return
     both = with_rule(constant(rule, beta1=0.9, beta2=0.999))
     yield Cause("Adam's betas are always 0.9 and 0.999", both, concept="Adam")
     for epsilon in (1e-8, 1e-7, 1e-6):
         make = with_rule(constant(rule, epsilon=epsilon))
-        # It blows up the rounding of gradients that are as small.
+        # It magnifies the rounding of gradients that are as small as itself.
         says = "Adam's epsilon is always %g" % epsilon
         yield Cause(says, make, 1e-4, concept="Adam's epsilon")
 
-    def exchanged(hp, step, weights, gradients, state):
-        return rule(hp._replace(beta1=hp.beta2, beta2=hp.beta1), step, weights, gradients, state)
-
+    exchanged = given(rule, lambda hp, step: dict(beta1=hp.beta2, beta2=hp.beta1))
     yield Cause("Adam's betas are exchanged", with_rule(exchanged), concept="Adam")
 
 
@@ -527,13 +502,10 @@ def _of_second_step(rule, second):
         says = "the gradient is multiplied by %.4g from step 2 on (dampening)" % (1 - rounded(part))
         yield Cause(says, with_rule(rebased(rule, dampened(rounded(part)))), concept="momentum")
 
-    def changed_rule(hp, step, weights, gradients, state):
-        hp = hp._replace(momentum=momentum / was * hp.momentum)
-        return rule(hp, step, weights, gradients, state)
-
     if abs(momentum) > 1e-3 and abs(momentum - was) > 1e-3:
         says = "the momentum is %.4g, not %.4g" % (momentum, was)
-        yield Cause(says, with_rule(changed_rule), concept="momentum")
+        other = given(rule, lambda hp, step: dict(momentum=momentum / was * hp.momentum))
+        yield Cause(says, with_rule(other), concept="momentum")
 
 
 def _other_decays(rule, usual):
@@ -547,11 +519,8 @@ def _other_decays(rule, usual):
     always = "weight decay is always %g" % usual
     yield Cause(always, with_rule(constant(rule, weight_decay=usual)), concept="weight decay")
     says = "biases and batch normalisation decay, too"
-    yield Cause(
-        says,
-        with_rule(changed(rule, decayed(None, lambda n, w: w.ndim == 1))),
-        concept="weight decay",
-    )
+    more = changed(rule, decayed(None, lambda n, w: w.ndim == 1))
+    yield Cause(says, with_rule(more), concept="weight decay")
     says = "weight decay is beside the gradient: the velocity does not contain it (SGDW)"
     beside = decoupled(decaying(rule, 0), None, lambda n, w: w.ndim > 1)
     yield Cause(says, with_rule(beside), concept="weight decay")
@@ -589,10 +558,7 @@ def _of_momentum(rule):
     for says, other in (
         ("Nesterov momentum (Caffe2's and others' default)", nesterov),
         ("the gradient is multiplied by 1 - momentum (unit gain, CNTK's default)", unit_gain),
-        (
-            "the gradient is multiplied by 1 - momentum from step 2 on (dampening)",
-            dampened(None),
-        ),
+        ("the gradient is multiplied by 1 - momentum from step 2 on (dampening)", dampened(None)),
         ("no momentum", without_momentum),
     ):
         yield Cause(says, with_rule(rebased(rule, other)), concept="momentum")

@@ -23,10 +23,10 @@ class Array:
         self.name, self.shape, self.dtype = name, values.shape, values.dtype
         self.axes = [axis for axis, size in enumerate(self.shape) if size != 1]
         self.digits = digits.of(values)
-        self.epsilon = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
+        floating = values.dtype.kind == "f"
+        self.epsilon = float(np.finfo(values.dtype).eps) if floating else 0.0
         self.unit = None  # the error of float32 itself here, if an exact recording shows it
         values = values.reshape([self.shape[axis] for axis in self.axes])
-        floating = values.dtype.kind == "f"
         if values.dtype.itemsize < 4 or not floating:
             values = values.astype(np.float32 if floating else np.float64)
         self.mask = masks.of(values)
@@ -62,6 +62,11 @@ class Array:
 
     def __str__(self):
         return "%s (%s)" % (self.name, ", ".join(str(size) for size in self.shape))
+
+    @property
+    def scale(self):
+        """The size to which distances from this array are relative when they are shown."""
+        return self.spread or self.rms or 1
 
 
 def rms(values):

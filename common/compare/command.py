@@ -46,9 +46,7 @@ def add_options(parser):
         help="A recorded in float64; arrays agree within %d times its distance from A" % UNITS,
     )
     parser.add_argument(
-        "--all",
-        action="store_true",
-        help="also count values that only A has as a difference",
+        "--all", action="store_true", help="also count values that only A has as a difference"
     )
     parser.add_argument("--json", metavar="OUT.json", help="write the result as JSON")
     parser.add_argument("--html", metavar="OUT.html", help="write the result as a page")

@@ -14,7 +14,7 @@ from common.compare.layers.layer import Layer, full
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import running, steps
 
-GROWTH = 3  # how many times the distance of its input a layer's result may have
+GROWTH = 3  # a layer's result may be this many times as far apart as its input
 SPREAD = 0.05  # of variances' logarithms; with less, divisor and epsilon look alike
 
 
@@ -31,7 +31,7 @@ def accept(recordings, difference):
 
 
 def _statistics(recordings, difference):
-    """The same if the running variance itself was recorded."""
+    """Accept them if the running variance itself was recorded; the result in words, or None."""
     i, j = difference["a_place"], difference["b_place"]
     fits = [search.fit(Layer(*side)) for side in ((recordings.a, i), (recordings.b, j))]
     if None in fits or any(fit.family is not statistics for fit in fits):
@@ -66,7 +66,7 @@ def _laid_out(recordings, k, m):
 
 
 def _normalised(recordings, difference):
-    """The same if the norm's result was recorded: each channel is off by up to half of 1 / n."""
+    """Accept them if the norm's result was recorded: a channel is off by up to half of 1 / n."""
     i, j = difference["a_place"], difference["b_place"]
     inputs = [p for p in recordings.pairs if p.a < i and p.b < j and recordings.a[p.a].finite]
     for layout, ours, theirs in _laid_out(recordings, i, j):

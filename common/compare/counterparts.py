@@ -1,4 +1,4 @@
-"""Which array of B should be which of A, if they do not agree: by name, scope, shape and place."""
+"""Matches arrays of A and B that differ but should be the same: by name, scope, shape and place."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ TRIED = 12  # arrays on either side that are compared with each other
 
 
 def form(array):
-    """The shape whatever the order of its axes."""
+    """The shape, in any order of axes."""
     return tuple(sorted(array.values.shape))
 
 
@@ -38,7 +38,7 @@ def by_scope(recordings, ours, theirs, ordered=True):
 
 
 def _first_equal(recordings, i, ours):
-    """The first of the arrays in a row that A recorded with these values: a module's last part."""
+    """The first of consecutive arrays of A with the same values: the last part of a module."""
     arrays = recordings.a
     while i - 1 in ours and arrays[i - 1].shape == arrays[i].shape:
         if not np.array_equal(arrays[i - 1].values, arrays[i].values):
@@ -122,6 +122,6 @@ def matched(recordings, ours, theirs, before):
 
 
 def _between(recordings, pairs):
-    """The ends of what lies between pairs."""
+    """[(pair, next pair)], beginning before both recordings and ending after them."""
     ends = [(-1, -1)] + pairs + [(len(recordings.a), len(recordings.b))]
     return list(zip(ends, ends[1:]))

@@ -10,7 +10,7 @@ from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
-CHAIN = 3  # arrays in a row that must be off to count, where the next ones agree
+CHAIN = 3  # consecutive arrays that must be off to count if later ones agree
 NEAR = 3  # last pairs before a difference whose values may be reordered, such as queries and keys
 BRANCH = 4  # pairs of a shortcut that may agree between a wrong layer and what follows from it
 
@@ -84,13 +84,10 @@ def _between_pairs(recordings, before, ours, theirs):
 
 
 def _alone(recordings, i, j, new):
-    """Whether two arrays are the only ones of their size that are new."""
-    sizes = (
-        [recordings.a[k].size for k in new[0]],
-        [recordings.b[k].size for k in new[1]],
-    )
-    a, b = recordings.a[i].size, recordings.b[j].size
-    return a == b and sizes[0].count(a) == sizes[1].count(a)
+    """Whether two arrays have one size, and A has as many new arrays of it as B."""
+    sizes = [recordings.a[k].size for k in new[0]], [recordings.b[k].size for k in new[1]]
+    size = recordings.a[i].size
+    return size == recordings.b[j].size and sizes[0].count(size) == sizes[1].count(size)
 
 
 def _chain(recordings, before, ours, theirs):
@@ -175,9 +172,8 @@ def _in_last_gap(recordings, before, ours, theirs):
             for k in [k for k in theirs[:TRIED] if k not in named[1]]:
                 if i not in new[0] and k not in new[1]:
                     continue  # both have a counterpart elsewhere
-                relation = Comparison(
-                    recordings.a[i], recordings.b[k], recordings.tolerance, likely
-                ).relation()
+                pair = recordings.a[i], recordings.b[k]
+                relation = Comparison(*pair, recordings.tolerance, likely).relation()
                 both_new = i in new[0] and k in new[1]
                 if relation.after is not None and (both_new or not relation.partial):
                     return described(recordings, before, i, k, "value", relation)
@@ -260,10 +256,10 @@ def described(recordings, before, i, j, by, relation=None):
         b_place=j,
         paired_by=by,
         relation=relation.says,
-        apart=_number(relation.before),
-        apart_with_relation=_number(relation.after),
+        apart=number(relation.before),
+        apart_with_relation=number(relation.after),
         relation_holds=relation.after is not None and not relation.partial,
-        correlation=_number(relation.alike),
+        correlation=number(relation.alike),
         computes=None,
         docs=None,
         agree_before=before,
@@ -272,6 +268,6 @@ def described(recordings, before, i, j, by, relation=None):
     )
 
 
-def _number(value):
-    """For JSON: a float, or None."""
+def number(value):
+    """A float for JSON; None for infinity, NaN and None."""
     return float(value) if value is not None and np.isfinite(value) else None

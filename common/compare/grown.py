@@ -14,7 +14,7 @@ from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import steps
 from common.compare.pairing import Pair
 
-GROWTH = 3  # how many times the distance of earlier layers one layer may reach
+GROWTH = 3  # a layer may be this many times as far apart as earlier ones
 FARTHEST = 100  # tolerances: accepting more would hide mistakes
 
 
@@ -39,7 +39,7 @@ def accept(recordings, first):
 
 
 def _numbers(recordings, most):
-    """Yield the same for single numbers, such as a loss, that differ no more than the arrays."""
+    """Yield the same as ``_grown`` for single numbers, such as a loss, up to the distance most."""
     for i, j in recordings.named.items():
         a, b = recordings.a[i], recordings.b[j]
         if a.size == b.size == 1 and a.finite and b.finite and _is_of_the_pass(a):
@@ -77,7 +77,7 @@ def _grown(recordings, farther):
     usual = 0.0
     for i, j, layout, off in farther.pairs:
         a, b = recordings.a[i], recordings.b[j]
-        off /= b.spread or b.rms or 1
+        off /= b.scale
         if not recordings.agreement(i, j):
             moved = layout.apply(a.values, b.values.shape)
             few = noise.few(a.values)  # such values must be as near as their input

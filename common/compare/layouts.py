@@ -121,8 +121,7 @@ def flips(a, b):
     for layout in whole(a, b):
         for count in range(1, min(len(layout.axes), 3) + 1):
             for axes in itertools.combinations(range(len(layout.axes)), count):
-                if all(b.values.shape[axis] > 1 for axis in axes):
-                    yield layout._replace(flipped=axes)
+                yield layout._replace(flipped=axes)
 
 
 def flattened(a, b):
@@ -131,10 +130,8 @@ def flattened(a, b):
     if shape != b.values.shape:
         return
     for axis, size in enumerate(shape):
-        divisors = (
-            [n for n in range(2, int(math.sqrt(size)) + 1) if size % n == 0] if size > 3 else []
-        )
-        divisors = sorted({n for d in divisors for n in (d, size // d)})
+        small = [n for n in range(2, int(math.sqrt(size)) + 1) if size % n == 0]
+        divisors = sorted({n for d in small for n in (d, size // d)})
         parts = [(n, size // n) for n in divisors]
         parts += [(n, m, size // n // m) for n in divisors for m in divisors if size % (n * m) == 0]
         for part in parts:
@@ -148,8 +145,8 @@ def flattened(a, b):
                     yield Layout(split, axes, (), None, None)
 
 
-def places(a, b, layouts):
-    """The positions of a's sample in b's values, for each layout: (layouts, sample)."""
+def places(a, layouts):
+    """The positions of a's sample in the values of each layout: (layouts, sample)."""
     positions = np.empty((len(layouts), len(a.sample)), np.int64)
     for row, layout in enumerate(layouts):
         place = np.zeros(len(a.sample), np.int64)
@@ -182,7 +179,7 @@ def agreement(a, b, tolerance):
         layouts = list(make(a, b))
         if not layouts or not proven(a, b, most, choices=math.log(len(layouts), 2)):
             continue
-        near = b.values.reshape(-1)[places(a, b, layouts)] - a.values.reshape(-1)[a.sample]
+        near = b.values.reshape(-1)[places(a, layouts)] - a.values.reshape(-1)[a.sample]
         off = np.sqrt((near.astype(np.float64) ** 2).mean(1))
         for row in np.argsort(off, kind="stable")[:4]:
             if off[row] <= 16 * most:

@@ -40,9 +40,8 @@ def _masks(recordings):
     """Yield recorded arrays of zeros and ones for each token, the same on both sides."""
     for pair in recordings.pairs:
         array = recordings.a[pair.a]
-        if len(array.shape) == 2 and array.finite and array.dtype.kind in "biuf":
-            if marks(array.values):
-                yield array
+        if len(array.shape) == 2 and array.finite and marks(array.values):
+            yield array
 
 
 def _has_rows(array, mask):

@@ -23,10 +23,10 @@ def of(values):
         low = np.nanmin(values) if np.isfinite(values).any() else low
     if not low <= LOWEST:
         return None
+    # Beside minus infinity, there may be sums of a mask and the lowest number there is.
+    most = np.finfo(values.dtype).min / 4 if np.isinf(low) else low / 2
     with np.errstate(invalid="ignore"):
-        places = values == low if np.isinf(low) else values < low / 2
-        if np.isinf(low):  # sums of a mask and the lowest number there is
-            places |= values < np.finfo(values.dtype).min / 4
+        places = values < most
         peak = np.nan if places.all() else np.abs(values[~places]).max()
     if not FAR * peak <= abs(low):  # NaN elsewhere is no mask either
         return None

@@ -14,7 +14,7 @@ from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
 
-OTHER = 0.25  # of its spread: a pass in float64 is not so far from one in any other precision
+OTHER = 0.25  # of an array's spread: no precision is so far from float64
 
 Pair = namedtuple("Pair", "a b layout off")
 Pair.__doc__ = """Arrays that agree: their numbers in A and in B, the layout, and their distance."""

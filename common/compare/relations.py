@@ -195,7 +195,7 @@ class Comparison:
         if not layouts:
             return None, 0.0
         ours = a.values.reshape(-1)[a.sample].astype(np.float64)
-        some = b.values.reshape(-1)[places(a, b, layouts)].astype(np.float64)
+        some = b.values.reshape(-1)[places(a, layouts)].astype(np.float64)
         alike = [abs(correlation(ours, theirs)) for theirs in some]
         best = layouts[next(n for n, size in enumerate(alike) if size >= 0.99 * max(alike))]
         moved = best.apply(a.values, b.values.shape)
@@ -288,7 +288,7 @@ class Comparison:
         return None
 
     def moved_by(self, ours, theirs):
-        """Whether b is a, but for its ends moved by some places along an axis."""
+        """Whether b is a, moved by some places along an axis; its ends do not count."""
         for axis, size in enumerate(theirs.shape):
             one, other = (np.moveaxis(x, axis, 0) for x in (ours, theirs))
             for count in range(1, min(FARTHEST, size // 2) + 1):

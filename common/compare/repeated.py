@@ -6,7 +6,7 @@ from common.compare.layers.layer import full
 
 
 def once(arrays, others):
-    """The arrays; one that is the same for all observations is kept once, if others do so."""
+    """The arrays; where the others have one row, equal rows for all observations become one."""
     single = {x.shape[1:] for x in others if len(x.shape) > 2 and x.shape[0] == 1}
     single |= {x.shape for x in others if len(x.shape) > 1}
     # If the other side has an array of this name for each observation, equal ones are a mistake.

@@ -12,9 +12,9 @@ from common.compare.layouts import Agreement, agreement
 from common.compare.names import words
 from common.compare.optimizers import steps
 
-ROUNDINGS = 64  # of the largest gradient of the same layer
-FEW = 4  # so many, where more would be a visible part of that gradient
-VISIBLE = 1e-3  # this part of that gradient
+ROUNDINGS = 64  # of the layer's largest gradient: smaller gradients are rounding
+VISIBLE = 1e-3  # of that gradient: in lower precisions this is the limit instead,
+FEW = 4  # but never less than so many roundings
 SMALL = 16  # times a gradient's tolerance: Adam's ratio of smaller ones is rounding
 RARE = 0.02  # of a tensor's values; of more, all must be rounding
 

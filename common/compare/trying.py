@@ -50,7 +50,8 @@ def verdicts(recordings, first, every=False):
     chosen = sorted((sorted(likely) + rest)[:MOST])
     found = []
     for pair in chosen:
-        verdict = search.verdict(*layers(*pair), likely=pair in likely)
+        sides = layers(*pair)
+        verdict = search.judged(*sides, [search.fit(side) for side in sides], pair in likely)
         if pair in likely and not verdict.differs:
             verdict = _of_norms(verdict)
         is_first = first is not None and pair == (first["a_place"], first["b_place"])
@@ -58,8 +59,9 @@ def verdicts(recordings, first, every=False):
             verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs)
         if is_first:
             verdict = _with_borrowed(recordings, theirs, verdict, bank, in_order)
+        if not _is_certain(recordings, verdict, first):
+            verdict = verdict._replace(differs=False, says=None, docs=None)
         found.append(verdict)
-    found = [v if _is_certain(recordings, v, first) else silenced(v) for v in found]
     if first is None:
         return found
     found = list(_of_own_inputs(recordings, theirs, found, first, pairs))
@@ -259,11 +261,6 @@ def _is_certain(recordings, verdict, first):
                 if found.constants == fits[0].constants:
                     return False
     return True
-
-
-def silenced(verdict):
-    """The verdict without an accusation."""
-    return verdict._replace(differs=False, says=None, docs=None)
 
 
 def alone(recordings, difference):

@@ -13,10 +13,9 @@
 import os
 from collections import OrderedDict
 
-import numpy as np
-
 from common.compare import trying
 from common.compare.arrays import allowed, apart
+from common.compare.difference import number
 from common.compare.layers import search
 from common.compare.optimizers import explain as optimizer
 from common.compare.optimizers import steps
@@ -64,8 +63,7 @@ def _optimizer(recordings):
 
 def relative(recordings, pair):
     """The distance of two arrays that agree, relative to their spread."""
-    b = recordings.b[pair.b]
-    return pair.off / (b.spread or b.rms or 1)
+    return pair.off / recordings.b[pair.b].scale
 
 
 def _rows(recordings, first, layers):
@@ -109,12 +107,11 @@ def _pair(recordings, place, first, layer, moved):
         docs = first["docs"]
     elif layer is not None and layer.differs:
         state, says, docs = "also different", layer.says, layer.docs
-    scale = b.spread or b.rms or 1
     row = _row(recordings, state, a, b)
     row.update(
         layout=pair and pair.layout.words(a, b),
         distance=relative(recordings, pair) if pair else _distance(a, moved),
-        limit=_finite(allowed(a, b, recordings.tolerance) / scale),
+        limit=number(allowed(a, b, recordings.tolerance) / b.scale),
         proof=recordings.agreement(*place).proof if pair else None,
         a_computes=layer and layer.a_fit and search.function(layer.a_fit),
         b_computes=layer and layer.b_fit and search.function(layer.b_fit),
@@ -128,12 +125,7 @@ def _distance(a, b):
     """The distance of two arrays that do not agree, relative to B's spread; None if unknown."""
     if a.values.shape != b.values.shape or not (a.finite and b.finite):
         return None
-    return _finite(apart(a.values, b.values) / (b.spread or b.rms or 1))
-
-
-def _finite(value):
-    """For JSON: a float, or None."""
-    return float(value) if np.isfinite(value) else None
+    return number(apart(a.values, b.values) / b.scale)
 
 
 def _kind(recordings, array):
@@ -146,7 +138,7 @@ def _kind(recordings, array):
 
 
 def _row(recordings, state, ours=None, theirs=None):
-    """A row without what is known of a pair alone."""
+    """A row of one array or of two; what only a pair has is None."""
     a, b = (
         array and OrderedDict(name=array.name, shape=list(array.shape), dtype=str(array.dtype))
         for array in (ours, theirs)

@@ -8,13 +8,10 @@ import os
 import sys
 from collections import OrderedDict
 
-from common.challenge import challenge, protocol
-from common.challenge.answer_certifier import AnswerCertifier
-from common.challenge.replay import Replay
-from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
-from common.system import commands, machine, modules
+from common.system import commands, machine
 from common.system.files import ROOT, write_json
+from tests.challenge.planted import Patient
 
 
 def command(arguments):
@@ -22,30 +19,21 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m tests.challenge.answers")
     parser.add_argument("name", help="the framework")
     parser.add_argument("folder")
-    cores = machine.usable_cores()
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    commands.add_threads(parser)
     parser.add_argument("--write", action="store_true", help="into reports/answers")
     options = parser.parse_args(arguments)
-    asked, arrays, description = challenge.read(options.folder)
-    framework = modules.find(options.name, description.name)
-    machine.limit_threads(options.threads)
-    module = modules.load(options.name, description.name)
-    cache = ReferenceCache(description, options.threads)
-    certificate = Certifier(description, options.threads, cache).certify(
-        options.name, module, "same"
-    )
-    answers = protocol.carry_out(asked, arrays, description, module, "same", options.threads)
-    certifier = AnswerCertifier(description, options.threads, cache)
-    certifier.choose(asked["chosen"])
-    replay = Replay(asked, arrays, answers, description, options.threads)
-    judged = certifier.examine(replay)
-    cache.save()
+    patient = Patient(options.name, options.folder, options.threads)
+    description = patient.description
+    certifier = Certifier(description, options.threads, patient.cache)
+    certificate = certifier.certify(options.name, patient.module, "same")
+    judged = patient.judged(patient.answers(patient.asked, patient.module))
+    patient.cache.save()
     rungs = OrderedDict()
     for proven, answered in zip(certificate["rungs"], judged["rungs"]):
         verdicts = rungs[proven["rung"]] = [proven["passed"], answered["passed"]]
         print("%-11s certificate %-6s answer %s" % (proven["rung"], *verdicts))
     if options.write:
-        versions = machine.versions(framework.package)
+        versions = machine.versions(patient.framework.package)
         result = OrderedDict(framework=options.name, model=description.name, versions=versions)
         result.update(whole=judged["whole"], rungs=rungs)
         file = "%s-%s.json" % (options.name, description.name)

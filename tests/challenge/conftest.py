@@ -1,4 +1,4 @@
-"""Fixtures of the tests of ``compare``."""
+"""A fixture and arrays for the tests of ``compare``."""
 
 import itertools
 import json
@@ -34,6 +34,17 @@ def compared(tmp_path, capsys):
         return code, verdict["first_difference"], printed.out
 
     return compare
+
+
+def normal(*shape, seed=0):
+    """A random array in float32."""
+    return np.random.RandomState(seed).standard_normal(shape).astype("f")
+
+
+def rounded(array, seed=0):
+    """The array as another library would compute it."""
+    error = 1e-7 * np.random.RandomState(seed).standard_normal(array.shape)
+    return (array * (1 + error)).astype("f")
 
 
 def all_pairs(values):

@@ -41,11 +41,11 @@ READ = {
 
 
 class Patient:
-    """A framework's module that answers with a mistake."""
+    """A framework's module that answers a challenge, perhaps with a mistake."""
 
     def __init__(self, name, folder, threads):
         self.asked, self.arrays, self.description = challenge.read(folder)
-        modules.find(name, self.description.name)
+        self.framework = modules.find(name, self.description.name)
         machine.limit_threads(threads)
         self.module, self.threads = modules.load(name, self.description.name), threads
         self.cache = ReferenceCache(self.description, threads)
@@ -53,6 +53,18 @@ class Patient:
         self.certifier.choose(self.asked["chosen"])
         self.last = None  # the last diagnosis, whose reference the next one shares
         self.stand_ins = {}  # the reference's answers in place of missing ones
+
+    def answers(self, asked, module):
+        """{name: array} of a module's answers to the challenge or a part of it."""
+        return protocol.carry_out(
+            asked, self.arrays, self.description, module, "same", self.threads
+        )
+
+    def judged(self, answers):
+        """The certifier's verdict on answers."""
+        replay = Replay(self.asked, self.arrays, answers, self.description, self.threads)
+        replay.stand_ins = self.stand_ins
+        return self.certifier.examine(replay)
 
     def examined(self, mistake):
         """(failed rungs, causes named, the same as lines) for its answer; None without an answer.
@@ -65,27 +77,18 @@ class Patient:
                 return None
             try:
                 with np.errstate(all="ignore"):
-                    answers = protocol.carry_out(
-                        self.part(mistake),
-                        self.arrays,
-                        self.description,
-                        wrong,
-                        "same",
-                        self.threads,
-                    )
+                    answers = self.answers(self.part(mistake), wrong)
             except Exception:
                 if not mistake.raises:
                     raise
                 return None
-        replay = Replay(self.asked, self.arrays, answers, self.description, self.threads)
-        replay.stand_ins = self.stand_ins
-        judged = self.certifier.examine(replay)
+        judged = self.judged(answers)
         failed = [rung["rung"] for rung in judged["rungs"] if rung["passed"] is False]
         if not failed:
             return [], [], []
         asked = self.asked, self.arrays, answers, self.description, self.threads
         self.last = Diagnosis(*asked, like=self.last)
-        findings, lines = challenge.explained_by(self.last, judged)
+        findings, lines = challenge.explained(self.last, judged)
         return failed, sentences(findings), lines
 
     def part(self, mistake):
@@ -124,8 +127,7 @@ def command(arguments):
     parser.add_argument(
         "--mistakes", nargs="+", metavar="NAME", help="by default all; --write replaces these"
     )
-    cores = machine.usable_cores()
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    commands.add_threads(parser)
     parser.add_argument("--write", action="store_true", help="into reports/diagnosis")
     options = parser.parse_args(arguments)
     patient = Patient(options.name, options.folder, options.threads)

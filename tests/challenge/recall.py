@@ -65,15 +65,14 @@ def command(arguments):
     parser = commands.OneLineParser(prog="python -m tests.challenge.recall")
     parser.add_argument("folder")
     parser.add_argument("--pairs", type=int, default=40, metavar="N")
-    cores = machine.usable_cores()
-    parser.add_argument("--threads", type=commands.thread_count, default=cores, metavar="N")
+    commands.add_threads(parser)
     parser.add_argument("--write", action="store_true", help="into reports/diagnosis")
     options = parser.parse_args(arguments)
     threads = options.threads
     machine.limit_threads(threads)
     asked, arrays, description = challenge.read(options.folder)
     module = causes.plain(description, modules.load("numpy", description.name))
-    hp = next(m for m in asked["models"] if m["name"] == "gradient")["hyperparameters"]
+    hp = protocol.entry_of(asked, "gradient")["hyperparameters"]
     scores, steps = known(description, module, hp)
     random = np.random.RandomState(SEED)
     pairs = [

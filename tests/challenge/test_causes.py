@@ -8,7 +8,7 @@ from common import networks as networks_of
 from common.challenge import causes, conventions, direct_evidence, losses, networks, updates
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
-from common.networks.hyperparameters import Decay
+from common.networks.hyperparameters import Adam, Decay
 from common.networks.lstm import causes as recurrent
 from common.proof.oracle import PROBE_BATCH
 from common.proof.reference import CHOICES, USUAL
@@ -121,13 +121,18 @@ CRITERIA = {
 def test_a_changed_losss_gradient_is_its_own(name):
     loss = CRITERIA[name](layers.cross_entropy)
     scores, labels = np.random.RandomState(1).normal(size=(6, 4)), np.array([0, 1, 2, 3, 0, 1])
-    _, gradient = loss(scores.copy(), labels)
+    check_loss(loss, scores, labels)
+
+
+def check_loss(loss, scores, targets):
+    """A loss's gradient of the scores is that of its value."""
+    _, gradient = loss(scores.copy(), targets)
     for at in np.ndindex(*scores.shape):
         ends = []
         for step in (1e-6, -1e-6):
             moved = scores.copy()
             moved[at] += step
-            ends.append(loss(moved, labels)[0])
+            ends.append(loss(moved, targets)[0])
         assert gradient[at] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8)
 
 
@@ -152,6 +157,36 @@ def test_what_a_second_step_shows_is_read_from_it():
         in says(one_step_on(updates.dampened(0.2), 0.9))[0]
     )
     assert says(one_step_on(updates.momentum, 0.75))[1] == "the momentum is 0.75, not 0.9"
+
+
+def test_a_rate_that_falls_falls_by_its_own_factor():
+    g = {"w": np.ones(3)}
+    evidence = updates.Evidence({}, {"w": 0.5 * g["w"]}, g, {}, {}, {"w": 0.45 * g["w"]}, g)
+    first, second, _ = updates._falls(updates.without_momentum, evidence)
+    assert "multiplied by 0.5 with each step" in first.says
+    assert "multiplied by 0.9 from step to step" in second.says
+    hp = Decay(4, 1.0, 0.9, (), weight_decay=0.0, depth=29)
+    for cause, factors in ((first, (0.5, 0.25)), (second, (1, 0.9))):
+        for step, factor in enumerate(factors, 1):
+            assert cause.make.rule(hp, step, g, g, {})["w"] == pytest.approx(-factor * g["w"])
+
+
+def test_a_later_cause_keeps_changed_constants():
+    """A second mistake replaces the rule at the bottom, as for Nesterov momentum."""
+    g = {"w": np.array([1.0, -2.0, 3.0])}
+    (exchanged,) = [c for c in updates._constants(updates.adam, False) if "exchanged" in c.says]
+    hp = Adam(4, 0.1, 0.5, 0.9, 1e-3, ())
+    other = hp._replace(beta1=hp.beta2, beta2=hp.beta1)
+    stacked = updates.rebased(exchanged.make.rule, updates.not_corrected)
+    ours, right = stacked(hp, 1, g, g, {}), updates.not_corrected(other, 1, g, g, {})
+    assert np.array_equal(ours["w"], right["w"])
+    second = one_step_on(updates.momentum, 0.75)
+    _, momentum = updates._of_second_step(updates.momentum, second)
+    hp, states = Decay(4, 0.5, 0.9, (), weight_decay=0.0, depth=29), ({}, {})
+    stacked = updates.rebased(momentum.make.rule, updates.nesterov)
+    ours = stacked(hp, 1, g, g, states[0])
+    right = updates.nesterov(hp._replace(momentum=0.75), 1, g, g, states[1])
+    assert ours["w"] == pytest.approx(right["w"])
 
 
 def test_weights_that_came_back_say_what_was_put_in():
@@ -205,10 +240,7 @@ def test_rows_that_sum_to_one_are_probabilities():
 def test_other_conventions_are_those_that_apply():
     named = dict(USUAL._asdict(), ties="all")
     made = conventions.others(networks_of.find("mnist_cnn"), named)
-    assert [cause.convention for cause in made] == [
-        ("ties", "one"),
-        ("ties", "shared"),
-    ]
+    assert [cause.convention for cause in made] == [("ties", "one"), ("ties", "shared")]
     assert "(--named ties=one)" in made[0].says
     assert conventions.others(networks_of.find("mlp"), named) == []
     assert conventions.option("adam_scalars", "a b") == "--named 'adam_scalars=a b'"

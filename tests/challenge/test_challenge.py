@@ -43,6 +43,12 @@ def right(folder):
     return path
 
 
+def answers_of(path, start=""):
+    """{name: array} of an answer whose names begin with ``start``."""
+    with np.load(str(path)) as archive:
+        return {name: archive[name] for name in archive.files if name.startswith(start)}
+
+
 def judged(folder, answer, code):
     """The verdict as JSON, {rung: passed}, of an answer whose check ends with ``code``."""
     out = folder.parent / "verdict.json"
@@ -81,8 +87,7 @@ def test_both_formats_hold_the_same(folder, right):
     ],
 )
 def test_a_part_is_judged_and_the_rest_is_listed(folder, right, part, rung, capsys):
-    with np.load(str(right)) as archive:
-        answers = {name: archive[name] for name in archive.files if name.startswith(part)}
+    answers = answers_of(right, part)
     array_files.write(str(right.parent / "part.npz"), answers)
     verdict, verdicts = judged(folder, right.parent / "part.npz", 0)
     assert not verdict["whole"]
@@ -91,8 +96,7 @@ def test_a_part_is_judged_and_the_rest_is_listed(folder, right, part, rung, caps
 
 
 def test_the_answers_that_decide_are_enough_without_the_optional_parts(folder, right, capsys):
-    with np.load(str(right)) as archive:
-        answers = {name: archive[name] for name in archive.files}
+    answers = answers_of(right)
     decide, left = optional.parts(answers, MODEL)
     assert list(left) == ["weights", "accuracy"]  # it has no dropout
     array_files.write(str(right.parent / "part.npz"), {name: answers[name] for name in decide})
@@ -121,8 +125,7 @@ def test_an_optional_part_is_a_rung_of_its_own():
 
 
 def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
-    with np.load(str(right)) as archive:
-        answers = {name: archive[name] for name in archive.files if name.startswith("momentum/")}
+    answers = answers_of(right, "momentum/")
     first, *_, last = [name for name in answers if name.startswith("momentum/after")]
     del answers[first]
     answers[last] = answers[last] + np.float32(0.01)
@@ -135,8 +138,7 @@ def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
 
 
 def test_the_order_of_batches_is_judged_without_the_weights(folder, right, tmp_path):
-    with np.load(str(right)) as archive:
-        answers = {name: archive[name] for name in archive.files}
+    answers = answers_of(right)
     answers["probe/losses1"] = answers["probe/losses1"][::-1]
     del answers["probe/after1/conv1.weight"]
     array_files.write(str(tmp_path / "order.npz"), answers)
@@ -155,19 +157,13 @@ def test_evaluation_of_other_targets_is_stale(folder, right, tmp_path, capsys):
 
 
 def test_a_verdict_is_strict_json(folder, right, tmp_path):
-    with np.load(str(right)) as archive:
-        answers = {name: archive[name] for name in archive.files}
-    answers = {name: np.full_like(array, np.nan) for name, array in answers.items()}
+    answers = {name: np.full_like(array, np.nan) for name, array in answers_of(right).items()}
     array_files.write(str(tmp_path / "nan.npz"), answers)
     verdict, _ = judged(folder, tmp_path / "nan.npz", 3)
     assert "the answer has NaN or infinity, first in gradient/scores1" in [
         finding["says"] for finding in verdict["findings"]
     ]
-
-    def no_number(text):
-        raise ValueError(text)
-
-    json.loads((folder.parent / "verdict.json").read_text(), parse_constant=no_number)
+    json.loads((folder.parent / "verdict.json").read_text(), parse_constant=pytest.fail)
 
 
 def test_sequences_are_asked_for_and_judged(tmp_path, capsys):
@@ -179,8 +175,7 @@ def test_sequences_are_asked_for_and_judged(tmp_path, capsys):
 
 
 def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
-    with np.load(str(right)) as archive:
-        array_files.write(str(right.parent / "part.npz"), {"evaluate": archive["evaluate"]})
+    array_files.write(str(right.parent / "part.npz"), answers_of(right, "evaluate"))
     verdict, verdicts = judged(folder, right.parent / "part.npz", 3)
     assert not verdict["passed"] and set(verdicts.values()) == {None}
     assert "0 of 7 rungs proven" in capsys.readouterr().out
@@ -199,6 +194,13 @@ NOT_ASKED = (
 LATER = {"height_and_width_swapped": "forward"}  # load() itself is not seen, its effect is
 
 
+def examined(asked, arrays, answers):
+    """The certifier's verdict on answers."""
+    certifier = AnswerCertifier(MODEL, 1, ReferenceCache(MODEL, 1))
+    certifier.choose(asked["chosen"])
+    return certifier.examine(Replay(asked, arrays, answers, MODEL, 1))
+
+
 @pytest.mark.parametrize(
     "mistake",
     [mistake for mistake in catalogue.mistakes(MODEL) if mistake.name not in NOT_ASKED],
@@ -209,10 +211,7 @@ def test_a_mistake_fails_the_rung_that_the_certificate_names(folder, mistake, tm
     wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
     with np.errstate(all="ignore"):
         answers = protocol.carry_out(asked, arrays, MODEL, wrong, "same", 1)
-    certifier = AnswerCertifier(MODEL, 1, ReferenceCache(MODEL, 1))
-    certifier.choose(asked["chosen"])
-    judged = certifier.examine(Replay(asked, arrays, answers, MODEL, 1))
-    verdicts = {rung["rung"]: rung["passed"] for rung in judged["rungs"]}
+    verdicts = {rung["rung"]: rung["passed"] for rung in examined(asked, arrays, answers)["rungs"]}
     assert verdicts[LATER.get(mistake.name, mistake.rung)] is False
 
 
@@ -232,23 +231,27 @@ PLANTED = {
 SLOW = ("bias_decay", "gradient_clipped", "epsilon_inside_the_root")  # several trainings are tried
 
 
-def planted():
-    """The mistakes of ``PLANTED``."""
-    for mistake in catalogue.mistakes(MODEL):
-        if mistake.name in PLANTED:
-            slow = [pytest.mark.slow] if mistake.name in SLOW else []
-            yield pytest.param(mistake, marks=slow, id=mistake.name)
-
-
-@pytest.mark.parametrize("mistake", list(planted()))
-def test_a_mistake_is_named(folder, mistake, tmp_path):
+def findings_on(folder, module, tmp_path):
+    """What is found in a module's wrong answer: [(kind, says without parenthesis)]."""
     asked, arrays, _ = challenge.read(str(folder))
-    wrong = mistake.make(modules.load("numpy", MODEL.name), tmp_path)
-    answers = protocol.carry_out(asked, arrays, MODEL, wrong, "same", 1)
+    answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
     array_files.write(str(tmp_path / "wrong.npz"), answers)
     verdict, _ = judged(folder, tmp_path / "wrong.npz", 3)
-    says = [finding["says"].split(" (")[0] for finding in verdict["findings"]] or ["nothing"]
-    assert says == [PLANTED[mistake.name]]
+    return [(f["kind"], f["says"].split(" (")[0]) for f in verdict["findings"]]
+
+
+def planted(name):
+    """A known mistake of the network."""
+    return next(mistake for mistake in catalogue.mistakes(MODEL) if mistake.name == name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PLANTED],
+)
+def test_a_mistake_is_named(folder, name, tmp_path):
+    wrong = planted(name).make(modules.load("numpy", MODEL.name), tmp_path)
+    assert [says for _, says in findings_on(folder, wrong, tmp_path)] == [PLANTED[name]]
 
 
 def header(shape, dtype="<f4"):
@@ -371,16 +374,6 @@ def test_a_challenge_that_is_spoilt_is_one_line(folder, right, spoil, line, tmp_
     assert len(errors) == 1 and line in errors[0], error
 
 
-def answered(folder, module, tmp_path, code=3):
-    """The verdict on a module's answer, and its findings: [(kind, says without parenthesis)]."""
-    asked, arrays, _ = challenge.read(str(folder))
-    with np.errstate(all="ignore"):
-        answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
-    array_files.write(str(tmp_path / "answer.npz"), answers)
-    verdict, verdicts = judged(folder, tmp_path / "answer.npz", code)
-    return verdict, [(f["kind"], f["says"].split(" (")[0]) for f in verdict["findings"]]
-
-
 def reference(folder):
     asked, _, _ = challenge.read(str(folder))
     return protocol.reference(asked, MODEL)
@@ -389,11 +382,9 @@ def reference(folder):
 def test_another_convention_hides_no_later_mistake(folder, tmp_path):
     """A mistake in a step hides the losses, but a convention does not."""
     asked, arrays, _ = challenge.read(str(folder))
-    module = planted_by_name("losses_rounded").make(reference(folder), tmp_path)
+    module = planted("losses_rounded").make(reference(folder), tmp_path)
     answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
-    certifier = AnswerCertifier(MODEL, 1, ReferenceCache(MODEL, 1))
-    certifier.choose(asked["chosen"])
-    verdict = certifier.examine(Replay(asked, arrays, answers, MODEL, 1))
+    verdict = examined(asked, arrays, answers)
 
     def later(**values):
         cause = Finding(CAUSE, "one step", "it is", [], 99, 1, **values)
@@ -406,9 +397,9 @@ def test_another_convention_hides_no_later_mistake(folder, tmp_path):
 
 @pytest.mark.slow
 def test_an_unknown_mistake_hides_no_later_one(folder, tmp_path):
-    module = planted_by_name("gradient_clipped").make(reference(folder), tmp_path)
-    module = planted_by_name("losses_rounded").make(module, tmp_path)
-    _, findings = answered(folder, module, tmp_path)
+    module = planted("gradient_clipped").make(reference(folder), tmp_path)
+    module = planted("losses_rounded").make(module, tmp_path)
+    findings = findings_on(folder, module, tmp_path)
     assert findings[0][0] == "unknown"
     assert findings[-1] == ("cause", "the losses have the digits of bfloat16 only")
 
@@ -442,36 +433,29 @@ def lion(hp, step, weights, gradients, state):
     ],
 )
 def test_an_optimiser_that_no_cause_knows_is_named(folder, tmp_path, rule, says):
-    _, findings = answered(folder, updates.with_rule(rule)(reference(folder)), tmp_path)
+    findings = findings_on(folder, updates.with_rule(rule)(reference(folder)), tmp_path)
     assert ("cause", "the optimiser is " + says) in findings
 
 
 def test_probabilities_hide_no_other_cause_of_wrong_scores(folder, tmp_path):
-    flipped = planted_by_name("kernel_flipped").make(reference(folder), tmp_path)
+    flipped = planted("kernel_flipped").make(reference(folder), tmp_path)
     predicted = modules.replaced(
         flipped, predict=lambda model, x: softmax(flipped.predict(model, x), 1)
     )
-    _, findings = answered(folder, predicted, tmp_path)
+    findings = findings_on(folder, predicted, tmp_path)
     assert [says for _, says in findings] == [
         "predictions are probabilities: a softmax after the last layer, only in prediction",
         "kernels are flipped: true convolution",
     ]
 
 
-def planted_by_name(name):
-    (mistake,) = [mistake for mistake in catalogue.mistakes(MODEL) if mistake.name == name]
-    return mistake
-
-
-def test_losses_that_barely_pass_propose_a_convention(folder, right, tmp_path):
+def test_losses_that_barely_pass_propose_a_convention(folder, right):
     asked, arrays, _ = challenge.read(str(folder))
     module = conventions.following("adam_scalars", "float32 corrections")(reference(folder))
     answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
     proposed = conventions.nearer(asked, arrays, answers, MODEL)
     assert proposed == ("adam_scalars", "float32 corrections")
-    with np.load(str(right)) as archive:
-        usual = {name: archive[name] for name in archive.files}
-    assert conventions.nearer(asked, arrays, usual, MODEL) is None
+    assert conventions.nearer(asked, arrays, answers_of(right), MODEL) is None
     rung = {"rung": "trajectory", "passed": True, "error": 0.9, "tolerance": 1}
     assert conventions.barely({"rungs": [rung]})
     assert not conventions.barely({"rungs": [dict(rung, error=0.1)]})
@@ -479,8 +463,7 @@ def test_losses_that_barely_pass_propose_a_convention(folder, right, tmp_path):
 
 
 def test_infinite_losses_are_not_another_order(folder, right, tmp_path):
-    with np.load(str(right)) as archive:
-        answers = {name: archive[name] for name in archive.files}
+    answers = answers_of(right)
     answers["probe/losses1"] = answers["probe/losses1"] + np.float32(np.inf)
     array_files.write(str(tmp_path / "infinite.npz"), answers)
     verdict, _ = judged(folder, tmp_path / "infinite.npz", 3)

@@ -11,18 +11,9 @@ from common.compare.functions import bfloat16, float16, sigmoid, softmax, tf32
 from common.compare.layouts import agreement
 from common.compare.relations import Comparison
 from common.system import array_files, commands
+from tests.challenge.conftest import normal, rounded
 
 LAST = (0, 2, 3, 1)  # NCHW to NHWC
-
-
-def normal(*shape, seed=0):
-    return np.random.RandomState(seed).standard_normal(shape).astype("f")
-
-
-def rounded(array, seed=0):
-    """The array as another library would compute it."""
-    error = 1e-7 * np.random.RandomState(seed).standard_normal(array.shape)
-    return (array * (1 + error)).astype("f")
 
 
 def network(x, order=None, wrong=()):

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from common.compare.functions import bfloat16
-
-
-def normal(*shape, seed=0):
-    return np.random.RandomState(seed).standard_normal(shape).astype("f")
+from tests.challenge.conftest import normal
 
 
 def named(names, *arrays):

@@ -101,6 +101,15 @@ def test_a_missing_residual_is_named(compared, first):
     assert "block.1.output and block.1.norm" in said(printed)
 
 
+def test_a_missing_residual_of_a_branch_that_one_side_recorded_is_no_traceback(compared):
+    x, branch = normal(8, 12, 32), normal(8, 12, 32, seed=1)
+    a = noisy({"x": x, "attention": branch, "norm": norm(x + branch)}, 1)
+    b = noisy({"x": x, "norm": norm(branch)}, 2)
+    for sides in ((a, b), (b, a)):
+        code, difference, _ = compared(*sides)
+        assert code == 3 and difference["a"] == "norm"
+
+
 def encoded(left=False, recorded=True):
     """Cross-attention's keys of an encoder's result, whose last norm may be left out."""
     h, other = normal(4, 14, 32) * 3, normal(4, 10, 32, seed=1)

@@ -11,6 +11,7 @@ import pytest
 from common.challenge import challenge
 from common.compare import page, verdict
 from common.system import commands
+from tests.challenge.conftest import normal
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -22,10 +23,6 @@ HOSTILE = (
 )
 TAGS = "html head meta title style body main section h1 h2 p span dl dt dd div ul li br code "
 TAGS += "figure svg line text circle polygon table thead tbody tr th td"
-
-
-def normal(*shape, seed=0):
-    return np.random.RandomState(seed).standard_normal(shape).astype("f")
 
 
 def network(mistake=False, names=("x", "h", "relu", "scores")):

@@ -11,13 +11,9 @@ from common.compare.arrays import Array, factor
 from common.compare.functions import bfloat16, softmax, tf32
 from common.compare.noise import looks_like_rounding
 from common.system import array_files
-from tests.challenge.conftest import all_pairs
+from tests.challenge.conftest import all_pairs, normal
 
 LOWEST = np.finfo("f").min
-
-
-def normal(*shape, seed=0):
-    return np.random.RandomState(seed).standard_normal(shape).astype("f")
 
 
 def relu(x):

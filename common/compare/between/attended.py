@@ -90,7 +90,7 @@ def _choices(both):
 
 def _shown(both, side, choices):
     """The constants of the attention that gives a side's result; None if none does."""
-    projections = list(_projections(both, both.ours.shape))
+    projections = list(_projections(both))
     for unusual, (heads, sources) in itertools.product((False, True), choices):
         found = _first(both, side, heads, sources, projections, unusual)
         if found is not None:
@@ -99,7 +99,7 @@ def _shown(both, side, choices):
 
 
 def _first(both, side, heads, sources, projections, unusual):
-    """The same for one choice of heads and sources."""
+    """The constants for one choice of heads and sources; None if none fit."""
     wanted = (both.ours, both.theirs)[side]
     some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0][2].shape[1] * heads)))
     if projections == [None]:  # one observation shows quickly that no context is the result
@@ -173,10 +173,7 @@ def _is_transposed(x, z, results):
     if x.shape[1] != results[0].shape[1]:
         return False
     kept = [np.isfinite(rows).all(1) for rows in (x, z)]
-    x, z, ours, theirs = (
-        rows[kept[side]] - rows[kept[side]].mean(0)
-        for side, rows in ((0, x), (1, z), (0, results[0]), (1, results[1]))
-    )
+    x, z, ours, theirs = x[kept[0]], z[kept[1]], results[0][kept[0]], results[1][kept[1]]
     return min(len(x), len(z)) >= SPARE and transposed.is_transposed(x, z, ours, theirs)
 
 
@@ -207,17 +204,15 @@ def _is(made, weight, wanted):
     return size(left) <= LIMIT * size(wanted)
 
 
-def _projections(both, shape):
+def _projections(both):
     """Yield None, for the context itself, and (in, out) weights of the right size."""
     yield None
-    width, count = shape[-1], 0
-    for x in list(reversed(both.alone)) + both.a.arrays:
-        if x.shape == (width, width) and x.dtype.kind == "f" and x.finite:
-            yield full(x).astype(np.float64)
-            yield full(x).astype(np.float64).T
-            count += 1
-        if count == WEIGHTS:
-            return
+    shape = both.ours.shape[-1:] * 2
+    near = list(reversed(both.alone)) + both.a.arrays
+    weights = (x for x in near if x.shape == shape and x.dtype.kind == "f" and x.finite)
+    for x in itertools.islice(weights, WEIGHTS):
+        yield full(x).astype(np.float64)
+        yield full(x).astype(np.float64).T
 
 
 def _words(constants):

@@ -5,6 +5,8 @@ shows the scores' gradient. For each token, this is its weight in the loss times
 except at the token's label. An embedding that shares the weight adds to some rows.
 """
 
+import itertools
+
 import numpy as np
 
 from common.compare.between import losses
@@ -15,7 +17,7 @@ from common.compare.layers.layer import full
 from common.compare.optimizers import steps
 
 NEAR = 4  # arrays that are tried as the head's input
-FEWER = 0.9  # tokens for each feature, at most: another gradient must leave something
+FEWER = 0.9  # tokens for each feature, at most; with more, any gradient would fit
 LEAST = 8  # columns of the scores whose gradient is known
 EXACT = 1e-3  # of a weight of a token
 LEFT = 1e-4  # of a row of the gradient: what may be left if no embedding adds to it
@@ -41,25 +43,18 @@ def explain(both):
 
 def _slopes(arrays, logits, near):
     """(the scores' gradient, known columns, probabilities); None if there are none."""
-    chances = softmax(logits, 1)
-    for array in arrays:
-        if steps.kind(array.name)[:2] != ("gradient", 1) or len(array.shape) != 2:
+    gradients = [x for x in arrays if steps.kind(x.name)[:2] == ("gradient", 1) and x.finite]
+    for array, h in itertools.product(gradients, near):
+        shape = logits.shape[1], h.size // len(logits)
+        if array.shape not in (shape, shape[::-1]) or len(logits) > FEWER * shape[1]:
             continue
-        for h in near:
-            x = full(h).astype(np.float64).reshape(len(logits), -1)
-            shape = logits.shape[1], x.shape[1]
-            if (
-                array.finite
-                and array.shape in (shape, shape[::-1])
-                and len(x) <= FEWER * x.shape[1]
-            ):
-                gradient = full(array).astype(np.float64)
-                gradient = gradient if array.shape == shape else gradient.T
-                slopes = np.linalg.lstsq(x.T, gradient.T, rcond=1e-9)[0]  # (tokens, labels)
-                left = np.abs(np.dot(x.T, slopes) - gradient.T).max(0)
-                clean = left <= LEFT * np.abs(gradient).max(1)
-                if clean.sum() >= LEAST:
-                    return slopes, clean, chances
+        x, gradient = full(h).astype(np.float64).reshape(len(logits), -1), full(array)
+        gradient = (gradient if array.shape == shape else gradient.T).astype(np.float64)
+        slopes = np.linalg.lstsq(x.T, gradient.T, rcond=1e-9)[0]  # (tokens, labels)
+        left = np.abs(np.dot(x.T, slopes) - gradient.T).max(0)
+        clean = left <= LEFT * np.abs(gradient).max(1)
+        if clean.sum() >= LEAST:
+            return slopes, clean, softmax(logits, 1)
     return None
 
 

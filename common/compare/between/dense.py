@@ -95,9 +95,9 @@ def _of_weights(name, ours, theirs):
     if ours.shape[0] == ours.shape[1] and size(theirs - ours.T) <= near:
         says = "the square weight of a dense layer of %s is transposed on one side only"
         return Difference(says % name)
-    order = _order(ours, theirs, near)
-    if order is not None:
-        return Difference(start + "with B's inputs in the order %s" % ", ".join(order))
+    inputs = order(ours, theirs, near)
+    if inputs is not None:
+        return Difference(start + "with B's inputs in the order %s" % ", ".join(inputs))
     sizes = np.linalg.svd(theirs - ours, compute_uv=False)
     rank = int((sizes > SAME * sizes[0]).sum())
     if rank <= RANK * min(ours.shape):
@@ -106,11 +106,11 @@ def _of_weights(name, ours, theirs):
     return Difference(start + "with another weight", is_known=False)
 
 
-def _order(ours, theirs, near):
-    """Which rows of ours are those of theirs: the first ones; None if they are not the same."""
+def order(ours, theirs, near):
+    """The first places in ours of the rows of theirs, in words; None if theirs has other rows."""
     products = np.dot(theirs, ours.T)
     distances = (theirs**2).sum(1)[:, None] - 2 * products + (ours**2).sum(1)
-    order = distances.argmin(1)
-    if len(set(order)) < len(order) or size(theirs - ours[order]) > near:
+    places = distances.argmin(1)
+    if len(set(places)) < len(places) or size(theirs - ours[places]) > near:
         return None
-    return [str(n) for n in order[:8]] + ["..."] * (len(order) > 8)
+    return [str(n) for n in places[:8]] + ["..."] * (len(places) > 8)

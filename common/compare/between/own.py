@@ -8,6 +8,7 @@ another layer.
 
 import numpy as np
 
+from common.compare.between import dense, transposed
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import full, size
@@ -60,7 +61,7 @@ def _of(both, x, z, others, sure):
     times = -(a * b).sum() / (a**2).sum()
     if size(b + a * times) <= near * max(1, abs(times)):
         return start + "times %.4g in B" % times if sure else None  # the input may be scaled
-    order = _order(a, b, near)
+    order = dense.order(a.T, -b.T, near) if a.shape[1] <= WIDEST else None
     if order is not None:
         return start + "with B's outputs in the order %s" % ", ".join(order)
     for one, other, names in others:
@@ -69,7 +70,7 @@ def _of(both, x, z, others, sure):
             c, d = (left.of(y, side) for side, y in enumerate(sides))
             if size(a + d) <= near and size(c + b) <= near:
                 return "%s and %s are swapped in B" % names
-    if ours.shape[1] == x.shape[-1] and _is_transposed(*inputs, ours, theirs):
+    if ours.shape[1] == x.shape[-1] and transposed.is_transposed(*inputs, ours, theirs):
         return "the square weight of a dense layer of %s is transposed on one side only" % x.name
     return None
 
@@ -116,21 +117,3 @@ class Unexplained:
         start = side * self.counts[0]
         whole[start : start + self.counts[side]] = results
         return whole - np.dot(self.known, np.dot(self.known.T, whole))
-
-
-def _order(a, b, near):
-    """Which columns of a are those of b, with the other sign: the first ones; None if none are."""
-    if a.shape[1] > WIDEST:
-        return None
-    distances = (a**2).sum(0)[:, None] + 2 * np.dot(a.T, b)
-    order = distances.argmin(0)
-    if len(set(order)) < len(order) or size(a[:, order] + b) > near:
-        return None
-    return [str(n) for n in order[:8]] + ["..."] * (len(order) > 8)
-
-
-def _is_transposed(x, z, ours, theirs):
-    """Whether ours = x W + c and theirs = z W' + d: if so, ours z' = x theirs' without means."""
-    x, z, ours, theirs = (y - y.mean(0) for y in (x, z, ours, theirs))
-    forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
-    return size(forward - back) <= 1e-4 * size(forward)

@@ -1,5 +1,7 @@
 """Positions of padded text: counted from the first token or from the first unmasked one."""
 
+import itertools
+
 import numpy as np
 
 from common.compare.between.both import Explanation
@@ -22,15 +24,13 @@ def explain(both):
             "from the mask, from 1": np.where(mask, counted + 1, 0),
             "from the mask, from 2": np.where(mask, counted + 2, 1),
         }
-        names = sorted(kinds)
-        for ours in names:
-            for theirs in names:
-                if ours < theirs and _fits(both, kinds[ours], kinds[theirs]):
-                    # With the table's sign reversed, A and B fit in exchanged roles, too.
-                    if not _masked_in_b(both, mask):
-                        ours, theirs = theirs, ours
-                    says = "positions are counted %s in A, %s in B" % (ours, theirs)
-                    return Explanation(says, pages.POSITIONS)
+        for ours, theirs in itertools.combinations(sorted(kinds), 2):
+            if _fits(both, kinds[ours], kinds[theirs]):
+                # With the table's sign reversed, A and B fit in exchanged roles, too.
+                if not _masked_in_b(both, mask):
+                    ours, theirs = theirs, ours
+                says = "positions are counted %s in A, %s in B" % (ours, theirs)
+                return Explanation(says, pages.POSITIONS)
     return None
 
 
@@ -65,4 +65,4 @@ def _fits(both, ours, theirs):
         return False
     table = np.linalg.lstsq(rows, off, rcond=None)[0]
     left = off - np.dot(rows, table)
-    return size(left) <= max(0.02 * size(off) * 1e-3, 4 * both.noise)
+    return size(left) <= max(2e-5 * size(off), 4 * both.noise)

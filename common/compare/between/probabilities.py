@@ -9,6 +9,7 @@ from common.compare.layers.layer import number, size
 SMALLEST = 1e-30
 ALIKE = 0.02  # of a bias, by which observations may differ
 LEAST = 0.02  # of a scale; a smaller difference more likely has a cause before the scale
+WIDTHS = (8, 16, 32, 64, 80, 96, 128, 256)  # of a head
 
 
 def explain(both):
@@ -55,25 +56,17 @@ def _sums_to_one(p):
 
 
 def _centred(logs, there):
-    """The places that are there, without their mean."""
+    """Each row minus its mean over the places that are there; 0 elsewhere."""
     count = np.maximum(there.sum(-1, keepdims=True), 1)
     return (logs - (logs * there).sum(-1, keepdims=True) / count) * there
 
 
 def _scaled(times):
     says = "the scores are multiplied by %s before the softmax" % number(float("%.4g" % times))
-    size_ = max(times, 1 / times) ** 2
-    if abs(size_ / np.rint(size_) - 1) < 1e-2 and np.rint(size_) in (
-        8,
-        16,
-        32,
-        64,
-        80,
-        96,
-        128,
-        256,
-    ):
-        says += ": the root of %d, a head's width; " % np.rint(size_)
+    square = max(times, 1 / times) ** 2
+    width = np.rint(square)
+    if width in WIDTHS and abs(square / width - 1) < 1e-2:
+        says += ": the root of %d, a head's width; " % width
         says += "one side scales by it, the other does not or does it twice"
     return says
 
@@ -82,20 +75,19 @@ def _masks(p, q):
     """How two masks differ."""
     ours, theirs = p > SMALLEST, q > SMALLEST
     tokens = p.shape[-2:]
-    anchor = pages.MASK
     if tokens[0] == tokens[1]:
         bands = [_band(mask) for mask in (ours, theirs)]
         if None not in bands and bands[0] != bands[1]:
             says = "the mask: a token sees %s in A, %s in B" % tuple(_seen(k) for k in bands)
-            return Explanation(says, anchor)
+            return Explanation(says, pages.MASK)
     if (ours <= theirs).all() or (theirs <= ours).all():
         who = "A" if (ours <= theirs).all() else "B"
         says = "the mask: %s masks keys that the other does not" % who
         keys = np.flatnonzero((ours != theirs).any(tuple(range(p.ndim - 1))))
         rows = np.flatnonzero((ours != theirs).any(tuple(range(1, p.ndim))))
         says += ", keys %d to %d of observations %s" % (keys[0], keys[-1], _few(rows))
-        return Explanation(says, anchor)
-    return Explanation("the mask: A and B mask other keys", anchor)
+        return Explanation(says, pages.MASK)
+    return Explanation("the mask: A and B mask other keys", pages.MASK)
 
 
 def _few(rows):

@@ -26,7 +26,7 @@ def explain(both):
 
 
 def _scaled(both, y, off):
-    """B - A = t (A - b)."""
+    """An ``Explanation`` if B - A = t (A - b)."""
     if size(off) > 0.5 * size(y):
         return None
     for shifted in (False, True):
@@ -45,7 +45,7 @@ def _scaled(both, y, off):
 
 
 def _added(both, ours, theirs):
-    """B = t A + u b + v c: b is the norm's shift, and c was added to all rows before it."""
+    """One if B = t A + u b + v c: b is the norm's shift, and c was added to all rows before it."""
     if both.explained(_without_line(theirs, ours)):
         return None  # a factor and a shift for each row suffice
     known = np.linalg.svd(ours, full_matrices=False)[1]

@@ -33,7 +33,7 @@ def _tokens(both):
 
 
 def _moved(both, known, ours, theirs):
-    """The rows of the table are moved by a place or two."""
+    """How the table's rows are moved by a place or two, in words; or None."""
     for move in MOVES:
         _, source, target = np.intersect1d(known + move, known, return_indices=True)
         if len(source) >= LEAST and size(theirs[target] - ours[source]) <= 4 * both.noise:
@@ -43,7 +43,7 @@ def _moved(both, known, ours, theirs):
 
 
 def _few(both, known, ours, theirs):
-    """Some tokens' vectors differ, all others' agree."""
+    """Which few tokens' vectors differ although all others agree, in words; or None."""
     other = [size(a - b) > 4 * both.noise for a, b in zip(ours, theirs)]
     if not 0 < sum(other) <= min(FEW, len(known) - LEAST):
         return None

@@ -23,11 +23,10 @@ def explain(both):
     if width < LEAST or rows < LEAST:
         return None
     some = np.sort(np.random.RandomState(0).permutation(rows)[:ROWS])
-    ours, theirs = (_centred(y.reshape(rows, width)[some]) for y in (both.ours, both.theirs))
+    ours, theirs = (y.reshape(rows, width)[some] for y in (both.ours, both.theirs))
     for name, values in _inputs(both, width, rows):
         values = values.reshape(rows, width)[some].astype(np.float64)
         for before, x in (("", values), ("the ReLU of ", np.maximum(values, 0))):
-            x = _centred(x)
             if is_transposed(x, x, ours, theirs) and not _is_symmetric(x, ours):
                 says = (
                     "the square weight of a dense layer is transposed on one side only; from %s%s"
@@ -39,20 +38,18 @@ def explain(both):
 def is_transposed(x, z, ours, theirs):
     """Whether a square weight maps the rows x to ours and, transposed, the rows z to theirs.
 
-    All rows are without their means.
+    Either layer may have a bias.
     """
+    x, z, ours, theirs = (rows - rows.mean(0) for rows in (x, z, ours, theirs))
     forward, back = np.dot(ours, z.T), np.dot(x, theirs.T)
     return size(forward - back) <= TURNED * size(forward)
 
 
 def _is_symmetric(x, ours):
     """Whether the weight from x to ours is its own transpose."""
+    x, ours = x - x.mean(0), ours - ours.mean(0)
     forward = np.dot(ours, x.T)
     return TURNED * size(forward) >= 1e-2 * size(forward - np.dot(x, ours.T))
-
-
-def _centred(x):
-    return x - x.mean(0)
 
 
 def _inputs(both, width, rows):

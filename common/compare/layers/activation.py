@@ -85,17 +85,9 @@ def _halves(layer, y, take):
         }
         for names in (("first half", "second half"), ("even places", "odd places")):
             for gated, gate in (names, names[::-1]):
-                first = [take(parts[name])[:FIRST] for name in (gated, gate)]
-                if not _close(_table(first[0]), first[1], take(y.values)[:FIRST]):
-                    continue
-                yield Case(
-                    layer,
-                    [array],
-                    x=take(parts[gated]),
-                    y=take(y.values),
-                    gate=take(parts[gate]),
-                    of=gated,
-                )
+                x, times, target = take(parts[gated]), take(parts[gate]), take(y.values)
+                if _close(_table(x[:FIRST]), times[:FIRST], target[:FIRST]):
+                    yield Case(layer, [array], x=x, y=target, gate=times, of=gated)
 
 
 def options(case):

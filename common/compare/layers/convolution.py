@@ -1,5 +1,6 @@
 """Convolutions whose kernel is fitted, if there are enough places."""
 
+import itertools
 from collections import OrderedDict
 
 import numpy as np
@@ -7,8 +8,10 @@ import numpy as np
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, size
 
+DOCS = pages.PADDING
 GREEDY = True  # the first option that fits is taken: the smallest kernel
 NESTED = True  # larger kernels, and fewer groups, can do what smaller ones do
+NEAR = 3  # earlier images that are tried
 KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 DILATED, DILATIONS = (2, 3), (1, 2, 3, 4)
@@ -23,17 +26,12 @@ def cases(layer):
     y = layer.output
     if len(y.shape) != 4 or not y.spread or y.whole:
         return
-    taken = 0
-    for x in layer.earlier():
-        if len(x.shape) != 4 or len(full(x)) != len(full(y)) or not x.spread:
-            continue
+    images = (x for x in layer.earlier() if len(x.shape) == 4 and x.shape[0] == y.shape[0])
+    for x in itertools.islice((x for x in images if x.spread), NEAR):
         for last in (False, True):
             case = _case(layer, x, last)
             if case is not None:
                 yield case
-        taken += 1
-        if taken == 3:
-            return
 
 
 def _case(layer, x, last):
@@ -50,15 +48,8 @@ def _case(layer, x, last):
     square = images.shape[1] == outputs <= SQUARE  # a kernel that may be transposed
     target = target if square else target[:, :CHANNELS]
     some = max(1, 2**18 // images[0].size)
-    return Case(
-        layer,
-        [x],
-        x=images[:some].astype(np.float64),
-        y=target[:some].astype(np.float64),
-        last=last,
-        outputs=outputs,
-        fits={},
-    )
+    images, target = (array[:some].astype(np.float64) for array in (images, target))
+    return Case(layer, [x], x=images, y=target, last=last, outputs=outputs, fits={})
 
 
 def options(case):
@@ -148,7 +139,7 @@ def off(case, constants):
 
 
 def fitted(case, constants):
-    """(distance, kernel (channels, kernel, kernel, outputs), bias) that fit best."""
+    """(distance, the kernel (channels, kernel, kernel, outputs) that fits best, or None)"""
     key = tuple(constants.items())
     if key not in case.fits:
         case.fits[key] = _fit(case, constants)
@@ -156,46 +147,45 @@ def fitted(case, constants):
 
 
 def _fit(case, constants):
-    """The same; each group of channels is fitted by itself."""
+    """As ``fitted``, computed; each group of channels is fitted by itself."""
     groups = constants.get("groups", 1)
     if groups == 1:
-        return _fit_group(case, constants, case.x, case.y)
+        return _fit_group(constants, case.x, case.y)
     if case.x.shape[1] % groups or case.outputs % groups:
-        return np.inf, None, None
+        return np.inf, None
     each, made = case.x.shape[1] // groups, case.outputs // groups
     fits = []
     for n in range(min(groups, -(-CHANNELS // made))):
         x, y = case.x[:, n * each : (n + 1) * each], case.y[:, n * made : (n + 1) * made]
-        fits.append(_fit_group(case, constants, x, y[:, :CHANNELS]))
+        fits.append(_fit_group(constants, x, y[:, :CHANNELS]))
         if not fits[-1][0] <= case.limit:
             break
     whole = all(fit[1] is not None for fit in fits)
     kernel = np.concatenate([fit[1] for fit in fits], 3) if whole else None
-    return max(fit[0] for fit in fits), kernel, None
+    return max(fit[0] for fit in fits), kernel
 
 
-def _fit_group(case, constants, images, target):
+def _fit_group(constants, images, target):
     kernel = constants["kernel"]
     reach = (kernel - 1) * constants.get("dilation", 1) + 1
     unknowns = images.shape[1] * kernel**2 + 1
     places = target[:, 0].size
     count = int(SPARE * unknowns) + 64
     if unknowns > UNKNOWNS or places < SPARE * unknowns + 4 or constants["padding"] >= reach:
-        return np.inf, None, None
+        return np.inf, None
     channels = images.shape[1]
     images, target = _part(images, target, constants, count)
     try:
         seen = patches(images, constants, target.shape[2:])
     except ValueError:  # an image too small for this stride
-        return np.inf, None, None
+        return np.inf, None
     places = target[:, 0].size
     seen, target = seen.reshape(places, -1), target.transpose(0, 2, 3, 1).reshape(places, -1)
     some = np.random.RandomState(0).permutation(places)[:count]
     seen = np.concatenate([seen[some], np.ones((len(some), 1))], 1)
     weights = _solved(seen, target[some])
     left = size(target[some] - np.dot(seen, weights)) * np.sqrt(SPARE / (SPARE - 1.0))
-    shape = (channels, kernel, kernel, -1)
-    return left, weights[:-1].reshape(shape), weights[-1]
+    return left, weights[:-1].reshape(channels, kernel, kernel, -1)  # without the bias
 
 
 def _part(x, y, constants, count):
@@ -231,33 +221,25 @@ def words(constants):
     return says + "top and left padding %d" % constants["padding"]
 
 
-def docs(a, b):
-    """The page's anchor."""
-    return pages.PADDING
-
-
 def kernels(a, b):
     """How B's kernel differs from A's, in words; None if they are equal or no known change fits."""
-    ours, theirs = (fitted(fit.case, fit.constants)[1:] for fit in (a, b))
-    if ours[0].shape != theirs[0].shape:
+    ours, theirs = (fitted(fit.case, fit.constants)[1] for fit in (a, b))
+    if ours.shape != theirs.shape:
         return None
-    noise = 1e-3 * size(ours[0])
-    order = _order(ours[0], theirs[0], noise)
+    noise = 1e-3 * size(ours)
+    if size(theirs - ours) <= noise:
+        return None
     ways = {
-        "flipped along height and width": ours[0][:, ::-1, ::-1],
-        "with height and width swapped": ours[0].transpose(0, 2, 1, 3),
-        "turned by 90 degrees": np.rot90(ours[0], 1, (1, 2)),
+        "flipped along height and width": ours[:, ::-1, ::-1],
+        "with height and width swapped": ours.transpose(0, 2, 1, 3),
+        "turned by 90 degrees": np.rot90(ours, 1, (1, 2)),
     }
-    if ours[0].shape[0] == ours[0].shape[-1]:
-        ways["with inputs and outputs swapped"] = ours[0].transpose(3, 1, 2, 0)
-    if size(theirs[0] - ours[0]) <= noise:
-        return None
+    if ours.shape[0] == ours.shape[-1]:
+        ways["with inputs and outputs swapped"] = ours.transpose(3, 1, 2, 0)
+    order = _order(ours, theirs, noise)
     if order is not None:
-        ways["with its input channels in the order " + ", ".join(map(str, order))] = ours[0][order]
-    for name in sorted(ways):
-        if size(theirs[0] - ways[name]) <= noise:
-            return name
-    return None
+        ways["with its input channels in the order " + ", ".join(map(str, order))] = ours[order]
+    return next((name for name in sorted(ways) if size(theirs - ways[name]) <= noise), None)
 
 
 def _order(ours, theirs, noise):

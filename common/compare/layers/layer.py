@@ -6,6 +6,10 @@ A family is a module with
     options(case)         yields the constants that are tried, the usual ones first
     off(case, constants)  the RMS distance between the layer's output and what they give
     words(constants)      the function in words, with its constants
+    docs(a, b)            the docs' anchor if A's and B's constants differ; or DOCS, if it is fixed
+
+Some also have ``GREEDY`` and ``NESTED``, ``ordered(a, b)`` and ``shown(fit)``, which ``search.py``
+explains where it uses them.
 """
 
 import itertools
@@ -64,15 +68,12 @@ class Layer:
         return self.arrays[0].shape[0] if self.arrays[0].shape else 1
 
     def earlier(self, floats=True):
-        """Arrays computed before, the nearest first."""
+        """Arrays computed before, the nearest first: a row for each observation, unlike weights."""
         own = self.arrays[self.place - 1 :: -1] if self.place else ()
         for array in itertools.chain(self.borrowed, own):
-            if array.finite and (not floats or array.dtype.kind == "f") and self.is_computed(array):
+            has_rows = array.finite and self.rows in array.shape[:2]
+            if has_rows and (not floats or array.dtype.kind == "f"):
                 yield array
-
-    def is_computed(self, array):
-        """Whether an array has a row for each observation, unlike weights."""
-        return self.rows in array.shape[:2]
 
     def alike(self):
         """The nearest earlier arrays of the output's shape, without repeated ones."""
@@ -127,12 +128,12 @@ def marks(values):
     return bool(np.isin(values, (0, 1)).all() and values.any() and not values.all())
 
 
-def rows_of(*arrays, **options):
-    """The same rows of arrays as (rows, last axis) in float64; only as many as are needed."""
-    width = options.get("width", arrays[0].shape[-1])
+def rows_of(*arrays, values=VALUES):
+    """The same rows of arrays as (rows, last axis) in float64; about as many values as needed."""
+    width = arrays[0].shape[-1]
     tables = [full(array).reshape(-1, width) for array in arrays]
     count = len(tables[0])
-    keep = max(16, options.get("values", VALUES) // width)
+    keep = max(16, values // width)
     if count > keep:
         chosen = np.sort(np.random.RandomState(0).choice(count, keep, replace=False))
         tables = [table[chosen] for table in tables]

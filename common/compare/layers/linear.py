@@ -21,14 +21,14 @@ def cases(layer):
     outputs = y.shape[-1]
     for weight in layer.weights(2):
         inputs = {weight.shape[1 - n] for n in (0, 1) if weight.shape[n] == outputs}
-        for x in _inputs(layer, inputs) if inputs else ():
+        for x in itertools.islice(_inputs(layer, inputs), NEAR) if inputs else ():
             for name in BETWEEN:
                 yield Case(layer, [x], weight=full(weight).astype(np.float64), between=name)
 
 
 def _inputs(layer, sizes):
-    """Yield the nearest arrays that a dense layer with so many inputs can take."""
-    y, taken = layer.output, 0
+    """Yield earlier arrays that a dense layer with so many inputs can take, the nearest first."""
+    y = layer.output
     for x in layer.earlier():
         rows = int(np.prod(x.shape[:-1]))
         flat = x.size // layer.rows
@@ -36,9 +36,6 @@ def _inputs(layer, sizes):
         image = len(x.shape) == 4 and x.shape[0] == layer.rows and flat in sizes
         if dense or (image and len(y.shape) == 2):
             yield x
-            taken += 1
-            if taken == NEAR:
-                return
 
 
 def options(case):

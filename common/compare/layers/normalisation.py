@@ -9,17 +9,9 @@ import numpy as np
 
 from common.compare.functions import bfloat16
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import (
-    SURE,
-    VALUES,
-    Case,
-    branches,
-    full,
-    number,
-    rows_of,
-    size,
-)
+from common.compare.layers.layer import SURE, VALUES, Case, branches, full, number, rows_of, size
 
+DOCS = pages.EPSILON
 ROWS = 512  # places of an image
 BFLOAT16 = 2.0**-7  # the largest relative error of two roundings
 WIDEST = 2**14  # values of a row that is normalised
@@ -344,7 +336,7 @@ def words(constants, places="places", or_less=False):
 
 
 def shown(fit):
-    """The same of a fit, with the places' usual name, and whether smaller epsilons fit as well."""
+    """A fit in words: they call the places as usual, and say if smaller epsilons fit as well."""
     places = "tokens" if len(fit.case.layer.output.shape) == 3 else "places"
     return words(fit.constants, places, _fits_without_epsilon(fit))
 
@@ -356,8 +348,3 @@ def _fits_without_epsilon(fit):
         return False
     none = off(fit.case, dict(fit.constants, epsilon=0.0))
     return none <= max(1.2 * fit.off, 0.02 * fit.case.limit)
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.EPSILON

@@ -8,6 +8,7 @@ from common.compare.layers import docs as pages
 from common.compare.layers.convolution import case_strides
 from common.compare.layers.layer import Case, images, size
 
+DOCS = pages.PADDING
 GREEDY = True
 WINDOWS = (2, 3, 4, 5)
 CHANNELS = 8
@@ -27,10 +28,9 @@ def options(case):
     """Windows, strides and paddings."""
     for stride in case_strides(case.x.shape[2], case.y.shape[2]):
         for window in WINDOWS:
-            if window > 1:
-                for low in range((window + 1) // 2 + 1)[:window]:
-                    for kind in ("max", "mean", "mean with the padding"):
-                        yield OrderedDict(kind=kind, window=window, stride=stride, padding=low)
+            for low in range((window + 1) // 2 + 1):
+                for kind in ("max", "mean", "mean with the padding"):
+                    yield OrderedDict(kind=kind, window=window, stride=stride, padding=low)
 
 
 def off(case, constants):
@@ -73,8 +73,3 @@ def words(constants):
     says = "%s pool, %d x %d, " % ((kind,) + (constants["window"],) * 2)
     says += "stride %(stride)d, top and left padding %(padding)d" % constants
     return says + (", which counts" if kind != constants["kind"] else "")
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.PADDING

@@ -9,6 +9,7 @@ from common.compare.functions import sigmoid
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full
 
+DOCS = pages.GATES
 GRU, LSTM = "rzn", "ifgo"
 BIASES = ("the input's bias alone", "the state's bias alone")
 BEFORE, NEW = "reset before the product", "the update gate's share is the new state's"
@@ -45,17 +46,10 @@ def _weighted(layer, x, states, gates):
     for (one, wx), (two, wh) in itertools.islice(itertools.product(outer, inner), 6):
         if one is two:
             continue
-        chosen = [bias for bias in biases if _goes_with(bias, one, two)] or [None]
-        yield Case(
-            layer,
-            [x],
-            x=full(x)[:BATCH].astype(np.float64),
-            y=full(layer.output)[:BATCH].astype(np.float64),
-            wx=wx.astype(np.float64),
-            wh=wh.astype(np.float64),
-            bias=_biases(chosen, width),
-            gates=gates,
-        )
+        bias = _biases([bias for bias in biases if _goes_with(bias, one, two)], width)
+        tables = dict(x=full(x)[:BATCH], y=full(layer.output)[:BATCH], wx=wx, wh=wh)
+        tables = {name: table.astype(np.float64) for name, table in tables.items()}
+        yield Case(layer, [x], bias=bias, gates=gates, **tables)
 
 
 def _goes_with(bias, *weights):
@@ -70,7 +64,7 @@ def _goes_with(bias, *weights):
 
 def _biases(chosen, width):
     """Two rows: the input's bias and the state's."""
-    rows = [row for bias in chosen if bias is not None for row in full(bias).reshape(-1, width)]
+    rows = [row for bias in chosen for row in full(bias).reshape(-1, width)]
     rows = [row.astype(np.float64) for row in rows] + [np.zeros(width)] * 2
     return rows[0], rows[1]
 
@@ -136,8 +130,3 @@ def words(constants):
     """The cell in words."""
     says = "%s, gates in the order %s" % (constants["cell"], constants["gates"])
     return says + (", " + constants["change"] if constants["change"] else "")
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.GATES

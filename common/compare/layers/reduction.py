@@ -6,7 +6,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.layers import docs as pages
-from common.compare.layers.layer import NEAR, Case, full, size
+from common.compare.layers.layer import NEAR, Case, full, marks, size
 
 FEW = 16  # values; fewer tell nothing
 LARGE = 2**22  # values of an input
@@ -50,7 +50,7 @@ def _mask(layer, shape):
     for array in layer.arrays[: layer.place]:
         if array.shape == shape and array.finite:
             values = full(array)
-            if np.isin(values, (0, 1)).all() and values.any(1).all() and not values.all():
+            if marks(values) and values.any(1).all():
                 return values.astype(bool)
     return None
 

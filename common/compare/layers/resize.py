@@ -7,6 +7,7 @@ import numpy as np
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, images, size
 
+DOCS = pages.RESIZE
 CHANNELS = 4
 MODES = ("nearest", "linear", "cubic, a = -0.75", "cubic, a = -0.5")
 GRIDS = ("half pixels", "aligned corners", "from the corner")
@@ -81,8 +82,3 @@ def words(constants):
     """The mode in words."""
     says = "%s resize, %s" % (constants["mode"], constants["grid"])
     return says + (", with antialiasing" if constants["antialias"] else "")
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.RESIZE

@@ -19,36 +19,22 @@ def cases(layer):
     y = layer.output
     if not y.spread or y.whole or len(y.shape) < 2:
         return
-    if (
-        abs(float(y.values.flat[0])) <= 1
-        and float(np.abs(y.values).max()) <= 1
-        and len(y.shape) <= 4
-    ):
+    if max(map(abs, y.ends)) <= 1 and len(y.shape) <= 4:
         yield from _tables(layer)
     if len(y.shape) not in (3, 4):
         return
     target = full(y)
-    taken = 0
-    for x in layer.earlier():
-        if x.size != y.size or not x.spread or abs(x.rms / y.rms - 1) > 1e-2:
-            continue  # a rotation keeps lengths
+    inputs = (x for x in layer.earlier() if x.size == y.size and x.spread)
+    inputs = (x for x in inputs if abs(x.rms / y.rms - 1) <= 1e-2)  # a rotation keeps lengths
+    for x in itertools.islice(inputs, NEAR):
         for values, axis in _forms(full(x), target):
             # The first token is not rotated; a few observations are enough.
             first = [np.take(array, 0, axis) for array in (values, target)]
             if size(first[0] - first[1]) > 1e-2 * y.rms:
                 continue
             some = max(1, VALUES // values[0].size)
-            yield Case(
-                layer,
-                [x],
-                x=values[:some],
-                y=target[:some].astype(np.float64),
-                axis=axis,
-                table=False,
-            )
-        taken += 1
-        if taken == NEAR:
-            return
+            y_some = target[:some].astype(np.float64)
+            yield Case(layer, [x], x=values[:some], y=y_some, axis=axis, table=False)
 
 
 def _forms(x, y):
@@ -125,16 +111,8 @@ def off(case, constants):
         return np.inf
     turn = angles(tokens, half, constants["base"], constants["rounding"])
     turn = turn.reshape((tokens,) + (1,) * (y.ndim - axis - 2) + (half,))
-    if constants["back"]:
-        turn = -turn
-    cosine, sine = np.cos(turn), np.sin(turn)
-    first, second = parts(case.x, constants["by"])
-    made, other = parts(y, constants["by"])
-    return size(
-        np.concatenate(
-            [first * cosine - second * sine - made, first * sine + second * cosine - other], -1
-        )
-    )
+    made = _rotated(case.x, constants["by"], -turn if constants["back"] else turn)
+    return size(made - np.concatenate(parts(y, constants["by"]), -1))
 
 
 def parts(x, by):
@@ -183,7 +161,11 @@ def turned(x, by, base):
 
     With both in that order, queries and keys have the same products.
     """
-    turn = angles(x.shape[2], x.shape[3] // 2, base, "none")
+    return _rotated(x, by, angles(x.shape[2], x.shape[3] // 2, base, "none"))
+
+
+def _rotated(x, by, turn):
+    """Both parts of x, turned by these angles, one after the other."""
     first, second = parts(x, by)
     cosine, sine = np.cos(turn), np.sin(turn)
     return np.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)

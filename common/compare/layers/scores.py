@@ -10,11 +10,10 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.functions import softmax
+from common.compare.layers import attention, rotary
 from common.compare.layers import docs as pages
-from common.compare.layers import rotary
 from common.compare.layers.layer import VALUES, Case, full, number, size
 
-MASKED = -1e30
 LOWEST = -1e4  # scores below are masked
 TINY = 1e-12  # of probabilities: smaller ones have few digits
 NEARLY = 0.02  # of the scores' spread
@@ -190,7 +189,7 @@ def off(case, constants):
     if not case.chance:
         there = case.y > LOWEST  # others are masked
         return size((scores - case.y)[there])
-    scores = np.where(_seen(case, constants["mask"]), scores, MASKED)
+    scores = np.where(_seen(case, constants["mask"]), scores, attention.MASKED)
     return size(softmax(scores, -1) - case.y)
 
 

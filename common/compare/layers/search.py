@@ -65,15 +65,6 @@ def best(family, case):
     )
 
 
-def verdict(a, b, likely=True):
-    """The ``Verdict`` on a layer of A and its counterpart in B.
-
-    likely: whether they differ, or agree much worse than earlier layers. Others compute the same,
-    perhaps from values in another order.
-    """
-    return judged(a, b, (fit(a), fit(b)), likely)
-
-
 def copies(found):
     """Whether a layer is one of its inputs as it is, such as a dropout that is off."""
     return found.family is combination and combination.copies(found.constants)
@@ -87,10 +78,10 @@ def origin(found, known):
 
 
 def _of_input(found):
-    """The ``Fit`` of the first array that a layer is computed from."""
-    layer, name = found.case.layer, found.case.inputs[0].name
-    place = next(n for n, array in enumerate(layer.arrays) if array.name == name)
-    return fit(Layer(layer.arrays, place, layer.bank))
+    """The ``Fit`` of a layer's first input; None also if only the other side recorded that."""
+    layer, x = found.case.layer, found.case.inputs[0]
+    place = next((n for n, array in enumerate(layer.arrays) if array is x), None)
+    return None if place is None else fit(Layer(layer.arrays, place, layer.bank))
 
 
 def is_sum(found):
@@ -99,13 +90,17 @@ def is_sum(found):
 
 
 def judged(a, b, fits, likely=True):
-    """The ``Verdict``, given the ``Fit`` of each side, or None."""
+    """The ``Verdict`` on a layer of A and its counterpart in B, by each one's ``Fit`` or None.
+
+    likely: whether they differ, or agree much worse than earlier layers. Others compute the same,
+    perhaps from values in another order.
+    """
     says = docs = None
     if likely and None not in fits and same_family(*fits) and _comparable(*fits):
         family = fits[0].family
         if differ(*fits) and not (family is statistics and statistics.is_convention(*fits)):
             says = sentence(*fits)
-            docs = family.docs(fits[0].constants, fits[1].constants)
+            docs = getattr(family, "DOCS", None) or family.docs(*(fit.constants for fit in fits))
         elif family is normalisation and _as_many(*fits):
             change = normalisation.epsilons(*fits) or normalisation.weights(*fits)
             says, docs = change or (None, None)
@@ -159,10 +154,7 @@ def differ(a, b):
     if a.constants == b.constants:
         return False
     with np.errstate(all="ignore"):
-        crossed = (
-            a.family.off(a.case, b.constants),
-            b.family.off(b.case, a.constants),
-        )
+        crossed = a.family.off(a.case, b.constants), b.family.off(b.case, a.constants)
     # Of nested options, the first that fits is the smallest, so one side is proof enough.
     needed = any if getattr(a.family, "NESTED", False) else all
     return needed(off > max(x.case.limit / 4, SURE * x.off) for off, x in zip(crossed, (a, b)))

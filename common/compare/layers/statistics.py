@@ -1,5 +1,6 @@
 """Running means and variances of a batch norm, after the first batch."""
 
+import itertools
 from collections import OrderedDict
 
 import numpy as np
@@ -7,7 +8,9 @@ import numpy as np
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, number, size
 
+DOCS = pages.RUNNING
 LEAST = 2  # channels
+NEAR = 3  # earlier arrays that are tried
 
 
 def cases(layer):
@@ -15,22 +18,12 @@ def cases(layer):
     y = layer.output
     if len(y.shape) != 1 or y.size < LEAST or not y.spread:
         return
-    taken = 0
-    for x in layer.earlier():
+    for x in itertools.islice(layer.earlier(), NEAR):
         for axis in {1, len(x.shape) - 1} if len(x.shape) > 1 else ():
             if x.shape[axis] == y.size:
                 columns = np.moveaxis(full(x), axis, 0).reshape(y.size, -1).astype(np.float64)
-                yield Case(
-                    layer,
-                    [x],
-                    y=full(y).astype(np.float64),
-                    mean=columns.mean(1),
-                    variance=columns.var(1),
-                    count=columns.shape[1],
-                )
-        taken += 1
-        if taken == 3:
-            return
+                batch = dict(mean=columns.mean(1), variance=columns.var(1), count=columns.shape[1])
+                yield Case(layer, [x], y=full(y).astype(np.float64), **batch)
 
 
 def options(case):
@@ -63,11 +56,6 @@ def words(constants):
     """The statistic and its momentum."""
     says = "the running %s of a BatchNorm, share of the new batch (momentum or 1 - momentum) %s"
     return says % (constants["kind"], number(constants["share"]))
-
-
-def docs(a, b):
-    """The page's anchor."""
-    return pages.RUNNING
 
 
 def is_convention(a, b):

@@ -65,13 +65,10 @@ def _fits(recordings):
     """The ``Optimizer`` of both sides, None where it is not known; fitted once."""
     if recordings.optimizers is None:
         a, b = recordings.a, recordings.b
-        recordings.optimizers = _several_steps(a, b) or _one_step(a, b)
+        recordings.optimizers = _several_steps(a, b) or [
+            _of_first_step(fit.side(steps.of(side))) for side in (a, b)
+        ]
     return recordings.optimizers
-
-
-def _one_step(a, b):
-    """The same, from the first step alone."""
-    return [_of_first_step(fit.side(steps.of(side))) for side in (a, b)]
 
 
 def _of_first_step(moved):
@@ -84,7 +81,7 @@ def _of_first_step(moved):
 def _several_steps(a, b):
     """The same from as many steps as were recorded; None if that does not show it.
 
-    One step, without clipping, shows less than ``fit`` says of it.
+    A single step without clipping is left to ``fit``, which says more about it.
     """
     walks = [steps.walks(arrays) for arrays in (a, b)]
     found = [walk.side(tensors) for tensors in walks]

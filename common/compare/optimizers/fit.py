@@ -16,6 +16,7 @@ CLOSE = 2e-3  # of the update; the rounding of the weights is allowed on top
 MOST = 0.5  # usual decays are smaller
 LISTED = 4  # names of tensors
 ROUND = 2e-3  # relative distance of a fitted constant from a round number
+DIGITS = ("1.0", "1.5", "2.0", "2.5", "3.0", "4.0", "5.0", "6.0", "8.0")  # of round numbers
 
 
 def side(tensors):
@@ -81,12 +82,7 @@ def is_round(value):
     """Whether a number is near 1, 2, 3, 5 or the like, times a power of ten."""
     near = rounded(value)
     digits = ("%.1e" % abs(near)).split("e")[0]
-    return (
-        abs(value / near - 1) < ROUND
-        and digits in ("1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "8.0", "2.5", "1.5")
-        if near
-        else False
-    )
+    return digits in DIGITS and abs(value / near - 1) < ROUND
 
 
 def words(moved):
@@ -185,7 +181,8 @@ def _decays(rule, kappa, rate):
     optimizer = rule.ratios[0][0]
     start = "%s with rate %s in both; the weights' own decay: " % (optimizer, number(rate))
     for decay in (0.1, 0.01, 0.001, 1e-4, 0.05, 0.3, 5e-4, 0.2, 0.02):
-        if abs(1 - (1 - decay) / (1 - rate * decay) - more) < 2e-3 * more:
+        left = 1 - rate * decay  # of the weights; 0 for a large rate
+        if left and abs(1 - (1 - decay) / left - more) < 2e-3 * more:
             says = "%s times the rate in %s, %s without the rate in %s"
             return start + says % (number(decay), names[0], number(decay), names[1])
         if abs(rate * decay - more) < 1e-2 * more:

@@ -20,9 +20,7 @@ from common.compare.optimizers import explain, steps
 GAIN = 4  # times that share: a small change may point elsewhere than the step
 
 Later = namedtuple("Later", "i j what step key layout off")
-Later.__doc__ = (
-    """A pair of arrays of a step: their places, kind, step, tensor, layout, distance."""
-)
+Later.__doc__ = """Arrays of a step: their places, kind, step, tensor, layout, distance."""
 
 
 def accept(recordings, first):
@@ -44,9 +42,7 @@ def accept(recordings, first):
     for x in accepted:
         recordings.agreements[x.i, x.j] = Agreement(x.layout, x.off, False)
     recordings.pairs = recordings.aligned()
-    largest = max(
-        x.off / (recordings.b[x.j].spread or recordings.b[x.j].rms or 1) for x in accepted
-    )
+    largest = max(x.off / recordings.b[x.j].scale for x in accepted)
     says = "%d arrays of steps differ by up to %.2g, by rounding that the optimiser makes larger: "
     says += "a gradient as small as its own rounding does not determine a whole step"
     return says % (len(accepted), largest)

@@ -16,11 +16,7 @@ ratios: [(optimiser, number)]: with that optimiser the fitted factor is its rate
 """
 EPSILONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-3, 1e-10, 1e-12)
 DECAYS = (0.1, 0.01, 0.001, 1e-4, 0.05, 5e-4)
-DESCENTS = [
-    ("SGD", 1.0),
-    ("SGD with Nesterov momentum 0.9", 1.9),
-    ("SGD with dampening 0.9", 0.1),
-]
+DESCENTS = [("SGD", 1.0), ("SGD with Nesterov momentum 0.9", 1.9), ("SGD with dampening 0.9", 0.1)]
 ADAMS = [
     ("Adam", 1.0),
     ("Adam without bias correction", 0.1 / 0.001**0.5),

@@ -121,7 +121,7 @@ def _of_tensor(rule, gradients, weights):
 
 
 def _followed(directions, weights, decays):
-    """The same for given directions. decays: whether the weights may also decay by themselves."""
+    """As ``_of_tensor``, for given directions. decays: whether weights may decay by themselves."""
     rates, offs, decay = [], [], None
     for step, d in enumerate(directions):
         w, u = weights[step], weights[step + 1] - weights[step]
