@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from common.system.files import ROOT
-from tests.examples.halves import compared, imported
+from tests.examples.halves import compared, imported, run, skip_elsewhere
 
 EXAMPLE = Path(ROOT, "docs", "examples", "keras-to-jax")
 
@@ -20,9 +20,8 @@ MISTAKES = (
 
 
 def test_the_model_gives_the_recordings(name, tmp_path):
-    imported(EXAMPLE / "record_original.py", name, "keras").main(
-        str(EXAMPLE / "model.keras"), str(tmp_path)
-    )
+    skip_elsewhere(name, "keras")
+    run(EXAMPLE / "record_original.py", EXAMPLE / "model.keras", tmp_path)
     for file in ("weights", "forward", "steps"):
         with np.load(str(EXAMPLE / (file + ".npz"))) as old, np.load(
             str(tmp_path / (file + ".npz"))
@@ -32,7 +31,8 @@ def test_the_model_gives_the_recordings(name, tmp_path):
 
 
 def test_the_original_trains(name, tmp_path):
-    imported(EXAMPLE / "original.py", name, "keras").main(str(tmp_path / "model.keras"))
+    skip_elsewhere(name, "keras")
+    run(EXAMPLE / "original.py", tmp_path / "model.keras")
     assert (tmp_path / "model.keras").is_file()
 
 
