@@ -155,12 +155,18 @@ def call(command, log=None, **options):
     So are the child's own children: tox ends at SIGTERM and leaves what it has started.
     log: an open file for its output. options: for ``subprocess.Popen``.
     """
-    child = subprocess.Popen(command, stdout=log, stderr=log, **options)
+    child = None
     try:
-        return child.wait()
+        with signals_wait():  # else a signal leaves behind a child that has just started
+            child = subprocess.Popen(command, stdout=log, stderr=log, **options)
+        while True:
+            # In turns, because Ray's interrupt is no signal and cannot end a single long wait.
+            with suppress(subprocess.TimeoutExpired):
+                return child.wait(timeout=1)
     except BaseException:
-        with signals_ignored():  # a second Ctrl-C must not leave the child behind
-            end_family(child)
+        if child is not None:
+            with signals_ignored():  # a second Ctrl-C must not leave the child behind
+                end_family(child)
         raise
 
 
