@@ -38,9 +38,13 @@ def parse(arguments):
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU"
     )
-    models = list(networks.MODELS)
     parser.add_argument(
-        "--model", nargs="+", choices=models, default=[], help="networks; default: all"
+        "--model",
+        nargs="+",
+        choices=list(networks.MODELS),
+        default=[],
+        dest="networks",
+        help="networks; default: all",
     )
     parser.add_argument(
         "--certificates", action="store_true", help="make certificates only; plant no mistakes"
@@ -65,15 +69,7 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     for name in options.names:
         modules.find(name)  # its error lists the known ones
-    return Options(
-        options.names,
-        options.model,
-        options.certificates,
-        options.check,
-        options.ci,
-        options.all,
-        options.minutes,
-    )
+    return Options(**vars(options))
 
 
 def turn():
@@ -125,8 +121,7 @@ def make(proof):
             with open(out) as file:
                 proof.write(json.load(file), rests_on, seconds)
         else:
-            log.seek(0)
-            lines = log.read().decode(errors="replace").splitlines()
+            lines = environments.printed(log).splitlines()
             print("\n".join("    " + line for line in lines[-LINES:]), flush=True)
     return code == 0
 
@@ -146,7 +141,7 @@ def command(arguments):
         print("\n".join("%-40s %s" % pair for pair in incomplete))
         return 1 if any(counts[state] for state in WITHOUT_RECORD) else 0
     selected = chosen(options, states)
-    environments.make(list(collections.OrderedDict((proof.name, None) for proof in selected)))
+    environments.make(collections.OrderedDict.fromkeys(proof.name for proof in selected))
     limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     failed, left = 0, []
     for proof in selected:

@@ -117,7 +117,7 @@ def guarded(command, arguments):
     """
     speaker = os.environ.get(SPEAKER)
     os.environ[SPEAKER] = str(os.getpid())
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _handlers()
     for number, handler in before.items():
         if handler != signal.SIG_IGN:  # nohup, or "&" in a script, ignores signals
             signal.signal(number, _interrupt)
@@ -136,8 +136,7 @@ def guarded(command, arguments):
             print("error: %s" % reason(stop), file=sys.stderr)
         return 143 if isinstance(stop, Terminated) else 130
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        _restore(before)
         _interrupts.clear()
         os.environ.pop(SPEAKER)
         if speaker is not None:
@@ -186,6 +185,16 @@ def end_family(child):
     child.wait()
 
 
+def _handlers():
+    """{signal: its handler} of Ctrl-C and SIGTERM."""
+    return {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+
+def _restore(handlers):
+    for number, handler in handlers.items():
+        signal.signal(number, handler or signal.SIG_DFL)  # None for a handler that is not Python's
+
+
 def _interrupt(number, frame):
     _interrupts.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
     raise _interrupts[-1]
@@ -207,16 +216,14 @@ def signals_wait():
     A signal mask is not enough: another thread takes the blocked signal, and Python still raises it
     in this thread.
     """
-    caught = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    caught, before = [], _handlers()
     try:
         for number, handler in before.items():
             if callable(handler):  # SIG_IGN and SIG_DFL are not
                 signal.signal(number, lambda number, frame: caught.append(number))
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        _restore(before)
         for number in caught:
             before[number](number, None)
 
@@ -235,12 +242,11 @@ def interrupt_in(error):
 @contextmanager
 def handlers_kept():
     """After the block, Ctrl-C and SIGTERM are handled as before it."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _handlers()
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        _restore(before)
 
 
 @contextmanager
