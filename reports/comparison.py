@@ -133,7 +133,5 @@ def comparison(used):
     """(what the page's script compares, the networks to choose from)."""
     runs = [run(committed) for committed in tables.ordered(used.runs)]
     models = {shown["model"] for shown in runs}
-    return {
-        "runs": runs,
-        "metrics": METRICS,
-    }, [(name, model.title) for name, model in ALL.items() if name in models]
+    networks = [(name, model.title) for name, model in ALL.items() if name in models]
+    return {"runs": runs, "metrics": METRICS}, networks

@@ -150,8 +150,8 @@ def symptoms(modules):
     return all_symptoms
 
 
-def first(all_symptoms, count=6):
-    """[(network's title, its most common causes)]; a network shows what no earlier one has."""
+def first(all_symptoms):
+    """[(network's title, its six most common causes)]; each network has what no earlier one has."""
     order = {name: place for place, name in enumerate(mends())}
     found = {}
     for symptom in all_symptoms:
@@ -159,7 +159,7 @@ def first(all_symptoms, count=6):
             if cause.name in order:
                 found.setdefault(cause.model.name, []).append(cause)
     return [
-        (model.title, sorted(found[name], key=lambda cause: order[cause.name])[:count])
+        (model.title, sorted(found[name], key=lambda cause: order[cause.name])[:6])
         for name, model in MODELS.items()
         if name in found
     ]

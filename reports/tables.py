@@ -15,15 +15,7 @@ from reports.committed import HERE
 from reports.lessons import learnt
 from reports.profile_tables import spent
 from reports.sweeps import swept
-from reports.table import (
-    CHANGED,
-    Table,
-    kind,
-    label,
-    module_is_as_it_was,
-    position,
-    titled,
-)
+from reports.table import CHANGED, Table, dagger, kind, label, position, titled
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -225,8 +217,7 @@ def results(committed, machine, model):
         times = result.get("timings", {})
         cells = [(label(result), run.path), kind(result)]
         if "accuracy" in result:
-            shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
-            cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
+            cells.append(_accuracy(result))
         elif "held_out_loss" in result:
             cells.append("%.4f" % result["held_out_loss"]["value"])
         elif "joint_error" in result:
@@ -289,18 +280,18 @@ def original(runs):
 def _headline(run):
     """The cells of a run of the original's length: seconds, accuracy, rungs."""
     result = run.result
-    accuracy = result["accuracy"]
-    shares = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
     rungs = result["certificate"]["rungs"]
     passed = sum(rung["passed"] for rung in rungs)
-    seconds = (
-        "%.0f" % result["timings"]["train"]
-        if passed == len(rungs) and proven(result)
-        else "not proven"
-    )
-    seconds += "" if module_is_as_it_was(result) else " †"
-    accuracy = "%.2f%% (%.2f–%.2f)" % shares
-    return [(seconds, run.path), accuracy, "%d of %d rungs" % (passed, len(rungs))]
+    shown = passed == len(rungs) and proven(result)
+    seconds = "%.0f" % result["timings"]["train"] if shown else "not proven"
+    of = "%d of %d rungs" % (passed, len(rungs))
+    return [(seconds + dagger(result), run.path), _accuracy(result), of]
+
+
+def _accuracy(result):
+    """A run's accuracy and its interval, in percent."""
+    shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
+    return "%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares)
 
 
 def differs():
@@ -489,10 +480,5 @@ def every(used):
     made = [table for machine in machines(used) for table in measured(used, machine)]
     further = [make(model) for make in (diagnosed, exchanged) for model in MODELS.values()]
     further = [table for table in further if table]
-    return (
-        [environments(), networks()]
-        + proofs(used.runs)
-        + further
-        + made
-        + [learnt(used), original(used.runs)]
-    )
+    first, last = [environments(), networks()], [learnt(used), original(used.runs)]
+    return first + proofs(used.runs) + further + made + last

@@ -321,7 +321,7 @@ class Saver(pickle.Pickler):
         return value if isinstance(value, tuple) and value[:1] == ("storage",) else None
 
 
-def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6, **marks):
+def saved_tensor(monkeypatch, strides=(1, 3), size=6, **marks):
     """The pickle of {"w": a transposed view of W}, as in an archive of PyTorch."""
     fake = types.ModuleType("torch")
     fake._utils = types.ModuleType("torch._utils")
@@ -341,7 +341,7 @@ def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6, **marks):
 
     class Tensor:
         def __reduce__(self):
-            return _rebuild_tensor_v2, (storage, 0, shape, strides, False, {}, marks)
+            return _rebuild_tensor_v2, (storage, 0, (3, 2), strides, False, {}, marks)
 
     out = io.BytesIO()
     Saver(out, 2).dump({"w": Tensor()})

@@ -453,7 +453,9 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
 
 def test_the_originals_training_stands_beside_its_figures(good, monkeypatch):
     """Of its length and lane best alone, on its own data, and no time that was not proven."""
-    monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: result["lane"] == "best")
+    monkeypatch.setattr(
+        "reports.table.module_is_as_it_was", lambda result: result["lane"] == "best"
+    )
     names = [row[4] for row in tables.original([]).rows if row[4] in frameworks.ENVIRONMENTS]
     one, two, three, four = names[:4]
     hp = dict(good["hyperparameters"], epochs=10)
@@ -475,7 +477,7 @@ def test_the_originals_training_stands_beside_its_figures(good, monkeypatch):
     assert [told[one][0], told[one][2]] == [(seconds, "path"), "8 of 8 rungs"]
     assert [told[two][0], told[two][2]] == [("not proven", "path"), "7 of 8 rungs"]
     assert told[three] == told[four] == told["-"] == ["-", "-", "-"]
-    monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: False)
+    monkeypatch.setattr("reports.table.module_is_as_it_was", lambda result: False)
     (cells,) = [row[5:] for row in tables.original([entry(proven)]).rows if row[4] == one]
     assert cells[0] == (seconds + " †", "path")
     late = {"passed": False, "share_of_tolerance": 50, "steps": 9, "detail": "conv1.bias"}
