@@ -40,7 +40,7 @@ def newest(benches):
 
 
 def _question(result):
-    """What a bench of frameworks was made to find out."""
+    """The question that a bench of frameworks answers."""
     model = ALL[result["model"]]
     if "bfloat16_flops" in result:
         return titled("Is bfloat16 faster than float32?", model)

@@ -23,7 +23,7 @@ from reports import tables
 from reports.committed import HERE
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
-Symptom.__doc__ = """What you see if your port is off.
+Symptom.__doc__ = """A symptom of a port that is off.
 
 rung: the one that fails, and nothing before it.
 title: the symptom.
@@ -34,7 +34,7 @@ traps: [(module, line, name, [(wrong lines, right lines)])], each framework's ow
 """
 
 Mend = namedtuple("Mend", "says phrase", defaults=("", ""))
-Mend.__doc__ = """What mends a mistake.
+Mend.__doc__ = """How to mend a mistake.
 
 says: what to do.
 phrase: the entry of the phrase book with each framework's right line.

@@ -454,18 +454,18 @@ def _as_certified(file):
 
 
 def measured(used, machine):
-    """What was measured on one machine: benches, profiles, and each model's table of results."""
+    """One machine's tables of benches, of profiles, and of each model's results."""
     tables = [results(used.runs, machine, model) for model in ALL.values()]
     return timed(used, machine) + [table for table in tables if table.rows]
 
 
 def timed(used, machine):
-    """What was timed in turn, and where each framework's profiler says the time goes."""
+    """One machine's tables of benches and of profiles."""
     return benched(used, machine) + profiled(used, machine)
 
 
 def questions(used, machine):
-    """What was timed or trained to answer a question, and where a step's time goes."""
+    """One machine's tables that answer a question: of benches, sweeps and profiles."""
     return asked(used, machine) + swept(used, machine) + profiled(used, machine)
 
 

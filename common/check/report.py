@@ -39,7 +39,7 @@ def threads(plain):
 
 
 def circumstances(judgement):
-    """What slows a training and cannot be tried from here, and what is worth knowing."""
+    """Yield notes on the process, and on causes of a slow training that no trial can remove."""
     plain, quota, allowed = judgement.plain, cgroup.cpus(), machine.allowed_cores()
     if quota is not None and quota < len(allowed):
         counts = (quota, len(allowed), plain["throttled"])

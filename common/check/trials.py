@@ -1,4 +1,4 @@
-"""What may slow an installation: changes of a process's environment, to try one at a time."""
+"""Changes of a process's environment that may make it faster, to try one at a time."""
 
 import math
 import os
@@ -135,7 +135,7 @@ def _openmp(plain):
 
 
 def _lane(name, base):
-    """What lane best sets for a process: the allocator, and the framework's own variables."""
+    """The settings of lane best for a process: the allocator, and the framework's variables."""
     keep = machine.KEEP_FREED_MEMORY
     made = []
     if any(base.get(key) != value for key, value in keep.items()):

@@ -215,13 +215,13 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     (row,) = table.rows
     assert row[1:4] == ["cnn", "3.44", "128"]
     assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
-    told = dict(table.answers)["Answer"]
-    assert TWO + ", cnn: with batches of 128, all sizes tried. " in told  # nothing is fitted
+    answer = dict(table.answers)["Answer"]
+    assert TWO + ", cnn: with batches of 128, all sizes tried. " in answer  # nothing is fitted
     assert_drawn(table, TWO + ", cnn", "one core", "all cores", "workers")
 
 
 @pytest.mark.parametrize(
-    "image, seconds, told",
+    "image, seconds, words",
     [
         (0.002, 0.5, "with batches of 128, all sizes tried, by the fits from 10 on."),
         (0.00295, 0.5, "with batches of 128, all sizes tried."),  # from 200 on: not so
@@ -229,7 +229,7 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
         (0.002, 2.0, "with none of the batches of 128."),
     ],
 )
-def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, told, tmp_path):
+def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, words, tmp_path):
     """10 ms a step more, and so much an image; a fit that the times contradict is not said."""
     found = bench_result()
     one, two = found["contenders"].values()
@@ -242,7 +242,7 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, to
     workers = dict(fit, overhead_per_step=0.02, seconds_per_image=image)
     found["scaling"] = {names[0]: fit, names[2]: workers}
     (table,) = measured_alone(tmp_path, found)
-    assert TWO + ", cnn: " + told in dict(table.answers)["Answer"]
+    assert TWO + ", cnn: " + words in dict(table.answers)["Answer"]
 
 
 def test_a_study_of_a_single_contender_has_no_answer_made_up():
@@ -275,8 +275,8 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path, monkeypatch):
     slow = dict(found, lane="same", operations={"Conv > CorrMM{half}": 3.0, "CorrMM{valid}": 1.0})
     one = dict(direction="forward_training", type="f32", inputs=50, outputs=50)
     one.update(src="aBcd16b", weights="ABcd16b16a", dst="aBcd16b", multiply_adds=2500)
-    told = ("gemm:jit", "x64:gemm:jit", "jit:avx512_core")
-    found["kernels"] = [dict(one, kernel=kernel) for kernel in told]
+    names = ("gemm:jit", "x64:gemm:jit", "jit:avx512_core")
+    found["kernels"] = [dict(one, kernel=kernel) for kernel in names]
     (machine / "four.json").write_text(json.dumps(found))
     (machine / "four-same.json").write_text(json.dumps(slow))
     (machine / "two.json").write_text(json.dumps(fused))
