@@ -35,37 +35,17 @@ def parse(arguments):
     parser = commands.OneLineParser(
         prog="python -m common.records", description=__doc__.split("\n")[0]
     )
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU"
-    )
-    parser.add_argument(
-        "--model",
-        nargs="+",
-        choices=list(networks.MODELS),
-        default=[],
-        dest="networks",
-        help="networks; default: all",
-    )
-    parser.add_argument(
-        "--certificates", action="store_true", help="make certificates only; plant no mistakes"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="only list what is not on record; prove nothing"
-    )
-    parser.add_argument(
-        "--ci",
-        action="store_true",
-        help="prove what has no record, the CNN in every environment, and a tenth of the rest",
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="prove everything, even if it is on record"
-    )
-    parser.add_argument(
-        "--minutes",
-        type=commands.whole_number,
-        metavar="N",
-        help="start no proof after this many minutes",
-    )
+    add, models = parser.add_argument, list(networks.MODELS)
+    add("names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU")
+    all_models = "networks; default: all"
+    add("--model", nargs="+", choices=models, default=[], dest="networks", help=all_models)
+    add("--certificates", action="store_true", help="make certificates only; plant no mistakes")
+    add("--check", action="store_true", help="only list what is not on record; prove nothing")
+    ci = "prove what has no record, the CNN in every environment, and a tenth of the rest"
+    add("--ci", action="store_true", help=ci)
+    add("--all", action="store_true", help="prove everything, even if it is on record")
+    minutes = "start no proof after this many minutes"
+    add("--minutes", type=commands.whole_number, metavar="N", help=minutes)
     options = parser.parse_args(arguments)
     for name in options.names:
         modules.find(name)  # its error lists the known ones

@@ -105,7 +105,7 @@ def add_workers(parser):
 
 
 def threads(asked, processes):
-    """The threads of each of so many processes: those asked for, or its share of the cores."""
+    """The threads of each of some processes: as many as asked for, or its share of the cores."""
     return asked or max(1, machine.default_threads() // processes)
 
 
