@@ -74,7 +74,7 @@ def caffe2():
     return message((1, "init"), (2, fill))
 
 
-SHAPE = message((2, message((1, 2))), (2, message((1, 3))))  # (2, 3), as TensorFlow writes it
+SHAPE = message((2, message((1, 2))), (2, message((1, 3))))  # (2, 3), of a graph or a checkpoint
 
 
 def graph():
