@@ -10,7 +10,7 @@ from common.networks import ALL
 from common.system import modules
 from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP, answers, turned
-from reports.table import CHANGED, Table, module_is_as_it_was, titled
+from reports.table import CHANGED, Table, dagger, titled
 
 PLAIN_SCRIPTS = "Are the lanes faster than a tutorial's script?"
 
@@ -42,7 +42,7 @@ def newest(benches):
 
 
 def _question(result):
-    """What a bench of frameworks was made to find out."""
+    """The question that a bench of frameworks answers."""
     model = ALL[result["model"]]
     if "bfloat16_flops" in result:
         return titled("Is bfloat16 faster than float32?", model)
@@ -97,7 +97,7 @@ def compared(bench, since=True):
             [
                 (name, bench.path),
                 contender["verdict"],
-                "%.3f (%.3f–%.3f)" % ((contender["ratio"],) + tuple(contender["interval"])),
+                _ratio(contender),
                 "%.0f" % contender["per_second"],
                 "-" if product is None else "%.0f%%" % (100 * product),
                 "%.1f%%" % (100 * contender["within_runs"]),
@@ -151,25 +151,18 @@ def _fastest(drawn, baseline, changed):
     """
     (name, ratio, low, high), *others = drawn
     level = [other for other, _, _, most in others if most >= low]
-    said = "%s is fastest: %.2f times (%.2f–%.2f) the speed of %s. " % (
-        name,
-        ratio,
-        low,
-        high,
-        baseline,
-    )
     if name == baseline + changed:
         said = "%s is fastest. " % name
+    else:
+        figures = (name, ratio, low, high, baseline)
+        said = "%s is fastest: %.2f times (%.2f–%.2f) the speed of %s. " % figures
     if level:
-        said += "No difference is shown between it and %s: the intervals overlap." % " and ".join(
-            level
-        )
+        level = " and ".join(level)
+        said += "No difference is shown between it and %s: the intervals overlap." % level
     else:
         said += "Its interval overlaps with no other."
-    believe = "all %d contenders passed every rung of the proof before they were timed." % len(
-        drawn
-    )
-    return [("Answer", said), ("Proof", believe[0].upper() + believe[1:])]
+    believe = "All %d contenders passed every rung of the proof before they were timed."
+    return [("Answer", said), ("Proof", believe % len(drawn))]
 
 
 def scaled(bench):
@@ -231,14 +224,8 @@ def _parted(fits):
             for size in sizes
         ]
         if sizes:
-            figures = (
-                _with_comma(key),
-                ratios[0],
-                _with_comma(first),
-                sizes[0],
-                ratios[-1],
-                sizes[-1],
-            )
+            names = _with_comma(key), _with_comma(first)
+            figures = (names[0], ratios[0], names[1], sizes[0], ratios[-1], sizes[-1])
             sentences.append(
                 "A step of %s takes %.1f times as long as one of %s with batches of %d, "
                 "%.1f times with batches of %d" % figures
@@ -255,7 +242,7 @@ def mark(result, key):
     contender = result["contenders"][key]
     run = {name: contender[name] for name in ("framework", "lane")}
     run.update(model=result["model"], source_sha256=contender["processes"][-1]["source_sha256"])
-    return "" if module_is_as_it_was(run) else " †"
+    return dagger(run)
 
 
 def _with_comma(key):
@@ -271,8 +258,12 @@ def _since(change):
     """The cells of a contender's change; dashes if the earlier bench lacks it."""
     if change is None:
         return ["-", "-"]
-    figures = (change["ratio"],) + tuple(change["interval"])
-    return ["%.3f (%.3f–%.3f)" % figures, change["verdict"]]
+    return [_ratio(change), change["verdict"]]
+
+
+def _ratio(measured):
+    """A ratio of speed with its interval."""
+    return "%.3f (%.3f–%.3f)" % (measured["ratio"], *measured["interval"])
 
 
 def _key(bench):
@@ -436,11 +427,8 @@ def pulled(benches, machine, model):
         for key, contender in bench.result["contenders"].items():
             key = contenders.read(key)
             levers = modules.levers(key.name, model.name)
-            known, ratio, (low, high) = (
-                levers.get(key.lever),
-                contender["ratio"],
-                contender["interval"],
-            )
+            known = levers.get(key.lever)
+            ratio, (low, high) = contender["ratio"], contender["interval"]
             if known is None:
                 lever, ratio, low, high = turned(key.lever, contender)
                 known = levers.get(lever)
@@ -449,9 +437,10 @@ def pulled(benches, machine, model):
                 continue
             if known.kept:  # the lever takes it away
                 ratio, low, high = 1 / ratio, 1 / high, 1 / low
+            name = key.name + mark(bench.result, plain)
             rows.append(
                 [
-                    (key.name + mark(bench.result, plain), bench.path),
+                    (name, bench.path),
                     known.says,
                     str(contender.get("batch_size", bench.result["batch_size"])),
                     "%.3f (%.3f–%.3f)" % (ratio, low, high),
@@ -461,7 +450,6 @@ def pulled(benches, machine, model):
             )
             when.add(bench.result["made"][:10])
             runs.add(bench.result["runs"])
-            name = key.name + mark(bench.result, plain)
             drawn.append(("%s: %s" % (name, known.says), ratio, low, high))
         for key, failed in bench.result.get("not_proven", {}).items():
             key = contenders.read(key)

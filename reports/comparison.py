@@ -8,85 +8,71 @@ from reports import tables
 from reports.provenance import data
 from reports.table import kind, module_is_as_it_was
 
-# The figures to compare. zero: bars begin at 0; less: the least is the best; timed: a time, which
-# needs a passed certificate.
+
+def _metric(**given):
+    """A figure to compare.
+
+    zero: bars begin at 0; less: the least is the best; timed: a time, which needs a passed
+    certificate.
+    """
+    usual = {"noun": "", "interval": "", "unit": "", "digits": 0}
+    usual.update(zero=True, less=False, timed=True)
+    return dict(usual, **given)
+
+
 METRICS = {
-    "speed": {
-        "title": "images per second",
-        "says": "The batch size divided by the median time of a step, without compilation and the "
+    "speed": _metric(
+        title="images per second",
+        says="The batch size divided by the median time of a step, without compilation and the "
         "first steps. The interval is given by the quartiles of the steps.",
-        "best": "Fastest",
-        "noun": " NOUN a second",
-        "interval": "quartiles",
-        "unit": "",
-        "digits": 0,
-        "zero": True,
-        "less": False,
-        "timed": True,
-    },
-    "accuracy": {
-        "title": "accuracy",
-        "says": "On the test images, with a 95% interval (Wilson) for the choice of test images. "
+        best="Fastest",
+        noun=" NOUN a second",
+        interval="quartiles",
+    ),
+    "accuracy": _metric(
+        title="accuracy",
+        says="On the test images, with a 95% interval (Wilson) for the choice of test images. "
         "Dropout draws different random numbers in each framework, and this changes an accuracy "
         "about as much as the choice of images does.",
-        "best": "Highest",
-        "noun": "",
-        "interval": "intervals",
-        "unit": "%",
-        "digits": 2,
-        "zero": False,
-        "less": False,
-        "timed": False,
-    },
-    "share": {
-        "title": "share of the matrix product",
-        "says": "Training's multiply-adds per second, relative to NumPy's product of two 2048 × "
+        best="Highest",
+        interval="intervals",
+        unit="%",
+        digits=2,
+        zero=False,
+        timed=False,
+    ),
+    "share": _metric(
+        title="share of the matrix product",
+        says="Training's multiply-adds per second, relative to NumPy's product of two 2048 × "
         "2048 float32 matrices in the same run. This can be compared between machines.",
-        "best": "Highest share",
-        "noun": " of the matrix product",
-        "interval": "",
-        "unit": "%",
-        "digits": 0,
-        "zero": True,
-        "less": False,
-        "timed": True,
-    },
-    "train": {
-        "title": "seconds to train",
-        "says": "All epochs with the first step and its compilation, without prediction.",
-        "best": "Shortest",
-        "noun": "",
-        "interval": "",
-        "unit": " s",
-        "digits": 0,
-        "zero": True,
-        "less": True,
-        "timed": True,
-    },
-    "first": {
-        "title": "seconds of the first step",
-        "says": "With compilation, tracing and tuning.",
-        "best": "Shortest",
-        "noun": "",
-        "interval": "",
-        "unit": " s",
-        "digits": 2,
-        "zero": True,
-        "less": True,
-        "timed": True,
-    },
-    "memory": {
-        "title": "peak memory",
-        "says": "The largest resident memory of the process, with data set and interpreter.",
-        "best": "Least",
-        "noun": "",
-        "interval": "",
-        "unit": " GB",
-        "digits": 2,
-        "zero": True,
-        "less": True,
-        "timed": False,
-    },
+        best="Highest share",
+        noun=" of the matrix product",
+        unit="%",
+    ),
+    "train": _metric(
+        title="seconds to train",
+        says="All epochs with the first step and its compilation, without prediction.",
+        best="Shortest",
+        unit=" s",
+        less=True,
+    ),
+    "first": _metric(
+        title="seconds of the first step",
+        says="With compilation, tracing and tuning.",
+        best="Shortest",
+        unit=" s",
+        digits=2,
+        less=True,
+    ),
+    "memory": _metric(
+        title="peak memory",
+        says="The largest resident memory of the process, with data set and interpreter.",
+        best="Least",
+        unit=" GB",
+        digits=2,
+        less=True,
+        timed=False,
+    ),
 }
 
 
@@ -133,7 +119,5 @@ def comparison(used):
     """(what the page's script compares, the networks to choose from)."""
     runs = [run(committed) for committed in tables.ordered(used.runs)]
     models = {shown["model"] for shown in runs}
-    return {
-        "runs": runs,
-        "metrics": METRICS,
-    }, [(name, model.title) for name, model in ALL.items() if name in models]
+    networks = [(name, model.title) for name, model in ALL.items() if name in models]
+    return {"runs": runs, "metrics": METRICS}, networks

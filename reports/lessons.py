@@ -1,6 +1,6 @@
 """The lessons of the original comparison, and whether they hold here."""
 
-from collections import namedtuple
+from collections import Counter, namedtuple
 from functools import partial
 
 import tomllib
@@ -12,7 +12,7 @@ from reports import study_figures
 from reports.bench_tables import mark
 from reports.committed import HERE
 from reports.studies import turned
-from reports.table import CHANGED, Table, kind, module_is_as_it_was
+from reports.table import CHANGED, Table, dagger, kind
 
 Lesson = namedtuple("Lesson", "says published switches levers holds most command why")
 Lesson.__doc__ = """A lesson.
@@ -147,9 +147,7 @@ def explained(lesson, verdict):
 
 
 def _counted(findings):
-    counts = {}
-    for finding in findings:
-        counts[finding.verdict] = counts.get(finding.verdict, 0) + 1
+    counts = Counter(finding.verdict for finding in findings)
     if len(counts) == 1:
         return next(iter(counts))
     return "; ".join("%s: %d of %d" % (verdict, n, len(findings)) for verdict, n in counts.items())
@@ -162,10 +160,9 @@ def learnt(used):
         return " on " + committed.machine if several else ""
 
     def of_study(committed):
-        mark = "" if module_is_as_it_was(committed.result) else " †"
         result = committed.result
-        words = (result["framework"], result["lane"], kind(result), place(committed), mark)
-        return "%s, %s, %s%s%s" % words
+        words = (result["framework"], result["lane"], kind(result), place(committed))
+        return "%s, %s, %s%s" % words + dagger(result)
 
     def of_bench(bench, key):
         return key.replace(":", ", ") + place(bench) + mark(bench.result, key)

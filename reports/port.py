@@ -23,7 +23,7 @@ from reports import tables
 from reports.committed import HERE
 
 Symptom = namedtuple("Symptom", "rung title proves look causes traps")
-Symptom.__doc__ = """What you see if your port is off.
+Symptom.__doc__ = """A symptom of a port that is off.
 
 rung: the one that fails, and nothing before it.
 title: the symptom.
@@ -34,7 +34,7 @@ traps: [(module, line, name, [(wrong lines, right lines)])], each framework's ow
 """
 
 Mend = namedtuple("Mend", "says phrase", defaults=("", ""))
-Mend.__doc__ = """What mends a mistake.
+Mend.__doc__ = """How to mend a mistake.
 
 says: what to do.
 phrase: the entry of the phrase book with each framework's right line.
@@ -150,8 +150,8 @@ def symptoms(modules):
     return all_symptoms
 
 
-def first(all_symptoms, count=6):
-    """[(network's title, its most common causes)]; a network shows what no earlier one has."""
+def first(all_symptoms):
+    """[(network's title, its six most common causes)]; each network has what no earlier one has."""
     order = {name: place for place, name in enumerate(mends())}
     found = {}
     for symptom in all_symptoms:
@@ -159,7 +159,7 @@ def first(all_symptoms, count=6):
             if cause.name in order:
                 found.setdefault(cause.model.name, []).append(cause)
     return [
-        (model.title, sorted(found[name], key=lambda cause: order[cause.name])[:count])
+        (model.title, sorted(found[name], key=lambda cause: order[cause.name])[:6])
         for name, model in MODELS.items()
         if name in found
     ]

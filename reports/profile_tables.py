@@ -92,8 +92,8 @@ def _percent(share):
     return "%.0f%%" % (100 * share) if share >= 0.005 else "< 1%"
 
 
-def _cut(name, most=50):
-    return name if len(name) <= most else name[:most] + "…"
+def _cut(name):
+    return name if len(name) <= 50 else name[:50] + "…"
 
 
 def _convolved(result):

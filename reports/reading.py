@@ -186,7 +186,7 @@ def _elements(node):
 
 
 class Table:
-    """What a framework's ``page.py`` says of one network's rows, and of the phrases.
+    """A framework's ``page.py``: its entries for one network's rows, and for the phrases.
 
     An entry is a fragment of code or several; one for rows may be for several rows. An entry for a
     kind of layers, as ``conv``, has the code of all its rows, in the order of the source; in a
@@ -223,7 +223,7 @@ def _entries(said):
 
 @lru_cache(maxsize=None)
 def table(module, network=FIRST):
-    """What the ``page.py`` beside a module, or that of its variant, says of a network."""
+    """A network's ``Table``, from the ``page.py`` beside a module, or from its variant's."""
     path = Path(module.path)
     variant = path.stem[len(MODELS[network].file) :]
     path = path.with_name("page%s.py" % variant)
@@ -560,7 +560,7 @@ def _claim(key, unit, start, end):
 
 
 def _inherited(unit):
-    """What a unit shows; if it shows nothing itself, the innermost of what is around it."""
+    """A unit's spans; if it has none, the innermost one of the units around it."""
     if unit.spans or unit.around is None or unit.around.head:
         return unit.spans
     place = (unit.lines[0], 0)

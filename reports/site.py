@@ -31,7 +31,7 @@ from reports.table import CODE, pieces
 
 SITE = HERE / "site"
 
-# What the page opens with, and what a network's page shows where both have it.
+# The two modules that a page opens with, if its network has both.
 FIRST_PAIR = ("pytorch", "keras")
 
 # (id, title, template); the first is on the page of each network, the others on the first one's.
@@ -172,7 +172,7 @@ def packed(challenge, folder):
 
 
 def network(model, modules):
-    """What the template of a network's page is given: its modules side by side."""
+    """The variables of a network's template: its modules side by side."""
     read, first = reading.read(modules, model.name), pair(modules)
     rows = concepts.rows(model.name)
     return {
@@ -197,7 +197,7 @@ def network(model, modules):
 
 
 def index_parts(used, left_out, challenge, size):
-    """What the template of the first page is given besides: the parts that are of all networks."""
+    """The further variables of the first page's template: the parts on all networks."""
     modules, runs = sources.modules(), used.runs
     cnn = tables.of_model(runs, MODELS["cnn"])
     compared, models = comparison.comparison(used)

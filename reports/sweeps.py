@@ -3,7 +3,7 @@
 from collections import Counter
 
 from common.networks import ALL
-from reports.table import CHANGED, Table, module_is_as_it_was, titled
+from reports.table import CHANGED, Table, dagger, titled
 
 NOTE = (
     "Each framework was trained with %s, in lane and recipe as given (%s images, %d epochs). "
@@ -45,7 +45,7 @@ def mark(result, contender):
     name, lane = contender.split(":")
     run = dict(framework=name, lane=lane, model=result["model"])
     (*_, last) = result["measured"][contender].values()
-    return "" if module_is_as_it_was(dict(run, source_sha256=last["source_sha256"])) else " †"
+    return dagger(dict(run, source_sha256=last["source_sha256"]))
 
 
 def _answer(pairs):

@@ -50,8 +50,12 @@ def position(result):
 
 def label(result):
     """A run's name; marked if its module's file has changed since."""
-    mark = "" if module_is_as_it_was(result) else " †"
-    return "%s, %s%s" % (result["framework"], result["lane"], mark)
+    return "%s, %s%s" % (result["framework"], result["lane"], dagger(result))
+
+
+def dagger(result):
+    """The mark of a run whose module's file has changed since; "" if it has not."""
+    return "" if module_is_as_it_was(result) else " †"
 
 
 def module_is_as_it_was(result):

@@ -15,15 +15,7 @@ from reports.committed import HERE
 from reports.lessons import learnt
 from reports.profile_tables import spent
 from reports.sweeps import swept
-from reports.table import (
-    CHANGED,
-    Table,
-    kind,
-    label,
-    module_is_as_it_was,
-    position,
-    titled,
-)
+from reports.table import CHANGED, Table, dagger, kind, label, position, titled
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -225,8 +217,7 @@ def results(committed, machine, model):
         times = result.get("timings", {})
         cells = [(label(result), run.path), kind(result)]
         if "accuracy" in result:
-            shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
-            cells.append("%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares))
+            cells.append(_accuracy(result))
         elif "held_out_loss" in result:
             cells.append("%.4f" % result["held_out_loss"]["value"])
         elif "joint_error" in result:
@@ -289,18 +280,18 @@ def original(runs):
 def _headline(run):
     """The cells of a run of the original's length: seconds, accuracy, rungs."""
     result = run.result
-    accuracy = result["accuracy"]
-    shares = tuple(100 * share for share in [accuracy["value"]] + accuracy["interval"])
     rungs = result["certificate"]["rungs"]
     passed = sum(rung["passed"] for rung in rungs)
-    seconds = (
-        "%.0f" % result["timings"]["train"]
-        if passed == len(rungs) and proven(result)
-        else "not proven"
-    )
-    seconds += "" if module_is_as_it_was(result) else " †"
-    accuracy = "%.2f%% (%.2f–%.2f)" % shares
-    return [(seconds, run.path), accuracy, "%d of %d rungs" % (passed, len(rungs))]
+    shown = passed == len(rungs) and proven(result)
+    seconds = "%.0f" % result["timings"]["train"] if shown else "not proven"
+    of = "%d of %d rungs" % (passed, len(rungs))
+    return [(seconds + dagger(result), run.path), _accuracy(result), of]
+
+
+def _accuracy(result):
+    """A run's accuracy and its interval, in percent."""
+    shares = [result["accuracy"]["value"]] + result["accuracy"]["interval"]
+    return "%.2f%% (%.2f–%.2f)" % tuple(100 * share for share in shares)
 
 
 def differs():
@@ -463,18 +454,18 @@ def _as_certified(file):
 
 
 def measured(used, machine):
-    """What was measured on one machine: benches, profiles, and each model's table of results."""
+    """One machine's tables of benches, of profiles, and of each model's results."""
     tables = [results(used.runs, machine, model) for model in ALL.values()]
     return timed(used, machine) + [table for table in tables if table.rows]
 
 
 def timed(used, machine):
-    """What was timed in turn, and where each framework's profiler says the time goes."""
+    """One machine's tables of benches and of profiles."""
     return benched(used, machine) + profiled(used, machine)
 
 
 def questions(used, machine):
-    """What was timed or trained to answer a question, and where a step's time goes."""
+    """One machine's tables that answer a question: of benches, sweeps and profiles."""
     return asked(used, machine) + swept(used, machine) + profiled(used, machine)
 
 
@@ -489,10 +480,5 @@ def every(used):
     made = [table for machine in machines(used) for table in measured(used, machine)]
     further = [make(model) for make in (diagnosed, exchanged) for model in MODELS.values()]
     further = [table for table in further if table]
-    return (
-        [environments(), networks()]
-        + proofs(used.runs)
-        + further
-        + made
-        + [learnt(used), original(used.runs)]
-    )
+    first, last = [environments(), networks()], [learnt(used), original(used.runs)]
+    return first + proofs(used.runs) + further + made + last

@@ -10,7 +10,7 @@ from common.records import records
 from common.system import modules
 from reports import port, tables
 
-# What a brick shows of a certificate on record: the text, and the class that colours it.
+# A certificate's state on record: {state: (a brick's text, the class that colours it)}.
 STATES = {
     records.FRESH: ("✓", "ok"),
     records.DUE: ("✓", "ok"),

@@ -7,14 +7,12 @@ from typing import NamedTuple, Optional
 import frameworks
 from common import networks
 from common.check import measuring, report, trials
+from common.check.report import GAIN, LESS, SLOW_BLAS
 from common.networks.model import Model
 from common.run import usual
 from common.system import commands, interpreter, machine, modules, shell
 from common.system.errors import InputError
 
-LESS = 0.8  # of the usual share: look for the reason
-SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
-GAIN = 1.15  # a trial that gains less is not reported
 ALIKE = 0.9  # gains above this part of the highest one count as equal to it
 SECONDS = 150  # for all trials
 SLOW = 3  # the exit code
@@ -85,10 +83,10 @@ class Judgement(NamedTuple):
         return self.usual is None or self.of_usual < LESS or self.blas < SLOW_BLAS
 
 
-def judge(installation, timed=None):
+def judge(installation):
     """The ``Judgement``; the product is measured before and after the training."""
     before = measuring.yardstick()
-    plain = timed or installation.time()
+    plain = installation.time()
     after = measuring.yardstick()
     model = installation.model
     product = (before["product"] + after["product"]) / 2

@@ -42,8 +42,7 @@ class Installation:
         """oneDNN's kernels for a step's convolutions, as ``kernels.read`` gives them."""
         with tempfile.TemporaryFile() as log:
             self._ask(PLAIN._replace(add=kernels.SWITCHES), log, "--kernels")
-            log.seek(0)
-            return kernels.read(log.read().decode(errors="replace"))
+            return kernels.read(environments.printed(log))
 
     def _answer(self, trial, *options):
         with tempfile.TemporaryFile() as log:

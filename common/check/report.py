@@ -4,7 +4,12 @@ import os
 
 import frameworks
 from common.check.trials import BUSY
+from common.run.usual import MUCH_LESS
 from common.system import cgroup, machine
+
+LESS = 0.8  # of the usual share: look for the reason
+SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
+GAIN = 1.15  # a trial that gains less is not reported
 
 
 def judged(title, request, judgement, own):
@@ -34,7 +39,7 @@ def threads(plain):
 
 
 def circumstances(judgement):
-    """What slows a training and cannot be tried from here, and what is worth knowing."""
+    """Yield notes on the process, and on causes of a slow training that no trial can remove."""
     plain, quota, allowed = judgement.plain, cgroup.cpus(), machine.allowed_cores()
     if quota is not None and quota < len(allowed):
         counts = (quota, len(allowed), plain["throttled"])
@@ -47,20 +52,17 @@ def circumstances(judgement):
         counts = (judgement.asked, machine.usable_cores())
         yield "your shell asks for %d threads on %d cores" % counts
     if plain["others"] > BUSY:
-        busy = [
-            "%s (process %d, %.1f cores)" % (row[1], row[0], row[2]) for row in plain["busiest"]
-        ]
+        rows = plain["busiest"]
+        busy = ["%s (process %d, %.1f cores)" % (name, pid, cores) for pid, name, cores in rows]
         names = ": " + ", ".join(busy) if busy else ""
         yield "other processes used %.0f%% of the cores%s" % (100 * plain["others"], names)
-    if judgement.blas < 0.7:
+    if judgement.blas < SLOW_BLAS:
         kernel = plain["versions"].get("blas", "an unknown BLAS")
         ratio = (kernel, 100 * judgement.blas)
         yield "its NumPy multiplies with %s, at %.0f%% of the speed of ours" % ratio
     if len(plain["openmp"]) > 1:
-        yield "%d OpenMP runtimes are loaded: %s" % (
-            len(plain["openmp"]),
-            ", ".join(plain["openmp"]),
-        )
+        runtimes = plain["openmp"]
+        yield "%d OpenMP runtimes are loaded: %s" % (len(runtimes), ", ".join(runtimes))
     if not plain["flushes_denormals"]:
         yield "denormal numbers are not flushed to 0; they slow some trainings"
 
@@ -93,7 +95,7 @@ def tried(trial, finding, gained):
     if finding is None:
         return "  does not run    %s" % trial.name
     text = "%.2f times as fast" % finding.gain
-    if finding.product >= 1.15:
+    if finding.product >= GAIN:
         text += ", NumPy's product %.1f times" % finding.product
     line = "  %s  %s%s" % (text, trial.name, "  ->  " + trial.line if gained else "")
     busy = "; others used %.0f%% of the cores meanwhile" % (100 * finding.others)
@@ -112,15 +114,14 @@ def verdict(judgement, found, best):
     part = judgement.of_usual
     if part is None:
         lines.append("answer       unknown: nothing to compare with is committed")
-    elif part >= 0.8 and not found:
+    elif part >= LESS and not found:
         lines.append("answer       yes: %.2f of the usual share" % part)
-    elif part >= 0.8:
+    elif part >= LESS:
         lines.append("answer       yes in training (%.2f of the usual share), but see above" % part)
     else:
-        word = "no" if part < 0.5 else "slower than usual"
-        lines.append(
-            "answer       %s: %.2f of the usual share%s" % (word, part, why(judgement, found))
-        )
+        word = "no" if part < MUCH_LESS else "slower than usual"
+        answer = (word, part, why(judgement, found))
+        lines.append("answer       %s: %.2f of the usual share%s" % answer)
     if judgement.plain["others"] > BUSY:
         lines[-1] += "; the machine is busy: check again when it is idle"
     return "\n".join(lines)

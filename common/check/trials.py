@@ -1,4 +1,4 @@
-"""What may slow an installation: changes of a process's environment, to try one at a time."""
+"""Changes of a process's environment that may make it faster, to try one at a time."""
 
 import math
 import os
@@ -67,7 +67,7 @@ def candidates(name, base, own, plain, yardstick):
     """
     listed = [unsetting(key, base[key]) for key in _by_likelihood(own) if key in base]
     listed += _beside_others(plain) + _threads(base) + _cores()
-    listed += _kernels(base, plain, yardstick) + _openmp(base, plain) + _lane(name, base)
+    listed += _kernels(plain, yardstick) + _openmp(plain) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())
 
 
@@ -105,7 +105,7 @@ def _cores():
     return [Trial("on all %d cores" % os.cpu_count(), line, cores=True, threads=os.cpu_count())]
 
 
-def _kernels(base, plain, yardstick):
+def _kernels(plain, yardstick):
     """Our BLAS's kernels in the user's BLAS; for oneDNN, those for narrower vectors."""
     made = []
     theirs, ours = (_openblas(answer) for answer in (plain, yardstick))
@@ -124,7 +124,7 @@ def _openblas(answer):
     return words[2] if len(words) == 3 and words[0] == "openblas" else None
 
 
-def _openmp(base, plain):
+def _openmp(plain):
     """With two OpenMP runtimes: threads that sleep while they wait, and one of the two for all."""
     if len(plain["openmp"]) < 2:
         return []
@@ -135,7 +135,7 @@ def _openmp(base, plain):
 
 
 def _lane(name, base):
-    """What lane best sets for a process: the allocator, and the framework's own variables."""
+    """The settings of lane best for a process: the allocator, and the framework's variables."""
     keep = machine.KEEP_FREED_MEMORY
     made = []
     if any(base.get(key) != value for key, value in keep.items()):

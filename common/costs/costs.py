@@ -13,7 +13,7 @@ import numpy as np
 import frameworks
 from common.compare.command import DIFFERENT
 from common.run import console
-from common.system import commands, files, machine
+from common.system import commands, environments, files, machine
 from common.system.files import ROOT
 
 SCHEMA_VERSION = 1
@@ -105,8 +105,7 @@ def measured(arguments, environ):
         code = commands.call(launcher, log, cwd=ROOT, env=environ)
         seconds = time.perf_counter() - started
         if code not in (0, 1, DIFFERENT):
-            log.seek(0)
-            last = log.read().decode(errors="replace").strip().split("\n")[-1]
+            last = environments.printed(log).strip().split("\n")[-1]
             return OrderedDict(error=last or "exit code %d" % code)
         with open(out) as file:
             cpu_seconds, kilobytes = map(float, file.read().split())

@@ -43,12 +43,11 @@ def read(net, path):
         if operator.text(4) in FILLS:
             _filled(operator, contents)
         contents.layers.append(_layer(operator))
-    other = os.path.join(
-        os.path.dirname(path), os.path.basename(path).replace("init_net", "predict_net")
-    )
+    folder, file = os.path.split(path)
+    other = os.path.join(folder, file.replace("init_net", "predict_net"))
     if contents.arrays and other != path and os.path.isfile(other):
-        with open(other, "rb") as file:
-            contents.layers = [_layer(op) for op in Message(file.read()).inner(2)]
+        with open(other, "rb") as predict_net:
+            contents.layers = [_layer(op) for op in Message(predict_net.read()).inner(2)]
     return contents
 
 

@@ -41,7 +41,7 @@ def of_zip(file):
         if "model.weights.h5" in names:
             return hdf5.keras(zipped)
         if torch.is_archive(names):
-            return torch.archive(zipped, Contents())
+            return torch.archive(zipped)
         return arrays.npz(zipped)
 
 

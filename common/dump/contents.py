@@ -1,4 +1,4 @@
-"""What a reader gives, and the limits of what it may take."""
+"""The arrays that a reader returns, and a limit of the memory that they may take."""
 
 from collections import OrderedDict
 

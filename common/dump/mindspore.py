@@ -10,6 +10,7 @@ import zlib
 import numpy as np
 
 from common.dump.contents import Contents, Refused, bfloat16, shaped
+from common.dump.protobuf import Message
 
 ENCRYPTED = b"\xd8\x5e\x3a\x7f"
 SUM = b"crc_num"  # before a checksum of ten bytes at the file's end, if there is one
@@ -38,7 +39,7 @@ def is_one(message):
     if set(message.fields) != {1} or not message.is_bytes(1):
         return False
     try:
-        value = type(message)(message.all(1)[0])
+        value = Message(message.all(1)[0])
         tensor = value.message(2)
     except Refused:
         return False

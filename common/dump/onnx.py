@@ -26,9 +26,8 @@ def tensor(message, name):
         narrow = wide.astype(np.uint16).view(dtype) if kind in (10, 16) else wide.astype(dtype)
         data = narrow.tobytes()
     elif kind in (12, 13):
-        data = (
-            np.array([n % 2**64 for n in message.integers(11)], np.uint64).astype(dtype).tobytes()
-        )
+        wide = np.array([n % 2**64 for n in message.integers(11)], np.uint64)
+        data = wide.astype(dtype).tobytes()
     elif kind == 7:
         data = np.array(message.integers(7), np.int64).tobytes()
     else:
@@ -38,9 +37,9 @@ def tensor(message, name):
     return bfloat16(array) if kind == 16 else array
 
 
-def read(model, contents=None):
+def read(model):
     """``Contents`` of a ModelProto."""
-    contents = contents or Contents()
+    contents = Contents()
     _add_graph(model.message(7), contents, "", 0)
     return contents
 

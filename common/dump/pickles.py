@@ -130,12 +130,12 @@ for _builtins in ("builtins", "__builtin__"):
 
 
 class Unpickler(pickle.Unpickler):
-    """Reads a pickle; ``allowed``: {(module, name): what stands for it} besides ``ARRAYS``."""
+    """Reads a pickle; ``allowed``: {(module, name): its replacement} besides ``ARRAYS``."""
 
     allowed = {}
 
     def find_class(self, module, name):
-        """What is on the list, or a class whose objects hold their attributes."""
+        """The replacement on the list, or a class whose objects only hold their attributes."""
         known = self.allowed.get((module, name)) or ARRAYS.get((module, name))
         return known or Uncallable("%s.%s" % (module, name), (Held,), {})
 

@@ -6,7 +6,6 @@ are not imported; its tensors are found in the objects' attributes.
 
 import pickle
 import struct
-import zipfile
 
 import numpy as np
 
@@ -127,8 +126,9 @@ def _contents(value):
     return contents
 
 
-def archive(zipped, contents):
-    """``Contents`` of an open archive. contents: whose room is taken."""
+def archive(zipped):
+    """``Contents`` of an open archive."""
+    contents = Contents()  # takes the room for the storages
     (name,) = [name for name in zipped.namelist() if name.endswith("/data.pkl")][:1] or [""]
     folder, storages = name[: -len("data.pkl")], {}
     sizes = {entry.filename: entry.file_size for entry in zipped.infolist()}
@@ -152,7 +152,7 @@ def archive(zipped, contents):
 
 def is_stream(data):
     """Whether a file begins as the older stream does."""
-    return pickle.dumps(MAGIC, protocol=2)[:-1] == data[: len(pickle.dumps(MAGIC, protocol=2)) - 1]
+    return data.startswith(pickle.dumps(MAGIC, protocol=2)[:-1])
 
 
 def stream(file):
@@ -178,9 +178,3 @@ def stream(file):
 def is_archive(names):
     """Whether an archive's names are those of a saved network."""
     return any(name.endswith("/data.pkl") for name in names)
-
-
-def opened(path):
-    """``Contents`` of an archive's path."""
-    with zipfile.ZipFile(path) as zipped:
-        return archive(zipped, Contents())

@@ -45,35 +45,15 @@ def _parser():
     add, number = parser.add_argument, commands.whole_number
     (images, epochs), lessons, default = CNN.quick, switches.LESSONS, _default()
     keys = "switches to test: %s; default: all" % ", ".join(lessons)
-    add(
-        "framework",
-        nargs="?",
-        default=default,
-        metavar="NAME",
-        help="the environment; default: " + default,
-    )
+    name = "the environment; default: " + default
+    add("framework", nargs="?", default=default, metavar="NAME", help=name)
     add("--lessons", choices=lessons, nargs="+", default=lessons, metavar="KEY", help=keys)
-    add(
-        "--seeds",
-        type=tasks.seed_count,
-        default=3,
-        metavar="N",
-        help="seeds per switch (%(default)s)",
-    )
-    add(
-        "--train-images",
-        type=number,
-        default=images,
-        metavar="N",
-        help="train on the first N images (%(default)s)",
-    )
-    add(
-        "--epochs",
-        type=number,
-        default=epochs,
-        metavar="N",
-        help="passes over the images (%(default)s)",
-    )
+    seeds = "seeds per switch (%(default)s)"
+    add("--seeds", type=tasks.seed_count, default=3, metavar="N", help=seeds)
+    first = "train on the first N images (%(default)s)"
+    add("--train-images", type=number, default=images, metavar="N", help=first)
+    passes = "passes over the images (%(default)s)"
+    add("--epochs", type=number, default=epochs, metavar="N", help=passes)
     add("--test-images", type=number, metavar="N", help="test on the first N images; default: all")
     add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
     add("--lane", choices=contract.ALL_LANES, default="best", help=commands.LANE_HELP)

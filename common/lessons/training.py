@@ -75,7 +75,7 @@ def measured(options, plain, dataset):
 
 
 def described(options, module, dataset):
-    """What a result file says of a training besides its figures; Stop if it is not proven."""
+    """A training's result file without its figures, a dict; Stop if it is not proven."""
     settings = module.configure(options.lane, options.threads, options.seed)
     proof = certificate.obtain(CNN, options.name, module, options.lane, settings)
     if not proof["passed"]:

@@ -53,10 +53,9 @@ def convolution_kernels(contender, request):
         return []
     with tempfile.TemporaryFile() as log:
         run_worker(contender, request, log)
-        log.seek(0)
-        printed = kernels.read(log.read().decode(errors="replace"))
+        used = kernels.read(environments.printed(log))
     expected = request.model.hp.batch_size * sum(counts.values())
-    return printed if sum(kernel["multiply_adds"] for kernel in printed) == expected else []
+    return used if sum(kernel["multiply_adds"] for kernel in used) == expected else []
 
 
 def multiply_adds(model):

@@ -54,27 +54,15 @@ def _parser():
         description="Show where a training step's time goes, from each framework's own profiler.",
     )
     add, number = parser.add_argument, commands.whole_number
-    add(
-        "profiled",
-        nargs="+",
-        metavar="NAME[:LANE]",
-        help="environments to profile; without a lane: best",
-    )
+    names = "environments to profile; without a lane: best"
+    add("profiled", nargs="+", metavar="NAME[:LANE]", help=names)
     add("--model", choices=list(networks.ALL), default="cnn", help=commands.MODEL_HELP)
     commands.add_threads(parser)
     interpreter.add_option(parser)
-    add(
-        "--steps",
-        type=number,
-        default=20,
-        metavar="N",
-        help="profile this many steps (%(default)s)",
-    )
-    add(
-        "--out",
-        metavar="RESULT.json",
-        help="write the result to this file; for one environment only",
-    )
+    steps = "profile this many steps (%(default)s)"
+    add("--steps", type=number, default=20, metavar="N", help=steps)
+    out = "write the result to this file; for one environment only"
+    add("--out", metavar="RESULT.json", help=out)
     return parser
 
 

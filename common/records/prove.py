@@ -35,45 +35,21 @@ def parse(arguments):
     parser = commands.OneLineParser(
         prog="python -m common.records", description=__doc__.split("\n")[0]
     )
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU"
-    )
-    models = list(networks.MODELS)
-    parser.add_argument(
-        "--model", nargs="+", choices=models, default=[], help="networks; default: all"
-    )
-    parser.add_argument(
-        "--certificates", action="store_true", help="make certificates only; plant no mistakes"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="only list what is not on record; prove nothing"
-    )
-    parser.add_argument(
-        "--ci",
-        action="store_true",
-        help="prove what has no record, the CNN in every environment, and a tenth of the rest",
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="prove everything, even if it is on record"
-    )
-    parser.add_argument(
-        "--minutes",
-        type=commands.whole_number,
-        metavar="N",
-        help="start no proof after this many minutes",
-    )
+    add, models = parser.add_argument, list(networks.MODELS)
+    add("names", nargs="*", metavar="NAME", help="environments; default: all that need no GPU")
+    all_models = "networks; default: all"
+    add("--model", nargs="+", choices=models, default=[], dest="networks", help=all_models)
+    add("--certificates", action="store_true", help="make certificates only; plant no mistakes")
+    add("--check", action="store_true", help="only list what is not on record; prove nothing")
+    ci = "prove what has no record, the CNN in every environment, and a tenth of the rest"
+    add("--ci", action="store_true", help=ci)
+    add("--all", action="store_true", help="prove everything, even if it is on record")
+    minutes = "start no proof after this many minutes"
+    add("--minutes", type=commands.whole_number, metavar="N", help=minutes)
     options = parser.parse_args(arguments)
     for name in options.names:
         modules.find(name)  # its error lists the known ones
-    return Options(
-        options.names,
-        options.model,
-        options.certificates,
-        options.check,
-        options.ci,
-        options.all,
-        options.minutes,
-    )
+    return Options(**vars(options))
 
 
 def turn():
@@ -125,8 +101,7 @@ def make(proof):
             with open(out) as file:
                 proof.write(json.load(file), rests_on, seconds)
         else:
-            log.seek(0)
-            lines = log.read().decode(errors="replace").splitlines()
+            lines = environments.printed(log).splitlines()
             print("\n".join("    " + line for line in lines[-LINES:]), flush=True)
     return code == 0
 
@@ -146,7 +121,7 @@ def command(arguments):
         print("\n".join("%-40s %s" % pair for pair in incomplete))
         return 1 if any(counts[state] for state in WITHOUT_RECORD) else 0
     selected = chosen(options, states)
-    environments.make(list(collections.OrderedDict((proof.name, None) for proof in selected)))
+    environments.make(collections.OrderedDict.fromkeys(proof.name for proof in selected))
     limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     failed, left = 0, []
     for proof in selected:

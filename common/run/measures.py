@@ -71,11 +71,11 @@ def _held_out_loss(module, scores, targets):
     return {"held_out_loss": error, "sample": {"text": written(scores, targets)}}
 
 
-def written(scores, targets, count=5):
-    """Lines "beginning | continuation" of the first texts with a whole beginning."""
+def written(scores, targets):
+    """Lines "beginning | continuation" of the first five texts with a whole beginning."""
     steps = targets.shape[1]
     given = targets[:, : steps // 2 - 1]
-    whole = np.flatnonzero((given != shakespeare.IGNORED).all(1))[:count]
+    whole = np.flatnonzero((given != shakespeare.IGNORED).all(1))[:5]
     lines = []
     for row, tokens in zip(whole, shakespeare.continuation(scores[whole], steps)):
         begun, generated = shakespeare.decode(given[row]), shakespeare.decode(tokens)

@@ -48,8 +48,9 @@ def proven(result):
     return result["certificate"]["passed"] and late["passed"]
 
 
-def wilson_interval(accuracy, n, z=1.96):
+def wilson_interval(accuracy, n):
     """95% confidence interval of a proportion measured on ``n`` images (Wilson, 1927)."""
+    z = 1.96
     centre = (accuracy + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(accuracy * (1 - accuracy) / n + z * z / (4.0 * n * n)) / (1 + z * z / n)
     return [float(centre - half), float(centre + half)]

@@ -40,7 +40,7 @@ class Usual(NamedTuple):
 
 
 def find(name, model, lane, machine, reports=REPORTS):
-    """The ``Usual`` from the likest machine; None if there is none.
+    """The ``Usual`` of the machine that is most like this one; None if there is none.
 
     A bench counts more than a run, which nobody repeats, and a later one more than an earlier one.
     """

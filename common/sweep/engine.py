@@ -4,6 +4,7 @@ Ray brings a task to a free machine, and repeats it if its worker dies. A machin
 the project at the same commit, and ``ray start`` in the environment that runs this.
 """
 
+import signal
 import socket
 import time
 
@@ -13,7 +14,7 @@ from common.sweep import tasks
 from common.system import commands
 from common.system.errors import InputError
 
-PATIENCE = 12  # seconds for tasks to stop what they have started
+PATIENCE = 8  # seconds for tasks to stop what they have started; tox kills a sweep after ten
 RETRIES = 2  # of a task whose worker dies; a training that fails by itself is not repeated
 
 
@@ -53,7 +54,10 @@ def connect(address=None, at_once=1):
             raise InputError(ask % address)
         place = {"address": address}
     with commands.handlers_kept():  # Ray would print its own stack at SIGTERM
-        ray.init(**place, **quiet)
+        try:
+            ray.init(**place, **quiet)
+        except SystemExit:  # by Ray's own handler of SIGTERM, which it sets before it starts
+            raise commands.Terminated()
 
 
 def share(at_once=1):
@@ -75,20 +79,38 @@ def run(waiting, cpus):
     If the caller stops, what still runs is stopped too.
     """
     remote = ray.remote(num_cpus=cpus, max_retries=RETRIES, scheduling_strategy="SPREAD")
-    train = remote(tasks.train)
-    running = {train.remote(task.name, task.arguments): task.key for task in waiting}
+    submit = remote(train).remote
+    running = {}
     try:
+        for task in waiting:
+            running[submit(task.name, task.arguments)] = task.key
         while running:
-            (ended,), _ = ray.wait(list(running), num_returns=1)
-            key = running.pop(ended)
-            try:
-                yield tasks.Outcome(key, *ray.get(ended))
-            except ray.exceptions.RayError as error:
-                died = "its worker died: %s" % str(error).split("\n")[0]
-                yield tasks.Outcome(key, None, died)
+            commands.check_interrupt()
+            ended, _ = ray.wait(list(running), timeout=1)  # the first to end, if one has ended
+            for task in ended:
+                key = running.pop(task)
+                try:
+                    yield tasks.Outcome(key, *ray.get(task))
+                except ray.exceptions.RayError as error:
+                    died = "its worker died: %s" % str(error).split("\n")[0]
+                    yield tasks.Outcome(key, None, died)
     finally:
-        for force in (False, True):  # first let them end their children
-            for task in reversed(list(running)):  # those that wait first, so that none begins
-                ray.cancel(task, force=force)
-            if running and not force:
-                ray.wait(list(running), num_returns=len(running), timeout=PATIENCE)
+        with commands.signals_ignored():  # a second Ctrl-C must not leave a training behind
+            stop(list(running))
+
+
+def train(name, arguments):
+    """``tasks.train`` in a worker, which Ray interrupts like Ctrl-C to cancel it."""
+    # A worker of a sweep that was started with "&" in a script would ignore that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return tasks.train(name, arguments)
+
+
+def stop(running):
+    """Cancel tasks, those that wait first, so that none begins; kill those that do not end."""
+    for task in reversed(running):
+        ray.cancel(task)
+    if running:
+        _, left = ray.wait(running, num_returns=len(running), timeout=PATIENCE)
+        for task in left:  # Ray aborts this process if the result of a killed task arrives
+            ray.cancel(task, force=True)

@@ -69,20 +69,11 @@ def _parser():
         "accuracy. A sweep that was stopped continues where it ended.",
     )
     add, number = parser.add_argument, commands.whole_number
-    add(
-        "contenders",
-        nargs="+",
-        metavar="NAME[:LANE]",
-        help="environments; the lane is best if left out",
-    )
+    names = "environments; the lane is best if left out"
+    add("contenders", nargs="+", metavar="NAME[:LANE]", help=names)
     add("--model", choices=MODELS, default="cnn", help=commands.MODEL_HELP)
-    add(
-        "--seeds",
-        type=tasks.seed_count,
-        default=10,
-        metavar="N",
-        help="seeds for each (%(default)s)",
-    )
+    seeds = "seeds for each (%(default)s)"
+    add("--seeds", type=tasks.seed_count, default=10, metavar="N", help=seeds)
     margin = "accuracies that differ by less count as the same, in points (%(default)s)"
     add("--margin", type=POINTS, default=1.0, metavar="POINTS", help=margin)
     images = "train on the first N images or sequences; default: the short recipe"
@@ -92,9 +83,8 @@ def _parser():
     add("--data", default="auto", metavar="auto|synthetic|PATH", help=commands.DATA_HELP)
     at_once = "trainings at a time on each machine; their times then mean little (%(default)s)"
     add("--at-once", type=number, default=1, metavar="N", help=at_once)
-    add(
-        "--threads", type=number, metavar="N", help="of a training; default: its share of the cores"
-    )
+    threads = "of a training; default: its share of the cores"
+    add("--threads", type=number, metavar="N", help=threads)
     add("--address", metavar="HOST:PORT", help="a Ray cluster; default: this machine alone")
     add("--out", metavar="RESULT.json", help="write the result to this file")
     return parser

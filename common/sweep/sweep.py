@@ -15,7 +15,7 @@ from common.sweep.request import SCHEMA_VERSION, parse, result_path
 from common.system import commands, files, source
 from common.system.errors import InputError
 
-# What a training's own result file says of it, and a sweep keeps.
+# The facts that a sweep copies from a training's own result file.
 KEPT = ("made", "versions", "settings", "source_sha256")
 
 
@@ -142,7 +142,7 @@ class Sweep:
 
 
 def described(result):
-    """What a sweep keeps of a training's own result."""
+    """A training in a sweep's result, from the training's own result."""
     figures = OrderedDict(
         accuracy=result["accuracy"]["value"],
         last_loss=result["losses"][-1],
@@ -174,7 +174,7 @@ def summary(result):
 
 
 def more(pair):
-    """What it would take to decide an undecided pair."""
+    """How many seeds would decide a pair, for the end of its line; "" for a decided one."""
     if pair["verdict"] != equivalence.UNDECIDED:
         return ""
     if pair["seeds_needed"] is None:

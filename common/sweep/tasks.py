@@ -1,4 +1,4 @@
-"""What a sweep and a study run: trainings, each in the environment of its framework."""
+"""The trainings of a sweep or a study, each in the environment of its framework."""
 
 import collections
 import hashlib
@@ -12,7 +12,7 @@ from common.system import commands, environments, files
 Task = collections.namedtuple("Task", "key name arguments")
 Task.__doc__ = """A training.
 
-key: what its result is known by.
+key: identifies its result.
 name: the environment.
 arguments: Python's, which end with ``--out`` to be completed by a path.
 """

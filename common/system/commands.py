@@ -105,7 +105,7 @@ def add_workers(parser):
 
 
 def threads(asked, processes):
-    """The threads of each of so many processes: those asked for, or its share of the cores."""
+    """The threads of each of some processes: as many as asked for, or its share of the cores."""
     return asked or max(1, machine.default_threads() // processes)
 
 
@@ -117,7 +117,7 @@ def guarded(command, arguments):
     """
     speaker = os.environ.get(SPEAKER)
     os.environ[SPEAKER] = str(os.getpid())
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _handlers()
     for number, handler in before.items():
         if handler != signal.SIG_IGN:  # nohup, or "&" in a script, ignores signals
             signal.signal(number, _interrupt)
@@ -136,8 +136,7 @@ def guarded(command, arguments):
             print("error: %s" % reason(stop), file=sys.stderr)
         return 143 if isinstance(stop, Terminated) else 130
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        _restore(before)
         _interrupts.clear()
         os.environ.pop(SPEAKER)
         if speaker is not None:
@@ -155,12 +154,18 @@ def call(command, log=None, **options):
     So are the child's own children: tox ends at SIGTERM and leaves what it has started.
     log: an open file for its output. options: for ``subprocess.Popen``.
     """
-    child = subprocess.Popen(command, stdout=log, stderr=log, **options)
+    child = None
     try:
-        return child.wait()
+        with signals_wait():  # else a signal leaves behind a child that has just started
+            child = subprocess.Popen(command, stdout=log, stderr=log, **options)
+        while True:
+            # In turns, because Ray's interrupt is no signal and cannot end a single long wait.
+            with suppress(subprocess.TimeoutExpired):
+                return child.wait(timeout=1)
     except BaseException:
-        with signals_ignored():  # a second Ctrl-C must not leave the child behind
-            end_family(child)
+        if child is not None:
+            with signals_ignored():  # a second Ctrl-C must not leave the child behind
+                end_family(child)
         raise
 
 
@@ -178,6 +183,16 @@ def end_family(child):
                 order(process)
         psutil.wait_procs(family, timeout=5)
     child.wait()
+
+
+def _handlers():
+    """{signal: its handler} of Ctrl-C and SIGTERM."""
+    return {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+
+def _restore(handlers):
+    for number, handler in handlers.items():
+        signal.signal(number, handler or signal.SIG_DFL)  # None for a handler that is not Python's
 
 
 def _interrupt(number, frame):
@@ -201,16 +216,14 @@ def signals_wait():
     A signal mask is not enough: another thread takes the blocked signal, and Python still raises it
     in this thread.
     """
-    caught = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    caught, before = [], _handlers()
     try:
         for number, handler in before.items():
             if callable(handler):  # SIG_IGN and SIG_DFL are not
                 signal.signal(number, lambda number, frame: caught.append(number))
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        _restore(before)
         for number in caught:
             before[number](number, None)
 
@@ -229,12 +242,11 @@ def interrupt_in(error):
 @contextmanager
 def handlers_kept():
     """After the block, Ctrl-C and SIGTERM are handled as before it."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = _handlers()
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        _restore(before)
 
 
 @contextmanager

@@ -27,9 +27,14 @@ def inside(name, *arguments):
     return [*TOX, "exec", "-qq", "-e", name, "--", "python", *arguments]
 
 
+def printed(log):
+    """The text in an open log, from its start."""
+    log.seek(0)
+    return log.read().decode(errors="replace")
+
+
 def last_line(log):
     """The last line that was printed in an environment, not counting tox's own."""
-    log.seek(0)
-    lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
+    lines = [line.strip() for line in printed(log).splitlines()]
     lines = [line for line in lines if line and not re.match(r"\S+: exit -?\d+ \(", line)]
     return lines[-1] if lines else "it said nothing"

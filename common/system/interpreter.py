@@ -37,7 +37,7 @@ def add_option(parser):
 
 
 class Ask(NamedTuple):
-    """What a command wants to run there: an environment's network in a lane."""
+    """The run that a command asks for: an environment's network in a lane."""
 
     name: str
     model: str

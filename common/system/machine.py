@@ -147,7 +147,7 @@ def takes_bfloat16(on_gpu):
     True if the CPU's flags are unknown. on_gpu: a GPU is enough, too.
     """
     flags = _cpuinfo("flags")
-    return flags is None or "avx512bw" in flags.split() or (on_gpu and bool(_gpus()))
+    return flags is None or "avx512bw" in flags.split() or (on_gpu and has_gpu())
 
 
 @functools.lru_cache(maxsize=None)  # it may take seconds
@@ -270,14 +270,15 @@ def float32_product(size):
     return functools.partial(np.matmul, a, a, out=np.empty_like(a))
 
 
-def matmul_flops(product=float32_product, size=2048, repeats=5):
-    """Floating-point operations per second of a matrix product; the best of several.
+def matmul_flops(product=float32_product):
+    """Floating-point operations per second of a matrix product; the best of five.
 
     This is the yardstick for a CPU: training speed as a share of it says more than seconds.
     """
+    size = 2048
     multiply = product(size)
     seconds = []
-    for _ in range(repeats):
+    for _ in range(5):
         start = time.perf_counter()
         multiply()
         seconds.append(time.perf_counter() - start)

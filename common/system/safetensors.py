@@ -14,7 +14,7 @@ TYPES = {"bool": "BOOL"}
 TYPES.update(("float%d" % n, "F%d" % n) for n in (16, 32, 64))
 TYPES.update(("int%d" % n, "I%d" % n) for n in (8, 16, 32, 64))
 TYPES.update(("uint%d" % n, "U%d" % n) for n in (8, 16, 32, 64))
-NAMES = dict((name, dtype) for dtype, name in TYPES.items())
+NAMES = {name: dtype for dtype, name in TYPES.items()}
 BFLOAT16 = "BF16"  # NumPy has no such type; such arrays become float32
 READABLE = tuple(NAMES) + (BFLOAT16,)
 

@@ -1,4 +1,4 @@
-"""What the user's shell sets for maths libraries.
+"""The variables that the user's shell sets for maths libraries.
 
 tox does not pass these variables to the environments. Commands that need them read them from one
 variable, SHELL.

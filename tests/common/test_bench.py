@@ -178,7 +178,7 @@ def test_after_a_lever_is_left_out_signals_work_again(monkeypatch):
     assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
 
-def here(monkeypatch, tmp_path):
+def here(monkeypatch):
     """Run contenders in this interpreter instead of their environments."""
     monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(remote, "start", started_here)
@@ -198,7 +198,7 @@ SHORT = ["numpy", "--model", "lstm", "--seconds", ".1", "--minutes", "1", "--thr
 
 @pytest.mark.slow
 def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
-    here(monkeypatch, tmp_path)
+    here(monkeypatch)
     monkeypatch.setattr(rounds, "LOOK", 1)
     out = tmp_path / "bench.json"
     arguments = SHORT + ["--precision", "0.99", "--runs", "1", "--out", str(out)]
@@ -219,7 +219,7 @@ def test_two_lanes_are_timed_in_turn(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_the_costs_of_steps_and_of_images_are_separated(tmp_path, monkeypatch, capsys):
-    here(monkeypatch, tmp_path)
+    here(monkeypatch)
     monkeypatch.setattr(rounds, "LOOK", 1)
     out = tmp_path / "bench.json"
     sizes = ["--batch-sizes", "8", "64", "512", "--precision", "0.99"]
@@ -345,7 +345,7 @@ def check_against(out, monkeypatch, capsys):
 
 
 def test_the_last_words_of_a_contender_that_ends_are_shown(tmp_path, monkeypatch, capsys):
-    here(monkeypatch, tmp_path)
+    here(monkeypatch)
     monkeypatch.setattr(remote, "start", lambda *_: [sys.executable, "-c", "print(7); exit(4)"])
     arguments = ["numpy", "--out", str(tmp_path / "bench.json")]
     assert commands.guarded(bench.command, arguments) == 2

@@ -102,12 +102,12 @@ def test_a_healthy_installation_has_no_fault(seed):
 
 def slow_if(wrong, speed, product=1.0):
     """The fault that slows a process with these variables."""
+    return lambda environ, trial: (speed, product) if wrong.items() <= environ.items() else (1, 1)
 
-    def fault(environ, trial):
-        slow = all(environ.get(name) == value for name, value in wrong.items())
-        return (speed, product) if slow else (1, 1)
 
-    return fault
+def slow_unless(right, speed, product=1.0):
+    """The fault that slows a process without these variables."""
+    return lambda environ, trial: (1, 1) if right.items() <= environ.items() else (speed, product)
 
 
 @pytest.mark.parametrize(
@@ -134,10 +134,7 @@ def test_a_variable_of_the_shell_is_found(wrong, speed, product):
 
 def test_a_variable_that_is_wanted_on_amd_is_found(monkeypatch):
     monkeypatch.setattr(machine, "is_amd", lambda: True)
-
-    def fault(environ, trial):
-        return (1, 1) if environ.get("MKL_DEBUG_CPU_TYPE") == "5" else (0.4, 1)
-
+    fault = slow_unless({"MKL_DEBUG_CPU_TYPE": "5"}, 0.4)
     found, _ = lines(Installation(fault, name=FASTER_ON_AMD))
     assert found == ["export MKL_DEBUG_CPU_TYPE=5"]
 
@@ -146,11 +143,7 @@ def test_a_newer_mkl_on_amd_is_found(monkeypatch):
     library = {"LD_PRELOAD": "/cache/mkl_on_amd.so"}
     monkeypatch.setattr(machine, "is_amd", lambda: True)
     monkeypatch.setattr(mkl, "preloaded", lambda: library)
-
-    def fault(environ, trial):
-        return (1, 1) if environ.get("LD_PRELOAD") == library["LD_PRELOAD"] else (0.4, 1)
-
-    found, _ = lines(Installation(fault, name=WITH_NEWER_MKL))
+    found, _ = lines(Installation(slow_unless(library, 0.4), name=WITH_NEWER_MKL))
     assert found == ["export LD_PRELOAD=/cache/mkl_on_amd.so"]
 
 
@@ -170,10 +163,7 @@ def test_an_allocator_that_returns_memory_is_found():
 
 def test_two_openmp_runtimes_are_found():
     runtimes = ["/a/libgomp-1.so.1", "/b/libiomp5.so"]
-
-    def fault(environ, trial):
-        return (1, 1) if environ.get("LD_PRELOAD") == runtimes[1] else (0.5, 1)
-
+    fault = slow_unless({"LD_PRELOAD": runtimes[1]}, 0.5)
     found, said = lines(Installation(fault, openmp=runtimes))
     assert found == ["export LD_PRELOAD=/b/libiomp5.so"]
     assert "note         2 OpenMP runtimes are loaded: " + ", ".join(runtimes) in said
@@ -181,10 +171,7 @@ def test_two_openmp_runtimes_are_found():
 
 def test_a_blas_without_kernels_for_this_processor_is_found():
     versions = {"framework": "1", "python": "3", "numpy": "1", "blas": "openblas 0.2 Prescott"}
-
-    def fault(environ, trial):
-        return (1, 1) if environ.get("OPENBLAS_CORETYPE") == "Haswell" else (0.9, 0.15)
-
+    fault = slow_unless({"OPENBLAS_CORETYPE": "Haswell"}, 0.9, 0.15)
     found, said = lines(Installation(fault, versions=versions))
     assert found == ["export OPENBLAS_CORETYPE=Haswell"]
     assert any("openblas 0.2 Prescott, at 1" in line for line in said)
@@ -229,10 +216,7 @@ def test_a_busy_machine_does_not_hide_a_wrong_number_of_threads():
 
 
 def test_a_trial_on_a_busy_machine_is_marked():
-    def fault(environ, trial):
-        return 0.6, 1
-
-    installation = Installation(fault, {"OMP_NUM_THREADS": "2"})
+    installation = Installation(slow_if({}, 0.6), {"OMP_NUM_THREADS": "2"})
     judgement, said = judged(installation), []
     installation.facts["others"] = 0.7  # they begin after the first measurement
     check.search(installation, judgement, said.append)

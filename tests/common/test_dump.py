@@ -74,9 +74,11 @@ def caffe2():
     return message((1, "init"), (2, fill))
 
 
+SHAPE = message((2, message((1, 2))), (2, message((1, 3))))  # (2, 3), of a graph or a checkpoint
+
+
 def graph():
-    shape = message((2, message((1, 2))), (2, message((1, 3))))
-    value = message((8, message((1, 1), (2, shape), (4, W.tobytes()))))
+    value = message((8, message((1, 1), (2, SHAPE), (4, W.tobytes()))))
     const = message((1, "w"), (2, "Const"), (5, message((1, "value"), (2, value))))
     return message((1, const), (1, message((1, "y"), (2, "Relu"), (3, "w"))))
 
@@ -118,11 +120,9 @@ def mindspore(*parts, shape=(2, 3), kind="Float32", total=None):
     for part in parts or (W.tobytes(),):
         tensor = message(*(sizes + [(2, kind), (3, part)]))
         data += message((1, message((1, "w"), (2, tensor))))
-    return (
-        data
-        if total is None
-        else data + b"crc_num" + (zlib.crc32(data) + total).to_bytes(10, "big")
-    )
+    if total is not None:
+        data += b"crc_num" + (zlib.crc32(data) + total).to_bytes(10, "big")
+    return data
 
 
 def packed_text(text):
@@ -192,14 +192,12 @@ def table(entries, kind=0, shared=0):
 
 def checkpoint(size=24):
     """The index of a checkpoint with one array."""
-    shape = message((2, message((1, 2))), (2, message((1, 3))))
-    entry = message((1, 1), (2, shape), (4, 0), (5, size))
+    entry = message((1, 1), (2, SHAPE), (4, 0), (5, size))
     return table([(b"", message((1, 1))), (b"w", entry)])
 
 
 def old_checkpoint():
-    shape = message((2, message((1, 2))), (2, message((1, 3))))
-    saved = message((1, "w"), (2, shape), (3, 1), (4, message((1, b""))))
+    saved = message((1, "w"), (2, SHAPE), (3, 1), (4, message((1, b""))))
     values = message((5, W.tobytes()))
     piece = message((1, "w"), (2, message((1, b""))), (3, values))
     meta = message((1, message((1, saved))))
@@ -321,7 +319,7 @@ class Saver(pickle.Pickler):
         return value if isinstance(value, tuple) and value[:1] == ("storage",) else None
 
 
-def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6, **marks):
+def saved_tensor(monkeypatch, strides=(1, 3), size=6, **marks):
     """The pickle of {"w": a transposed view of W}, as in an archive of PyTorch."""
     fake = types.ModuleType("torch")
     fake._utils = types.ModuleType("torch._utils")
@@ -341,7 +339,7 @@ def saved_tensor(monkeypatch, shape=(3, 2), strides=(1, 3), size=6, **marks):
 
     class Tensor:
         def __reduce__(self):
-            return _rebuild_tensor_v2, (storage, 0, shape, strides, False, {}, marks)
+            return _rebuild_tensor_v2, (storage, 0, (3, 2), strides, False, {}, marks)
 
     out = io.BytesIO()
     Saver(out, 2).dump({"w": Tensor()})

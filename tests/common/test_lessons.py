@@ -23,8 +23,8 @@ from common.system import commands
 from common.system.files import ROOT
 
 SCHEMA = os.path.join(ROOT, "reports", "lessons.schema.json")
-TINY = "numpy --lane same --data synthetic --train-images 128 --epochs 1 --test-images 64".split()
-ALONE = TINY + ["--threads", "1"]
+ALONE = "numpy --lane same --data synthetic --train-images 128 --epochs 1 --test-images 64".split()
+ALONE += ["--threads", "1"]
 TINY = ALONE + ["--seeds", "2"]
 
 

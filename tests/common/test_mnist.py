@@ -2,10 +2,8 @@
 
 import gzip
 import hashlib
-import http.server
 import os
 import struct
-import threading
 
 import numpy as np
 import pytest
@@ -38,27 +36,6 @@ def folder(contents, tmp_path):
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     return folder
-
-
-@pytest.fixture
-def serve(contents):
-    """A local server of these files; a function that gives its address."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            content = contents.get(os.path.basename(self.path))
-            self.send_response(200 if content else 404)
-            self.end_headers()
-            self.wfile.write(content or b"")
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield "http://127.0.0.1:%d/" % server.server_port
-    server.shutdown()
-    server.server_close()
 
 
 def published(monkeypatch, contents):
@@ -117,20 +94,20 @@ def test_no_folder_and_no_mnist_in_it(tmp_path):
 
 def test_downloading(serve, contents, nowhere, monkeypatch):
     published(monkeypatch, contents)
-    dataset = mnist.load(url=serve)
+    dataset = mnist.load(url=serve(contents))
     assert dataset.name == "mnist" and os.listdir(str(nowhere / "cache")) == ["mnist"]
     assert mnist.load(url="http://127.0.0.1:1/").sha256 == dataset.sha256
 
 
-def test_a_download_with_a_wrong_checksum_leaves_nothing(serve, nowhere):
-    refused(lambda: mnist.load(url=serve), "corrupt")
+def test_a_download_with_a_wrong_checksum_leaves_nothing(serve, contents, nowhere):
+    refused(lambda: mnist.load(url=serve(contents)), "corrupt")
     assert os.listdir(str(nowhere / "cache")) == []
 
 
 def test_a_download_that_breaks_off_leaves_nothing(serve, contents, nowhere, monkeypatch):
     published(monkeypatch, contents)
     del contents[mnist.FILES[3][0]]
-    refused(lambda: mnist.load(url=serve), "404")
+    refused(lambda: mnist.load(url=serve(contents)), "404")
     assert os.listdir(str(nowhere / "cache")) == []
 
 

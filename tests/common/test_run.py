@@ -38,9 +38,6 @@ def has_mixed(environment):
     return modules.has(environment.name, "bf16")
 
 
-MIXED_ON_CPU = some.environment(has_mixed, gpu=True, mixed_on_gpu=False)
-
-
 @pytest.fixture(scope="module")
 def schema():
     with open(SCHEMA) as file:

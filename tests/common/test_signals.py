@@ -1,10 +1,12 @@
 """Ctrl-C, SIGTERM and two runs at a time: real processes and real signals."""
 
+import _thread
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from unittest import mock
 
@@ -152,6 +154,48 @@ def test_an_interrupt_that_a_framework_turned_into_its_own_error_is_one():
     except SystemError as error:
         assert isinstance(commands.interrupt_in(error), commands.Terminated)
     assert commands.interrupt_in(ValueError()) is None
+
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+@pytest.fixture
+def children(monkeypatch):
+    """The processes that ``commands.call`` starts; Ctrl-C raises KeyboardInterrupt meanwhile."""
+    started = []
+
+    class Child(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Child)
+    with commands.handlers_kept():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield started
+
+
+def test_a_task_that_is_cancelled_ends_its_child(children):
+    """Ray interrupts a task's main thread as Ctrl-C does, but without a signal."""
+    threading.Timer(0.5, _thread.interrupt_main).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        commands.call(SLEEP)
+    assert time.monotonic() - start < 30 and not psutil.pid_exists(children[0].pid)
+
+
+def test_a_child_that_is_starting_when_the_signal_comes_is_ended(children, monkeypatch):
+    popen = subprocess.Popen
+
+    def interrupted(*arguments, **options):
+        child = popen(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGINT)
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        commands.call(SLEEP)
+    assert not psutil.pid_exists(children[0].pid)
 
 
 @pytest.mark.slow

@@ -7,11 +7,9 @@ import pytest
 from keras import ops
 
 from common import networks
-from common.proof.reference_cache import ReferenceCache
-from common.proof.rungs import Certifier
 from common.system import modules
+from tests.climbing import certifier, climbs_all_rungs
 
-THREADS = 2
 SIZES = dict(vocabulary_size=65, num_layers=4, hidden_dim=128, dropout=0.0)
 
 
@@ -161,26 +159,20 @@ def module_of(model, network, by_axes=False):
     )
 
 
-def certifier(name):
-    model = networks.find(name)
-    return Certifier(model, THREADS, ReferenceCache(model, THREADS))
-
-
 @pytest.mark.parametrize("network", [gpt, llama])
 def test_it_climbs_all_rungs(network):
-    proof = certifier(network.__name__)
-    certificate = proof.certify("keras_hub", module_of(proof.model, network), "same")
-    assert certificate["passed"], [rung for rung in certificate["rungs"] if not rung["passed"]]
+    model = networks.find(network.__name__)
+    climbs_all_rungs("keras_hub", model, module_of(model, network))
 
 
 def test_the_default_epsilon_fails():
-    proof = certifier("llama")
+    proof = certifier(networks.find("llama"))
     proof.take(module_of(proof.model, lambda: llama(epsilon=1e-6)), "same")
     assert not proof.climb("forward", stop_early=True)["passed"]
 
 
 def test_decay_by_the_number_of_axes_fails():
-    proof = certifier("gpt")
+    proof = certifier(networks.find("gpt"))
     proof.take(module_of(proof.model, gpt, by_axes=True), "same")
     assert proof.climb("gradient", stop_early=True)["passed"]
     rung = proof.climb("momentum", stop_early=True)

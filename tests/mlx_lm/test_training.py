@@ -10,12 +10,10 @@ from mlx_lm.utils import load_model
 
 from common import networks
 from common.proof import probes
-from common.proof.reference_cache import ReferenceCache
-from common.proof.rungs import Certifier
 from common.run import hugging_face
 from common.system import modules
+from tests.climbing import certifier, climbs_all_rungs
 
-THREADS = 2
 MODELS = {"gpt": gpt2, "llama": llama}
 
 
@@ -75,13 +73,8 @@ def model(request):
     return networks.find(request.param)
 
 
-def certifier(model):
-    return Certifier(model, THREADS, ReferenceCache(model, THREADS))
-
-
 def test_it_climbs_all_rungs(model):
-    certificate = certifier(model).certify("mlx_lm", module_of(model), "same")
-    assert certificate["passed"], [rung for rung in certificate["rungs"] if not rung["passed"]]
+    climbs_all_rungs("mlx_lm", model, module_of(model))
 
 
 def test_neighbouring_pairs_that_are_rotated_fail():

@@ -14,7 +14,7 @@ from tests.native.test_native import builder, cnn, empty, endings, saved  # noqa
 
 
 def numbers(array):
-    """What identifies an array, whatever its layout is."""
+    """An array's identity, whatever its layout is."""
     return np.sort(np.float32(array).ravel()).tobytes()
 
 

@@ -29,15 +29,20 @@ def weights():
     return drawn
 
 
-def recorded(name, threads, weights, change=lambda network: None):
-    """What a framework records of the CNN with these weights."""
-    beside.need(name, "record")
+def built(name, threads, weights):
+    """A framework's CNN, the same with an optimiser and these weights, and images for it."""
     module = modules.load(name)
     settings = module.configure("same", threads, 0)
     hp = MODEL.hp._replace(batch_size=ROWS)
     x, _ = module.load(*tasks.of(MODEL).observations(ROWS, 0), settings=settings)
     network = module.symbol(settings, hp)
-    model = module.loss(network, settings, hp, weights)
+    return network, module.loss(network, settings, hp, weights), x
+
+
+def recorded(name, threads, weights, change=lambda network: None):
+    """A framework's recording of the CNN with these weights."""
+    beside.need(name, "record")
+    network, model, x = built(name, threads, weights)
     change(network)
     record = modules.load(name, "record").record
     takes = list(inspect.signature(record).parameters)
@@ -104,12 +109,7 @@ def test_a_recording_in_float64_gives_the_units(name, threads, weights):
         pytest.skip("this framework's recorder has no pass in float64")
     if getattr(record, "EXACT_LACKS", None):
         pytest.skip("this network's pass in float64 lacks " + record.EXACT_LACKS)
-    module = modules.load(name)
-    settings = module.configure("same", threads, 0)
-    hp = MODEL.hp._replace(batch_size=ROWS)
-    x, _ = module.load(*tasks.of(MODEL).observations(ROWS, 0), settings=settings)
-    network = module.symbol(settings, hp)
-    module.loss(network, settings, hp, weights)
+    network, _, x = built(name, threads, weights)
     plain, exact = record.record(network, x), record.exact(network, x)
     assert list(plain) == list(exact)
     for layer in list(plain)[1:]:

@@ -148,9 +148,7 @@ def with_levers():
 
 
 def test_what_levers_gave_is_one_table(tmp_path):
-    """Each as with it against without it, whichever of the two lane best has."""
-    machine = tmp_path / "bench" / "machine"
-    machine.mkdir(parents=True)
+    """Each is with it against without it, whichever of the two lane best has."""
     found = bench_result()
     one = found["contenders"].pop(ONE + ":same")
     two = found["contenders"].pop(TWO + ":best")
@@ -158,10 +156,7 @@ def test_what_levers_gave_is_one_table(tmp_path):
     keys = [name + ":best", name + ":best+" + kept, name + ":best+" + other]
     slower = dict(two, ratio=0.5, interval=[0.4, 0.8], verdict="slower")
     found["contenders"] = dict(zip(keys, (one, slower, two)))
-    (machine / "levers.json").write_text(json.dumps(dict(found, baseline=keys[0])))
-    used, left_out = committed.read(tmp_path)
-    assert not left_out
-    (table,) = tables.measured(used, "machine")
+    (table,) = measured_alone(tmp_path, dict(found, baseline=keys[0]))
     assert [row[3:] for row in table.rows] == [
         ["2.000 (1.250–2.500)", "faster", "yes"],
         ["1.010 (0.990–1.030)", "no difference shown", "no"],
@@ -218,13 +213,13 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     (row,) = table.rows
     assert row[1:4] == ["cnn", "3.44", "128"]
     assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
-    told = dict(table.answers)["Answer"]
-    assert TWO + ", cnn: with batches of 128, all sizes tried. " in told  # nothing is fitted
+    answer = dict(table.answers)["Answer"]
+    assert TWO + ", cnn: with batches of 128, all sizes tried. " in answer  # nothing is fitted
     assert_drawn(table, TWO + ", cnn", "one core", "all cores", "workers")
 
 
 @pytest.mark.parametrize(
-    "image, seconds, told",
+    "image, seconds, words",
     [
         (0.002, 0.5, "with batches of 128, all sizes tried, by the fits from 10 on."),
         (0.00295, 0.5, "with batches of 128, all sizes tried."),  # from 200 on: not so
@@ -232,7 +227,7 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
         (0.002, 2.0, "with none of the batches of 128."),
     ],
 )
-def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, told, tmp_path):
+def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, words, tmp_path):
     """10 ms a step more, and so much an image; a fit that the times contradict is not said."""
     found = bench_result()
     one, two = found["contenders"].values()
@@ -245,7 +240,7 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, to
     workers = dict(fit, overhead_per_step=0.02, seconds_per_image=image)
     found["scaling"] = {names[0]: fit, names[2]: workers}
     (table,) = measured_alone(tmp_path, found)
-    assert TWO + ", cnn: " + told in dict(table.answers)["Answer"]
+    assert TWO + ", cnn: " + words in dict(table.answers)["Answer"]
 
 
 def test_a_study_of_a_single_contender_has_no_answer_made_up():
@@ -278,8 +273,8 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path, monkeypatch):
     slow = dict(found, lane="same", operations={"Conv > CorrMM{half}": 3.0, "CorrMM{valid}": 1.0})
     one = dict(direction="forward_training", type="f32", inputs=50, outputs=50)
     one.update(src="aBcd16b", weights="ABcd16b16a", dst="aBcd16b", multiply_adds=2500)
-    told = ("gemm:jit", "x64:gemm:jit", "jit:avx512_core")
-    found["kernels"] = [dict(one, kernel=kernel) for kernel in told]
+    names = ("gemm:jit", "x64:gemm:jit", "jit:avx512_core")
+    found["kernels"] = [dict(one, kernel=kernel) for kernel in names]
     (machine / "four.json").write_text(json.dumps(found))
     (machine / "four-same.json").write_text(json.dumps(slow))
     (machine / "two.json").write_text(json.dumps(fused))
@@ -298,21 +293,14 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path, monkeypatch):
         "not told apart ",
         "other ",
     ]
-    assert [row[0][0][:-2] for row in table.rows] == [
-        TWO + ", best",
-        FOUR + ", same",
-        FOUR + ", best",
-    ]
+    names = [row[0][0].replace(" †", "") for row in table.rows]
+    assert names == [TWO + ", best", FOUR + ", same", FOUR + ", best"]
     assert table.rows[0][1:9] == ["0.20 ms", "0.10 ms"] + ["-"] * 4 + ["100%", "-"]
     assert table.rows[0][9:12] == ["-"] * 3 and table.rows[0][-1] == "wrapped_add.3 98%; dot 2%"
     assert_drawn(table, TWO + ", best †", "convolution backward", "other")
     # 2 x 128 x 15 million operations in three quarters of the step, whatever the threads add up to.
-    assert table.rows[1][1:] == ["500 ms", "4000 ms"] + ["< 1%"] * 2 + [
-        "25%",
-        "50%",
-        "-",
-        "25%",
-    ] + [
+    assert table.rows[1][1:9] == ["500 ms", "4000 ms", "< 1%", "< 1%", "25%", "50%", "-", "25%"]
+    assert table.rows[1][9:] == [
         "10 GFLOP/s (10%)",
         "-",
         "-",
@@ -320,7 +308,8 @@ def test_where_a_steps_time_goes_is_one_table(tmp_path, monkeypatch):
         "CorrMM 100%",
     ]
     # And in three quarters of what the profiler tells, where that is less.
-    assert table.rows[2][2:] == ["200 ms"] + ["25%", "50%"] * 2 + ["-", "25%"] + [
+    assert table.rows[2][2:9] == ["200 ms", "25%", "50%", "25%", "50%", "-", "25%"]
+    assert table.rows[2][9:] == [
         "26 GFLOP/s (26%)",
         "gemm:jit, jit",
         "82%",  # 7500 of 5000 + 64 x 64
@@ -470,7 +459,9 @@ def test_without_git_every_result_is_used_and_that_is_said(repository, capsys):
 
 def test_the_originals_training_stands_beside_its_figures(good, monkeypatch):
     """Of its length and lane best alone, on its own data, and no time that was not proven."""
-    monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: result["lane"] == "best")
+    monkeypatch.setattr(
+        "reports.table.module_is_as_it_was", lambda result: result["lane"] == "best"
+    )
     names = [row[4] for row in tables.original([]).rows if row[4] in frameworks.ENVIRONMENTS]
     one, two, three, four = names[:4]
     hp = dict(good["hyperparameters"], epochs=10)
@@ -487,12 +478,12 @@ def test_the_originals_training_stands_beside_its_figures(good, monkeypatch):
     made = dict(proven["dataset"], name="synthetic (no CIFAR-10 found)")
     others.append(dict(proven, framework=three, dataset=made))
     table = tables.original([entry(run) for run in [proven, failed] + others])
-    told = {row[4]: row[5:] for row in table.rows}
+    cells_of = {row[4]: row[5:] for row in table.rows}
     seconds = "%.0f" % good["timings"]["train"]
-    assert [told[one][0], told[one][2]] == [(seconds, "path"), "8 of 8 rungs"]
-    assert [told[two][0], told[two][2]] == [("not proven", "path"), "7 of 8 rungs"]
-    assert told[three] == told[four] == told["-"] == ["-", "-", "-"]
-    monkeypatch.setattr(tables, "module_is_as_it_was", lambda result: False)
+    assert [cells_of[one][0], cells_of[one][2]] == [(seconds, "path"), "8 of 8 rungs"]
+    assert [cells_of[two][0], cells_of[two][2]] == [("not proven", "path"), "7 of 8 rungs"]
+    assert cells_of[three] == cells_of[four] == cells_of["-"] == ["-", "-", "-"]
+    monkeypatch.setattr("reports.table.module_is_as_it_was", lambda result: False)
     (cells,) = [row[5:] for row in tables.original([entry(proven)]).rows if row[4] == one]
     assert cells[0] == (seconds + " †", "path")
     late = {"passed": False, "share_of_tolerance": 50, "steps": 9, "detail": "conv1.bias"}

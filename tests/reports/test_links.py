@@ -21,7 +21,7 @@ def prose(document):
 
 
 def anchors(document):
-    """What GitHub makes of a document's headings."""
+    """The anchors that GitHub makes of a document's headings."""
     found, seen = set(), Counter()
     for heading in re.findall(r"^#+ (.+)$", prose(document), re.MULTILINE):
         anchor = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")

@@ -59,7 +59,7 @@ def test_a_single_seed_makes_no_pair():
 
 
 def test_the_correction_counts_all_pairs():
-    """What two names would show alone is undecided among five."""
+    """A difference that two names alone would show is undecided among five."""
     first, second = [70, 70.9, 72, 71], [71.2, 71.3, 73.2, 71.9]
     alone = judged(first, second)
     assert alone["verdict"] == DIFFERENT

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import jsonschema
 import pytest
@@ -20,6 +21,7 @@ from common.system import commands
 from common.system.errors import InputError
 from common.system.files import ROOT
 from tests import some
+from tests.common.test_signals import heed_signals
 
 A, B = frameworks.REFERENCE, some.PLAIN
 PAIR = ["%s:same" % A, "%s:same" % B]
@@ -111,6 +113,70 @@ def test_a_task_of_a_node_that_dies_runs_on_another(stub):
         cluster.shutdown()
 
 
+def trained(waiting):
+    """The exit code of a guarded command that runs these tasks."""
+    with commands.handlers_kept():
+        heed_signals()
+        return commands.guarded(lambda _: 0 * len(list(engine.run(waiting, engine.share()))), [])
+
+
+def interrupt(stub):
+    """Ctrl-C, as soon as a training runs."""
+    until(stub.started, "no training started")
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_while_tasks_are_handed_over_ends_those_that_run(stub, here):
+    stub.file("slow").touch()
+
+    def waiting():
+        yield task(0)
+        interrupt(stub)
+
+    assert trained(waiting()) == 130
+    ((_, _, training, _),) = stub.started()
+    until(lambda: not alive(training), "the training goes on")
+
+
+def test_ctrl_c_that_a_library_swallows_ends_the_trainings(stub, here, monkeypatch):
+    stub.file("slow").touch()
+    wait, calls = ray.wait, []
+
+    def swallows(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 1:
+            with suppress(KeyboardInterrupt):
+                interrupt(stub)
+        return wait(*arguments, **options)
+
+    monkeypatch.setattr(ray, "wait", swallows)
+    assert trained([task(0), task(1)]) == 130
+    ((_, _, training, _),) = stub.started()
+    assert not alive(training)
+
+
+def test_a_task_that_ends_when_it_is_cancelled_is_not_killed(monkeypatch):
+    """Ray aborts the whole process if the result of a killed task arrives."""
+    cancelled = []
+    monkeypatch.setattr(ray, "cancel", lambda task, force=False: cancelled.append((task, force)))
+    monkeypatch.setattr(ray, "wait", lambda tasks, **_: (tasks[:1], tasks[1:]))
+    engine.stop(["a", "b"])
+    assert cancelled == [("b", False), ("a", False), ("b", True)]
+
+
+def test_sigterm_while_ray_starts_stops_the_command(monkeypatch, capsys):
+    """Ray has set its own handler by then."""
+
+    def start(**options):
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(ray, "init", start)
+    with commands.handlers_kept():
+        assert commands.guarded(lambda _: engine.connect(), []) == 143
+    assert capsys.readouterr().err == "error: stopped by SIGTERM\n"
+
+
 def sweeping(path, *arguments):
     """The command line of a sweep."""
     return [*PAIR, *SHORT, "--seeds", "2", "--out", str(path), *arguments]
@@ -147,7 +213,13 @@ def test_a_sweep_that_is_stopped_leaves_no_training_and_continues(
     path = tmp_path / "sweep.json"
     stub.file("slow").touch()
     command = [sys.executable, "-m", "common.sweep", *sweeping(path)]
-    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    child = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_signals,
+    )
     until(stub.started, "no training started")
     os.killpg(child.pid, number)
     _, said = child.communicate(timeout=PATIENCE)

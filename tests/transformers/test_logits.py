@@ -5,17 +5,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from common import networks
 from common.proof import probes, tasks
 from common.proof.reference import EXACT, MULTIPLE, ROUNDED, Reference, distance, unit
 from common.run import hugging_face
-
-MODELS = [name for name in networks.MODELS if networks.part(name, "hugging_face")]
-
-
-@pytest.fixture(params=MODELS)
-def model(request):
-    return networks.find(request.param)
 
 
 @pytest.fixture

@@ -1,17 +1,12 @@
 """transformers' own networks, trained with its own loss, climb all rungs."""
 
-import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from common import networks
-from common.proof.reference_cache import ReferenceCache
-from common.proof.rungs import Certifier
 from common.system import modules
 from frameworks.pytorch.gpt import optimizer_of
-
-MODELS = [name for name in networks.MODELS if networks.part(name, "hugging_face")]
-THREADS = 2
+from tests.climbing import certifier, climbs_all_rungs
 
 
 def module_of(model, shifted_twice=False):
@@ -74,21 +69,11 @@ def module_of(model, shifted_twice=False):
     )
 
 
-@pytest.fixture(params=MODELS)
-def model(request):
-    return networks.find(request.param)
+def test_it_climbs_all_rungs(model):
+    climbs_all_rungs("transformers", model, module_of(model))
 
 
-@pytest.fixture
-def certifier(model):
-    return Certifier(model, THREADS, ReferenceCache(model, THREADS))
-
-
-def test_it_climbs_all_rungs(certifier, model):
-    certificate = certifier.certify("transformers", module_of(model), "same")
-    assert certificate["passed"], [rung for rung in certificate["rungs"] if not rung["passed"]]
-
-
-def test_targets_that_are_shifted_twice_fail(certifier, model):
-    certifier.take(module_of(model, shifted_twice=True), "same")
-    assert not certifier.climb("gradient", stop_early=True)["passed"]
+def test_targets_that_are_shifted_twice_fail(model):
+    proof = certifier(model)
+    proof.take(module_of(model, shifted_twice=True), "same")
+    assert not proof.climb("gradient", stop_early=True)["passed"]
