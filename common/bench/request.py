@@ -92,12 +92,8 @@ def _parser():
         description="Prove frameworks, then time them in turn, each in its own process.",
     )
     add, number = parser.add_argument, commands.whole_number
-    add(
-        "contenders",
-        nargs="*",
-        metavar=contenders.FORM,
-        help="environments to time; without a lane: same and best",
-    )
+    which = "environments to time; without a lane: same and best; plain: a tutorial's script"
+    add("contenders", nargs="*", metavar=contenders.FORM, help=which)
     add(
         "--baseline",
         metavar="CONTENDER",
