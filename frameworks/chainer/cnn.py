@@ -59,7 +59,10 @@ def load(images, labels, settings):
 
 
 def dropout(x, rate):
-    """``F.dropout``, with a given mask if it would draw iDeep's, which no seed controls."""
+    """``F.dropout``, with a given mask if it would draw iDeep's, which no seed controls.
+
+    With iDeep both are wrong after 64 channels or 112, which fill its vectors: docs/findings.md.
+    """
     mask = None
     if chainer.config.train and chainer.config.use_ideep == "auto":
         kept = np.random.random_sample(x.shape) >= rate

@@ -29,7 +29,11 @@ LEVERS = [
         ("L.Convolution2D(50, 50, 3, pad=1)", "L.Convolution2D(64, 64, 3, pad=1)"),
         ("L.Convolution2D(50, 100, 3, pad=1)", "L.Convolution2D(64, 112, 3, pad=1)"),
         ("L.Convolution2D(100, 100, 3, pad=1)", "L.Convolution2D(112, 112, 3, pad=1)"),
-        ("x = dropout(x, drop2)", "x = dropout(x[:, :100], drop2)"),
+        ("L.Linear(6400, 512)", "L.Linear(7168, 512)"),
+        (  # iDeep's dropout is wrong with such channels: docs/findings.md
+            "return F.dropout(x, rate, mask=mask)",
+            'x = F.dropout(F.copy(x, "@numpy"), rate, mask=mask)\nreturn F.copy(x, "@numpy")',
+        ),
         (
             "for layer in network.children():",
             "weights = channels.widened(weights)\nfor layer in network.children():",

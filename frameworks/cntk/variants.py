@@ -23,7 +23,6 @@ LEVERS = [
                 ("conv4", 100, 112),
             )
         ),
-        ("Dropout(drop2,", "lambda x: C.slice(x, 0, 0, 100), Dropout(drop2,"),
         ("blocks = {}", "blocks, weights = {}, channels.widened(weights)"),
         ("return found", "return channels.cut(found)"),
     ),

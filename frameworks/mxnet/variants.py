@@ -29,11 +29,7 @@ LEVERS = [
             "Conv2D(100, 3, padding=1, in_channels=100,",
             "Conv2D(112, 3, padding=1, in_channels=112,",
         ),
-        (
-            "nn.Dropout(drop2)",
-            "nn.HybridLambda(lambda F, x: F.slice_axis(x, axis=1, begin=0, end=100)), "
-            "nn.Dropout(drop2)",
-        ),
+        ("in_units=6400", "in_units=7168"),
         (
             "parameters = network.collect_params()",
             "parameters, weights = network.collect_params(), channels.widened(weights)",
