@@ -10,6 +10,7 @@ from theano.sandbox.rng_mrg import MRG_RandomStreams
 from theano.tensor.nnet import categorical_crossentropy, conv2d, relu, softmax
 from theano.tensor.signal.pool import pool_2d
 
+theano.config.floatX = "float32"
 random = MRG_RandomStreams()
 
 
