@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import types
+from contextlib import suppress
 
 import numpy as np
 import psutil
@@ -179,7 +180,8 @@ def test_after_a_lever_is_left_out_signals_work_again(monkeypatch):
 
 
 def here(monkeypatch):
-    """Run contenders in this interpreter instead of their environments."""
+    """Run contenders in this interpreter instead of their environments, beside another bench."""
+    monkeypatch.setattr(bench, "alone", suppress)
     monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(remote, "start", started_here)
     monkeypatch.setattr(rounds, "LEAST_ROUNDS", 2)
