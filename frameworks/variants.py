@@ -46,7 +46,7 @@ def kept(name, says, *patches, model="cnn", amd=None, only=(), **environ):
 
 
 def tried(name, says, *patches, model="cnn", amd=None, only=(), **environ):
-    """A lever for a setting that gained nothing, so lane best does not have it."""
+    """A lever that lane best does not have: it gained nothing, or would hide the network."""
     return Lever(name, says, patches, environ, False, model, amd, only)
 
 
@@ -61,7 +61,7 @@ def pool_first(*patches, only=()):
 
 
 def full_vectors(*patches):
-    """A lever: channels that fill vectors; see ``channels.py``."""
+    """A lever: channels that fill vectors; see ``channels.py``. It would hide the network's own."""
     use = ("import numpy as np", "import numpy as np\n\nfrom frameworks import channels")
     return tried("full_vectors", "64 and 112 channels, padded with zeros", use, *patches)
 

@@ -12,6 +12,7 @@ from reports import study_figures
 from reports.studies import LEVERS, SHARED, STEP, answers, turned
 from reports.table import CHANGED, Table, dagger, titled
 
+WIDEST = 100  # the factor between an interval's ends that are still shown
 PLAIN_SCRIPTS = "Are the lanes faster than a tutorial's script?"
 
 
@@ -91,7 +92,8 @@ def compared(bench, since=True):
     rows, drawn, against = [], [], result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         name = _with_comma(key) + mark(result, key)
-        drawn.append((name, contender["ratio"]) + tuple(contender["interval"]))
+        if _is_measured(contender):
+            drawn.append((name, contender["ratio"]) + tuple(contender["interval"]))
         product = contender.get("share_of_matmul")
         rows.append(
             [
@@ -263,7 +265,15 @@ def _since(change):
 
 def _ratio(measured):
     """A ratio of speed with its interval."""
+    if not _is_measured(measured):
+        return "%.3f (its runs differ too much)" % measured["ratio"]
     return "%.3f (%.3f–%.3f)" % (measured["ratio"], *measured["interval"])
+
+
+def _is_measured(measured):
+    """Whether the interval says anything; it does not if some blocks stalled."""
+    low, high = measured["interval"]
+    return high < WIDEST * low
 
 
 def _key(bench):
