@@ -131,6 +131,18 @@ def test_the_bench_of_all_is_the_one_that_is_linked(reported):
         check_times(row, timed[row["environment"] + ", best"])
 
 
+def test_the_bench_of_plain_scripts_is_the_one_that_is_linked(reported):
+    section = page("benchmark").split("\n## A tutorial's script\n")[1].split("\n## ")[0]
+    timed = of_file(reported, re.search(r"\]\(\.\./reports/(bench/[^)]*)\)", section).group(1))
+    rows = re.findall(r"^\| ([a-z-]+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
+    assert {"%s, %s" % (name, lane) for name, *_ in rows for lane in ("plain", "best")} == set(
+        timed
+    )
+    for name, plain, best in rows:
+        assert agree(plain, timed[name + ", plain"]["images/s"]), name
+        assert agree(best, timed[name + ", best"]["images/s"]), name
+
+
 def test_the_bench_of_gpt_and_llama_is_the_one_that_is_linked(reported):
     text, found = results_section()
     (rows,) = [table for table in found if "GPT, sequences/s" in table[0]]
