@@ -30,7 +30,7 @@ def of_frameworks(bench):
 def newest(benches):
     """(the newest comparison of each machine, network and question, the earlier ones).
 
-    The newest come first, those of the CNN before others.
+    The newest come first, those of the CNN before others, and those of plain scripts last.
     """
     found, earlier = {}, []
     for bench in sorted(filter(of_frameworks, benches), key=lambda bench: bench.result["made"]):
@@ -38,8 +38,12 @@ def newest(benches):
         if key in found:
             earlier.insert(0, found.pop(key))
         found[key] = bench
-    cnn = next(iter(ALL))
-    return sorted(reversed(list(found.values())), key=lambda b: b.result["model"] != cnn), earlier
+
+    def later(bench):
+        question, cnn = _question(bench.result), next(iter(ALL))
+        return question == PLAIN_SCRIPTS, bench.result["model"] != cnn
+
+    return sorted(reversed(list(found.values())), key=later), earlier
 
 
 def _question(result):
@@ -143,13 +147,29 @@ def compared(bench, since=True):
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)
     baseline, changed = _with_comma(result["baseline"]), mark(result, result["baseline"])
-    return Table(title, note, columns, rows, figure, _fastest(drawn, baseline, changed))
+    if title == PLAIN_SCRIPTS:
+        answered = _beside_scripts(result["contenders"])
+    else:
+        answered = _fastest(drawn, baseline, changed, len(rows))
+    return Table(title, note, columns, rows, figure, answered)
 
 
-def _fastest(drawn, baseline, changed):
+def _beside_scripts(timed):
+    """How many times as much lane best does as its framework's script, and what is proven."""
+    gains = [
+        contender["per_second"] / timed[key.replace(":" + modules.PLAIN, ":best")]["per_second"]
+        for key, contender in timed.items()
+        if contender["lane"] == modules.PLAIN and key.replace(":" + modules.PLAIN, ":best") in timed
+    ]
+    said = "Lane best does %.2f to %.2f times as much as a script of the same framework."
+    answered = [("Answer", said % (1 / max(gains), 1 / min(gains)))] if gains else []
+    return answered + [("Proof", "The lanes passed every rung. Nothing proves the scripts.")]
+
+
+def _fastest(drawn, baseline, changed, proven):
     """Who is fastest, and whether that may be believed.
 
-    drawn: the fastest first. changed: the baseline's mark.
+    drawn: the fastest first. changed: the baseline's mark. proven: how many were.
     """
     (name, ratio, low, high), *others = drawn
     level = [other for other, _, _, most in others if most >= low]
@@ -164,7 +184,7 @@ def _fastest(drawn, baseline, changed):
     else:
         said += "Its interval overlaps with no other."
     believe = "All %d contenders passed every rung of the proof before they were timed."
-    return [("Answer", said), ("Proof", believe % len(drawn))]
+    return [("Answer", said), ("Proof", believe % proven)]
 
 
 def scaled(bench):

@@ -410,6 +410,7 @@ def test_a_bench_of_a_plain_script_says_that_it_is_not_proven(tmp_path):
     (table,) = measured_alone(tmp_path, dict(found, baseline=key, contenders=contenders))
     assert table.title == bench_tables.PLAIN_SCRIPTS
     assert "Every contender but the plain scripts passed the proof" in table.note
+    assert "Nothing proves the scripts" in dict(table.answers)["Proof"]
     assert [row[0][0] for row in table.rows] == [TWO + ", best", WITH_SCRIPT + ", plain"]
 
 

@@ -134,7 +134,7 @@ def test_the_bench_of_all_is_the_one_that_is_linked(reported):
 def test_the_bench_of_plain_scripts_is_the_one_that_is_linked(reported):
     section = page("benchmark").split("\n## A tutorial's script\n")[1].split("\n## ")[0]
     timed = of_file(reported, re.search(r"\]\(\.\./reports/(bench/[^)]*)\)", section).group(1))
-    rows = re.findall(r"^\| ([a-z-]+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
     assert {"%s, %s" % (name, lane) for name, *_ in rows for lane in ("plain", "best")} == set(
         timed
     )
