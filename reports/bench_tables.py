@@ -40,10 +40,14 @@ def newest(benches):
         found[key] = bench
 
     def later(bench):
-        question, cnn = _question(bench.result), next(iter(ALL))
-        return question == PLAIN_SCRIPTS, bench.result["model"] != cnn
+        return _has_scripts(bench.result), bench.result["model"] != next(iter(ALL))
 
     return sorted(reversed(list(found.values())), key=later), earlier
+
+
+def _has_scripts(result):
+    """Whether plain scripts were timed, which nothing proves."""
+    return any(contender["lane"] == modules.PLAIN for contender in result["contenders"].values())
 
 
 def _question(result):
@@ -51,7 +55,7 @@ def _question(result):
     model = ALL[result["model"]]
     if "bfloat16_flops" in result:
         return titled("Is bfloat16 faster than float32?", model)
-    if any(contender["lane"] == modules.PLAIN for contender in result["contenders"].values()):
+    if _has_scripts(result):
         return PLAIN_SCRIPTS
     name = "the CNN" if model.name == "cnn" else model.title
     return "Which framework trains %s fastest?" % name
@@ -92,18 +96,18 @@ def compared(bench, since=True):
     """
     result = bench.result
     model = ALL[result["model"]]
-    title = _question(result)
     rows, drawn, against = [], [], result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         name = _with_comma(key) + mark(result, key)
-        if _is_measured(contender):
-            drawn.append((name, contender["ratio"]) + tuple(contender["interval"]))
+        ratio = contender["ratio"], *contender["interval"]
+        if _is_measured(*contender["interval"]):
+            drawn.append((name, *ratio))
         product = contender.get("share_of_matmul")
         rows.append(
             [
                 (name, bench.path),
                 contender["verdict"],
-                _ratio(contender),
+                _ratio(*ratio),
                 "%.0f" % contender["per_second"],
                 "-" if product is None else "%.0f%%" % (100 * product),
                 "%.1f%%" % (100 * contender["within_runs"]),
@@ -121,7 +125,7 @@ def compared(bench, since=True):
     ).format(
         bench.machine,
         _when(result),
-        " but the plain scripts" if title == PLAIN_SCRIPTS else "",
+        " but the plain scripts" if _has_scripts(result) else "",
         _runs(result),
         result["threads"],
         result["batch_size"],
@@ -143,11 +147,11 @@ def compared(bench, since=True):
         figures = (_when(against), yardstick)
         note += " Since %s: the speed relative to the bench of that time, in units of %s." % figures
         columns += ["since %s (95%%) " % _when(against), ""]
-    command = _command(model)
+    title, command = _question(result), _command(model)
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)
     baseline, changed = _with_comma(result["baseline"]), mark(result, result["baseline"])
-    if title == PLAIN_SCRIPTS:
+    if _has_scripts(result):
         answered = _beside_scripts(result["contenders"])
     else:
         answered = _fastest(drawn, baseline, changed, len(rows))
@@ -156,13 +160,14 @@ def compared(bench, since=True):
 
 def _beside_scripts(timed):
     """How many times as much lane best does as its framework's script, and what is proven."""
+    pairs = [(key, contenders.read(key)._replace(lane="best").text) for key in timed]
     gains = [
-        contender["per_second"] / timed[key.replace(":" + modules.PLAIN, ":best")]["per_second"]
-        for key, contender in timed.items()
-        if contender["lane"] == modules.PLAIN and key.replace(":" + modules.PLAIN, ":best") in timed
+        timed[best]["per_second"] / timed[key]["per_second"]
+        for key, best in pairs
+        if timed[key]["lane"] == modules.PLAIN and best in timed
     ]
     said = "Lane best does %.2f to %.2f times as much as a script of the same framework."
-    answered = [("Answer", said % (1 / max(gains), 1 / min(gains)))] if gains else []
+    answered = [("Answer", said % (min(gains), max(gains)))] if gains else []
     return answered + [("Proof", "The lanes passed every rung. Nothing proves the scripts.")]
 
 
@@ -280,19 +285,18 @@ def _since(change):
     """The cells of a contender's change; dashes if the earlier bench lacks it."""
     if change is None:
         return ["-", "-"]
-    return [_ratio(change), change["verdict"]]
+    return [_ratio(change["ratio"], *change["interval"]), change["verdict"]]
 
 
-def _ratio(measured):
+def _ratio(ratio, low, high):
     """A ratio of speed with its interval."""
-    if not _is_measured(measured):
-        return "%.3f (its runs differ too much)" % measured["ratio"]
-    return "%.3f (%.3f–%.3f)" % (measured["ratio"], *measured["interval"])
+    if not _is_measured(low, high):
+        return "%.3f (its runs differ too much)" % ratio
+    return "%.3f (%.3f–%.3f)" % (ratio, low, high)
 
 
-def _is_measured(measured):
+def _is_measured(low, high):
     """Whether the interval says anything; it does not if some blocks stalled."""
-    low, high = measured["interval"]
     return high < WIDEST * low
 
 
@@ -473,7 +477,7 @@ def pulled(benches, machine, model):
                     (name, bench.path),
                     known.says,
                     str(contender.get("batch_size", bench.result["batch_size"])),
-                    "%.3f (%.3f–%.3f)" % (ratio, low, high),
+                    _ratio(ratio, low, high),
                     compare.verdict((low, high)),
                     "yes" if known.kept else "no",
                 ]

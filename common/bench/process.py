@@ -84,6 +84,19 @@ def product(job):
     return {"flops": machine.matmul_flops(mixed.product)}
 
 
+def facts(job, module, settings, first_step, since_start):
+    """What a contender sends to the bench once it has started; both times are in seconds."""
+    package = modules.find(job.name).package
+    return {
+        "versions": dict(machine.versions(package), **cuda.versions()),
+        "settings": settings,
+        "source_sha256": modules.source_sha256(module),
+        "build_and_first_step": first_step,
+        "start_to_first_step": since_start,
+        **machine.environment(),
+    }
+
+
 class Trainer:
     """A proven module with a model that it keeps training."""
 
@@ -106,15 +119,7 @@ class Trainer:
         self.train(1)
         first_step = time.perf_counter() - started
         since_start = machine.process_age() - (started - asked)
-        package = modules.find(job.name).package
-        self.facts = {
-            "versions": dict(machine.versions(package), **cuda.versions()),
-            "settings": settings,
-            "source_sha256": modules.source_sha256(self.module),
-            "build_and_first_step": first_step,
-            "start_to_first_step": since_start,
-            **machine.environment(),
-        }
+        self.facts = facts(job, self.module, settings, first_step, since_start)
         self.train(WARM_UP)
 
     def train(self, steps):
@@ -124,6 +129,13 @@ class Trainer:
         timed = clocks.timed_pass(self.module, self.model, block, steps, self.losses)
         answer = {"seconds": timed.seconds - timed.outside}
         return dict(answer, cpu_seconds=time.process_time() - cpu, loss=self.losses[-1])
+
+
+def in_layout(script, images):
+    """Images (n, 3, 32, 32) as a plain script takes them."""
+    if getattr(script, "CHANNELS_LAST", False):
+        images = images.transpose(0, 2, 3, 1)
+    return np.ascontiguousarray(images)
 
 
 class Script:
@@ -140,19 +152,13 @@ class Script:
         self.script = modules.load(job.name, modules.PLAIN)
         hp, count = job.model.hp, BATCHES * job.model.hp.batch_size
         self.batch_size = hp.batch_size
-        self.images, self.labels = tasks.of(job.model).observations(count, 0)
-        if getattr(self.script, "CHANNELS_LAST", False):
-            self.images = np.ascontiguousarray(self.images.transpose(0, 2, 3, 1))
+        images, self.labels = tasks.of(job.model).observations(count, 0)
+        self.images = in_layout(self.script, images)
         self.model = self.script.build(hp.learning_rate * STILL)
         self.train(1)
-        self.facts = {
-            "versions": machine.versions(modules.find(job.name).package),
-            "settings": {"device": "cpu", "threads": job.threads},
-            "source_sha256": modules.source_sha256(self.script),
-            "build_and_first_step": time.perf_counter() - started,
-            "start_to_first_step": machine.process_age(),
-            **machine.environment(),
-        }
+        first_step, since_start = time.perf_counter() - started, machine.process_age()
+        settings = {"device": "cpu", "threads": job.threads}
+        self.facts = facts(job, self.script, settings, first_step, since_start)
         self.train(WARM_UP)
 
     def train(self, steps):

@@ -94,6 +94,11 @@ def test_the_trainings_are_those_of_the_files_that_they_link(reported):
             assert agree(row[ours], theirs[column]), (row["environment"], ours, theirs[column])
 
 
+def linked_benches(text):
+    """The files of the benches that a text links, in its order."""
+    return re.findall(r"\]\(\.\./reports/(bench/[^)]*)\)", text)
+
+
 def of_file(reported, linked):
     """{what is called so: its columns} of a result file's rows in the report."""
     return {label: columns for (label, path), columns in reported.items() if path == linked}
@@ -111,8 +116,7 @@ def check_times(row, columns):
 def test_the_bench_of_both_lanes_is_the_one_that_is_linked(reported):
     text, found = results_section()
     (rows,) = [table for table in found if "lane same" in table[0]]
-    linked = re.findall(r"\]\(\.\./reports/(bench/[^)]*)\)", text)[1]
-    timed = of_file(reported, linked)
+    timed = of_file(reported, linked_benches(text)[1])
     named = [row["environment"] for row in rows]
     assert {"%s, %s" % (name, lane) for name in named for lane in ("best", "same")} == set(timed)
     for row in rows:
@@ -124,8 +128,7 @@ def test_the_bench_of_both_lanes_is_the_one_that_is_linked(reported):
 def test_the_bench_of_all_is_the_one_that_is_linked(reported):
     text, found = results_section()
     rows = next(table for table in found if "to `pytorch` (95%)" in table[0])
-    linked = re.search(r"\]\(\.\./reports/(bench/[^)]*)\)", text).group(1)
-    timed = of_file(reported, linked)
+    timed = of_file(reported, linked_benches(text)[0])
     assert {row["environment"] + ", best" for row in rows} == set(timed)
     for row in rows:
         check_times(row, timed[row["environment"] + ", best"])
@@ -133,7 +136,7 @@ def test_the_bench_of_all_is_the_one_that_is_linked(reported):
 
 def test_the_bench_of_plain_scripts_is_the_one_that_is_linked(reported):
     section = page("benchmark").split("\n## A tutorial's script\n")[1].split("\n## ")[0]
-    timed = of_file(reported, re.search(r"\]\(\.\./reports/(bench/[^)]*)\)", section).group(1))
+    timed = of_file(reported, linked_benches(section)[0])
     rows = re.findall(r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
     assert {"%s, %s" % (name, lane) for name, *_ in rows for lane in ("plain", "best")} == set(
         timed
