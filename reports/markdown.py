@@ -88,14 +88,24 @@ def phrase_book(up):
 def results(used):
     """The committed page: the newest benches, without marks that change with other files."""
     newest, _ = bench_tables.newest(used.benches)
-    parts = [bench_tables.compared(bench, since=False) for bench in newest]
+    parts = [(bench.machine, bench_tables.compared(bench, since=False)) for bench in newest]
     for name in tables.by_date(used):
-        parts += bench_tables.questions(used, name)
+        parts += [(name, part) for part in bench_tables.questions(used, name)]
     says = (
         "Timed in turn. `tox run -e report` makes this page from the files in "
         "[bench](bench); the HTML page that it builds marks the modules that have changed since."
     )
-    return Page("Which framework is faster?", says, [unmarked(part) for part in parts])
+    return Page("Which framework is faster?", says, _distinct(parts))
+
+
+def _distinct(parts):
+    """Tables without marks; a title that came before gets its machine. parts: (machine, table)s."""
+    distinct, titles = [], set()
+    for machine, part in parts:
+        title = "%s On %s" % (part.title, machine) if part.title in titles else part.title
+        distinct.append(unmarked(part)._replace(title=title))
+        titles.add(part.title)
+    return distinct
 
 
 def unmarked(content):

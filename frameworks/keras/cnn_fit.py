@@ -38,8 +38,12 @@ def train(model, batches):
     """One pass over the batches; yields the loss of each step, left on the device."""
     x, y = tf.TensorSpec((None, *model.input_shape[1:])), tf.TensorSpec((None,), tf.int64)
     dataset = tf.data.Dataset.from_generator(lambda: batches, output_signature=(x, y))
+    options = tf.data.Options()
+    options.autotune.enabled = False  # its thread sleeps, and may be waited for: docs/findings.md
     fit = greenlet(model.fit)
-    step_loss = fit.switch(dataset, shuffle=False, verbose=0, callbacks=[HandOver()])
+    step_loss = fit.switch(
+        dataset.with_options(options), shuffle=False, verbose=0, callbacks=[HandOver()]
+    )
     while not fit.dead:
         yield step_loss
         step_loss = fit.switch()

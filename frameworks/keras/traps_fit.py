@@ -4,7 +4,7 @@ from frameworks.variants import trap
 
 DATASET = "dataset = tf.data.Dataset.from_generator(lambda: batches, output_signature=(x, y))"
 ARRAYS = "x, y = (keras.ops.concatenate(part) for part in zip(*batches))"
-GIVEN = "dataset, shuffle=False,"
+GIVEN = "dataset.with_options(options), shuffle=False,"
 
 
 def with_arrays(name, arguments):
