@@ -24,6 +24,7 @@ class Environment(NamedTuple):
     best_environ: Dict[str, str] = {}  # also set for a process in lane best
     amd_environ: Dict[str, str] = {}  # also set for lane best on an AMD processor
     newer_mkl: bool = False  # contains an MKL after 2020.0, which lane best changes on an AMD
+    forget: str = ""  # a function, "module:name", that drops the compiled models that it keeps
     onnx: bool = False  # export.py writes this environment's networks as ONNX
     mixed_on_gpu: bool = False  # a GPU computes bf16.py's products
     mixed_anywhere: bool = False  # bf16.py rounds by itself and needs no special processor

@@ -1,5 +1,6 @@
 """Plant every known mistake in one framework, and see which rung catches it."""
 
+import importlib
 import tempfile
 from collections import OrderedDict
 
@@ -34,11 +35,13 @@ def caught(certifier, module, lane, mistake):
     return None, ""
 
 
-def plant(certifier, module, mistakes, report):
+def plant(certifier, module, mistakes, report, forget=""):
     """{mistake: [rung that should name it, rung that caught it]}, each planted in lane same.
 
     A mistake that cannot be planted is reported as not caught, and the others are still planted.
+    forget: an environment's fact; without it, code of all mistakes would stay in memory.
     """
+    library, _, function = forget.partition(":")
     rungs = OrderedDict()
     for mistake in mistakes:
         try:
@@ -47,4 +50,6 @@ def plant(certifier, module, mistakes, report):
             rung, detail = None, "it could not be planted: %s" % error
         report(mistake, rung, detail)
         rungs[mistake.name] = [mistake.rung, rung]
+        if forget:
+            getattr(importlib.import_module(library), function)()
     return rungs

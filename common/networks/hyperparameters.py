@@ -80,7 +80,6 @@ def other(hp, batch_size):
     )
     if isinstance(hp, AdamW):
         rate = hp.learning_rate / 8
-        # Some of the compared steps clip, and some do not: Adam does not see a common factor.
         hp = hp._replace(weight_decay=0.5, clip=6.0, warmup=2, steps=6, last_rate=rate)
     if isinstance(hp, ADAMS):
         # Exact in float32, where 1 - 0.999 has only five correct digits.

@@ -36,6 +36,7 @@ BATCHES_MIXED = 4  # from which the unit of a late step is then taken
 ONE_BRIGHT_OF = 8  # one image in so many is bright
 FAINT = 0.05  # the contrast left in an image whose brightness alone should open ReLUs
 GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
+MOMENTUM_STEPS = 3  # that are compared one by one
 
 
 class Step:
@@ -118,6 +119,8 @@ class Oracle:
         self.pairs = list(batches.batches(self.images[first], self.labels[first], size, SEED, 0))
         self._references, self._steps = {}, {}
         self.chosen = {}  # {key: indices of the images that ``clear`` found, or must take}
+        if "schedule" in model.traits:
+            self.momentum_hp = self.momentum_hp._replace(clip=self._limit())
 
     def references(self, conventions=USUAL):
         """The exact reference, and the one whose distance from it is the unit."""
@@ -132,6 +135,25 @@ class Oracle:
         if key not in self.cache:
             self.cache[key] = compute()
         return self.cache[key]
+
+    def _limit(self):
+        """A limit that some of the momentum model's steps clip to, and some do not.
+
+        Both kinds are needed, because Adam does not see a factor that all steps have in common.
+        """
+
+        def norms():
+            hp = self.momentum_hp._replace(clip=hyperparameters.NEVER_CLIPPED)
+            training, found = Training(self.references(), hp, self.biased), []
+            for first in range(0, MOMENTUM_STEPS * MOMENTUM_BATCH, MOMENTUM_BATCH):
+                rows = slice(first, first + MOMENTUM_BATCH)
+                training.train(self.images[rows], self.labels[rows])
+                gradients = training.models[0][2].gradients
+                found.append(np.sqrt(sum((g.astype(float) ** 2).sum() for g in gradients)))
+            return np.array(found)
+
+        found = self._cached("norms of the momentum steps", norms)
+        return float("%.2g" % np.sqrt(found.min() * found.max()))
 
     def clear(self, key, count, hp, weights, rounded=None, bright=False, start=0):
         """``count`` images near no kink under ``weights``, and their labels; cached under ``key``.
@@ -262,11 +284,11 @@ class Oracle:
         def compute():
             training = Training(self.references(conventions), self.momentum_hp, self.biased)
             steps, weights = [], (self.biased, self.biased)
-            for number in range(4 if "adam" in self.model.traits else 3):
+            for number in range(MOMENTUM_STEPS + ("adam" in self.model.traits)):
                 key = " ".join(("momentum", str(number)) + conventions)
                 start = number * MOMENTUM_BATCH
                 pair = self.clear(key, MOMENTUM_BATCH, self.momentum_hp, *weights, start=start)
-                if number == 3:
+                if number == MOMENTUM_STEPS:
                     pair = pair[0], self.task.large_gradient_targets(pair[1])
                 step = training.step(*pair)
                 steps.append(pair + (step,))

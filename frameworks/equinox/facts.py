@@ -2,6 +2,8 @@
 
 from frameworks.facts import Environment, Framework
 
-EQUINOX = Environment("equinox", "Equinox on JAX", "equinox", workers_of="equinox")
+EQUINOX = Environment(
+    "equinox", "Equinox on JAX", "equinox", forget="jax:clear_caches", workers_of="equinox"
+)
 
 FRAMEWORK = Framework([EQUINOX])

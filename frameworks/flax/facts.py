@@ -8,6 +8,7 @@ FLAX = Environment(
     "flax",
     set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
     onnx=True,
+    forget="jax:clear_caches",
     profiler="jax",
     workers_of="flax",
 )

@@ -355,15 +355,6 @@ TRAPS += [
         model="llama",
     ),
     trap(
-        "padding_times_zero",
-        "gradient",
-        (
-            "losses.mean(where=targets != IGNORED)",
-            "(losses * (targets != IGNORED)).sum() / (targets != IGNORED).sum()",
-        ),
-        model="llama",
-    ),
-    trap(
         "padding_one_hot",
         "gradient",
         (

@@ -7,6 +7,7 @@ JAX = Environment(
     "JAX",
     "jax",
     set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
+    forget="jax:clear_caches",
     workers_of="jax",
 )
 JAX_CUDA = JAX._replace(

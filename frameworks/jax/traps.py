@@ -361,15 +361,6 @@ TRAPS += [
         model="llama",
     ),
     trap(
-        "padding_times_zero",
-        "gradient",
-        (
-            "losses.mean(where=targets != IGNORED)",
-            "(losses * (targets != IGNORED)).sum() / (targets != IGNORED).sum()",
-        ),
-        model="llama",
-    ),
-    trap(
         "mean_of_the_sequences",
         "gradient",
         (

@@ -20,6 +20,7 @@ JAX = Environment(
     "keras",
     requirements="requirements-jax.txt",
     environ={"KERAS_BACKEND": "jax"},
+    forget="jax:clear_caches",
     workers_of="keras-jax",
     profiler="jax",
 )

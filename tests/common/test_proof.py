@@ -1,12 +1,14 @@
 """The foundations of the proof: images near no kink, batches without gradient, the caches."""
 
+import gc
 import glob
 import os
 
 import numpy as np
 import pytest
 
-from common.mistakes import adam, planted
+from common import networks
+from common.mistakes import adam, catalogue, planted
 from common.mistakes.mistake import of_trap
 from common.networks.cnn import CNN, masks
 from common.networks.lstm import LSTM
@@ -308,6 +310,29 @@ def test_a_planted_adam_that_is_right_passes(rule, passes):
     certifier.take(module, "same")
     result = certifier.climb("momentum")
     assert result["passed"] == passes, result["detail"]
+
+
+SCHEDULED = [model for model in networks.MODELS.values() if "schedule" in model.traits]
+
+
+@pytest.mark.parametrize("model", SCHEDULED, ids=lambda model: model.name)
+@pytest.mark.slow
+def test_some_compared_steps_clip_and_some_do_not(model):
+    module, certifier = modules.load("numpy", model.name), Certifier(model, 2)
+    clipping = ("not_clipped", "always_scaled_to_the_norm")
+    mistakes = [mistake for mistake in catalogue.mistakes(model) if mistake.name in clipping]
+    rungs = planted.plant(certifier, module, mistakes, lambda *line: None)
+    assert rungs == dict.fromkeys(clipping, ["momentum", "momentum"])
+
+
+def test_compiled_models_are_forgotten_after_each_mistake(monkeypatch):
+    """Those of all mistakes together would use up the mappings of a process."""
+    caught, forgotten = [], []
+    monkeypatch.setattr(planted, "caught", lambda *mistake: caught.append(1) or ("forward", ""))
+    monkeypatch.setattr(gc, "collect", lambda: forgotten.append(len(caught)))
+    mistakes = [of_trap(variants.trap(name, "forward")) for name in ("first", "second")]
+    planted.plant(None, None, mistakes, lambda *line: None, "gc:collect")
+    assert forgotten == [1, 2]
 
 
 def test_a_mistake_that_cannot_be_planted_costs_no_other():
