@@ -80,6 +80,7 @@ def other(hp, batch_size):
     )
     if isinstance(hp, AdamW):
         rate = hp.learning_rate / 8
+        # It clips every gradient of the long run; ``Oracle`` finds the limit of the momentum model.
         hp = hp._replace(weight_decay=0.5, clip=6.0, warmup=2, steps=6, last_rate=rate)
     if isinstance(hp, ADAMS):
         # Exact in float32, where 1 - 0.999 has only five correct digits.
