@@ -28,21 +28,25 @@ def of_frameworks(bench):
 
 
 def newest(benches):
-    """(the newest comparison of each machine, network and question, the earlier ones).
+    """(the newest comparison of each machine, network and question, the others).
 
-    The newest come first, those of the CNN before others, and those of plain scripts last.
+    A later bench of a few of its contenders does not take a comparison's place. The newest come
+    first, those of the CNN before others, and those of plain scripts last.
     """
-    found, earlier = {}, []
-    for bench in sorted(filter(of_frameworks, benches), key=lambda bench: bench.result["made"]):
+    found = {}
+    in_order = sorted(filter(of_frameworks, benches), key=lambda bench: bench.result["made"])
+    for bench in in_order:
         key = bench.machine, bench.result["model"], _question(bench.result)
-        if key in found:
-            earlier.insert(0, found.pop(key))
-        found[key] = bench
+        timed = set(bench.result["contenders"])
+        if key not in found or not timed < set(found[key].result["contenders"]):
+            found.pop(key, None)  # the newest come last
+            found[key] = bench
+    others = [bench for bench in reversed(in_order) if bench not in found.values()]
 
     def later(bench):
         return _has_scripts(bench.result), bench.result["model"] != next(iter(ALL))
 
-    return sorted(reversed(list(found.values())), key=later), earlier
+    return sorted(reversed(list(found.values())), key=later), others
 
 
 def _has_scripts(result):
@@ -66,8 +70,8 @@ def benched(used, machine):
 
     Workers that share a batch have a single table for all networks.
     """
-    newer, earlier = newest([bench for bench in used.benches if bench.machine == machine])
-    return [compared(bench) for bench in newer + earlier] + questions(used, machine)
+    newer, others = newest([bench for bench in used.benches if bench.machine == machine])
+    return [compared(bench) for bench in newer + others] + questions(used, machine)
 
 
 def questions(used, machine):

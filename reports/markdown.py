@@ -125,7 +125,7 @@ def _unmarked(content):
 def built(used):
     """{name: ``Page``} of the pages that are not committed."""
     models = list(MODELS.values())
-    _, earlier = bench_tables.newest(used.benches)
+    _, others = bench_tables.newest(used.benches)
     runs = [
         tables.results(used.runs, machine, model)
         for machine in tables.by_date(used)
@@ -146,7 +146,7 @@ def built(used):
     pages = {
         "environments": ("Environments and networks", [tables.environments(), tables.networks()]),
         "runs": ("Single runs", runs),
-        "benches": ("Earlier benches", [bench_tables.compared(bench) for bench in earlier]),
+        "benches": ("Other benches", [bench_tables.compared(bench) for bench in others]),
         "profiles": ("Where does a step's time go?", profiled),
         "sweeps": ("Do frameworks reach the same accuracy?", sweeps),
         "certificates": (

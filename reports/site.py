@@ -202,7 +202,7 @@ def index_parts(used, left_out, challenge, size):
     cnn = tables.of_model(runs, MODELS["cnn"])
     compared, models = comparison.comparison(used)
     planted = [model for model in MODELS.values() if tables.planted(model)]
-    newest, earlier = bench_tables.newest(used.benches)
+    newest, others = bench_tables.newest(used.benches)
     symptoms, first = port.symptoms(modules), pair(modules)
     failing = [
         failed
@@ -220,7 +220,7 @@ def index_parts(used, left_out, challenge, size):
         "challenge": challenge,
         "challenge_size": size,
         "newest": [bench_tables.compared(bench, since=False) for bench in newest],
-        "earlier": [bench_tables.compared(bench) for bench in earlier],
+        "others": [bench_tables.compared(bench) for bench in others],
         "questions": [
             table for name in tables.by_date(used) for table in tables.questions(used, name)
         ],

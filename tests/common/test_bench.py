@@ -447,7 +447,8 @@ def left(variable):
     return processes
 
 
-def test_each_frameworks_levers_have_a_file_of_their_own():
+def test_each_frameworks_levers_have_a_file_of_their_own(monkeypatch):
+    monkeypatch.setattr(machine, "usable_cores", lambda: 2)
     facts = {"cpu": "Intel(R) Xeon(R) Processor", "cores": 2, "gpus": []}
     asked = request.parse(["numpy", "--model", "mnist_cnn", "--levers", "--threads", "2"])
     path = request.result_path(asked, facts)

@@ -384,17 +384,21 @@ def test_the_committed_page_is_that_of_the_committed_results(results):
 
 
 def test_the_newest_bench_of_each_question_comes_first(tmp_path):
-    """And an earlier one of the same machine is with the earlier ones."""
+    """An earlier one of the same machine is with the others, and so is a later one of a part."""
     machine = tmp_path / "bench" / "machine"
     machine.mkdir(parents=True)
     found = bench_result()
     for day, name in ((1, "first"), (3, "newest"), (2, "second")):
         result = dict(found, made="2026-01-0%dT03:04:05Z" % day)
         (machine / (name + ".json")).write_text(json.dumps(result))
+    of_one = dict(list(found["contenders"].items())[:1])
+    part = dict(found, contenders=of_one, made="2026-01-04T03:04:05Z")
+    (machine / "part.json").write_text(json.dumps(part))
     used, _ = committed.read(tmp_path)
-    newest, earlier = bench_tables.newest(used.benches)
+    newest, others = bench_tables.newest(used.benches)
     assert [bench.path for bench in newest] == ["bench/machine/newest.json"]
-    assert [bench.path.split("/")[-1] for bench in earlier] == ["second.json", "first.json"]
+    names = [bench.path.split("/")[-1] for bench in others]
+    assert names == ["part.json", "second.json", "first.json"]
     (page,) = markdown.results(used).parts
     assert page.title == "Which framework trains the CNN fastest?"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from common.proof import updates
 from common.proof.check import TOO_EXACT, Check
-from common.proof.oracle import STEPS
+from common.proof.oracle import MOMENTUM_STEPS, STEPS
 
 DISGUISE = 64  # an error so many times smaller than the reference's in float32 means float64
 EARLY = 5  # the unit is at least the largest of the first steps': one may be small by luck
@@ -85,7 +85,7 @@ def two_models(subject):
         arguments = (oracle, oracle.momentum_hp, subject.conventions, subject.train, other)
         ((_, after, step),) = updates.follow(*arguments, before=before, after=left, steps=1)
     else:
-        images, labels, step = oracle.momentum_steps(subject.conventions)[3]
+        images, labels, step = oracle.momentum_steps(subject.conventions)[MOMENTUM_STEPS]
         ((_, after),) = subject.train(other, [(images, labels)])
     for check in subject.updates("two models, ", left, after, step):
         check.detail = "after another model was trained, " + check.detail
