@@ -262,19 +262,22 @@ def transposed(criterion):
     return loss
 
 
-def over_texts(criterion):
-    """The mean of each text's mean."""
+def over_parts(count=None):
+    """The mean of ``count`` micro-batches' means; by default, each text is one."""
 
-    def loss(scores, targets):
-        counted = (targets != IGNORED).sum(1)
-        rows = np.flatnonzero(counted)
-        value, every = 0.0, np.zeros_like(scores)
-        for row in rows:
-            part, every[row : row + 1] = criterion(scores[row : row + 1], targets[row : row + 1])
-            value += part / len(rows)
-        return value, every / len(rows)
+    def change(criterion):
+        def loss(scores, targets):
+            parts = np.array_split(np.arange(len(targets)), count or len(targets))
+            parts = [rows for rows in parts if (targets[rows] != IGNORED).any()]
+            value, every = 0.0, np.zeros_like(scores)
+            for rows in parts:
+                part, every[rows] = criterion(scores[rows], targets[rows])
+                value += part / len(parts)
+            return value, every / len(parts)
 
-    return loss
+        return loss
+
+    return change
 
 
 def over_all(criterion):
@@ -296,9 +299,11 @@ def _of_tokens(ignores):
     causes = _shifted()
     if ignores:
         criteria += [
-            ("the loss is the mean of each text's mean, not of all targets", over_texts),
+            ("the loss is the mean of each text's mean, not of all targets", over_parts()),
             ("ignored targets are counted in the mean", over_all),
         ]
+        says = "the loss is the mean of %d micro-batches' means, not of all targets (accumulation)"
+        criteria += [(says % count, over_parts(count)) for count in (2, 4)]
         padding = with_targets(lambda y: np.where(y == IGNORED, 0, y))
         causes.append(Cause("padding is a target: character 0", padding, concept=LOSS))
     return causes + [Cause(says, with_criterion(made), concept=LOSS) for says, made in criteria]

@@ -15,6 +15,10 @@ class Update:
     Without a schedule in ``hp`` all of this does nothing.
     """
 
+    def parts(self, batch):
+        """The batches of which the mean gradient is taken."""
+        return [batch]
+
     def rate(self, hp, step):
         """The learning rate of a step, which counts from 1."""
         return rate_of(hp, step - 1) if hasattr(hp, "warmup") else hp.learning_rate
@@ -71,15 +75,21 @@ def with_adam(module, rule, update=None):
         if isinstance(hp, AdamW):
             plain = dict(warmup=1, last_rate=hp.learning_rate, clip=NEVER_CLIPPED)
             hp = hp._replace(weight_decay=0.0, **plain)
-        for batch in batches:
+
+        def gradients_of(part):
             model = wrapped.model(hp)
-            (value,) = module.train(model, [batch])
+            (value,) = module.train(model, [part])
             after = module.weights(model)
-            wrapped.steps += 1
-            gradients = {
+            return value, {
                 name: (w.astype(np.float32).astype(np.float64) - after[name]) / scale
                 for name, w in wrapped.weights.items()
             }
+
+        for batch in batches:
+            values, found = zip(*map(gradients_of, update.parts(batch)))
+            value = values[0] if len(values) == 1 else np.mean([float(v) for v in values])
+            gradients = {name: sum(g[name] for g in found) / len(found) for name in found[0]}
+            wrapped.steps += 1
             rate = update.rate(wrapped.hp, wrapped.steps)
             now = wrapped.hp._replace(learning_rate=rate)
             for name, g in update.clipped(wrapped.hp, gradients, wrapped.weights).items():
@@ -101,6 +111,11 @@ def with_adam(module, rule, update=None):
         weights=lambda wrapped: {n: w.astype(np.float32) for n, w in wrapped.weights.items()},
         wait=lambda wrapped: None,
     )
+
+
+def by_update(module, change):
+    """``module`` whose AdamW has the ``Update`` that ``change()`` makes."""
+    return with_adam(module, as_in_the_paper, change())
 
 
 def moments(hp, step, g, state):

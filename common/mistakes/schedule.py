@@ -4,7 +4,7 @@ import numpy as np
 
 from common.mistakes.adam import (
     Update,
-    as_in_the_paper,
+    by_update,
     corrected,
     cosine,
     moments,
@@ -13,11 +13,6 @@ from common.mistakes.adam import (
 )
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import with_hp
-
-
-def by_update(module, change):
-    """``module`` whose AdamW has the ``Update`` that ``change()`` makes."""
-    return with_adam(module, as_in_the_paper, change())
 
 
 @mistake("momentum", "schedule", by=by_update)
@@ -178,7 +173,7 @@ def decay_in_the_gradient(module):
             clipped, decay = super().clipped(hp, gradients, weights), super().decay
             return {name: g + decay(hp, name, weights[name]) for name, g in clipped.items()}
 
-    return with_adam(module, as_in_the_paper, Coupled())
+    return by_update(module, Coupled)
 
 
 @mistake("momentum", "schedule")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.data.shakespeare import IGNORED
+from common.mistakes.adam import Update, by_update
 from common.mistakes.mistake import mistake
 from common.mistakes.wrapping import Described, with_description, with_weights
 from common.system.modules import replaced
@@ -168,6 +169,17 @@ def padding_is_a_target(module):
         return module.load(sequences, np.where(targets == IGNORED, 0, targets), settings)
 
     return replaced(module, load=load)
+
+
+@mistake("gradient", "ignored", by=by_update)
+class means_of_micro_batches(Update):
+    """The mean of two halves' means, though one has more targets (gradient accumulation)."""
+
+    def parts(self, batch):
+        x, y = batch
+        half = len(y) // 2 or len(y)
+        halves = [(x[:half], y[:half]), (x[half:], y[half:])]
+        return [part for part in halves if (np.asarray(part[1]) != IGNORED).any()]
 
 
 @mistake("accuracy", "tokens")

@@ -89,6 +89,7 @@ SHARED = {
     "targets_not_shifted": "targets are one step late",
     "padding_is_a_target": "padding is a target",
     "perplexity_for_the_loss": "perplexity",
+    "means_of_micro_batches": "mean of 2 micro-batches' means",
     "rows_weighted_alike": "mean of each text's mean|first half of the rows",
     # Adam, its schedule, clipping and decay
     "betas_exchanged": "betas are exchanged",

@@ -69,6 +69,7 @@ SAID = {
         "base_of_llama_3": "the base of the rotation is 500000",
         "key_heads_tiled": "key and value heads are tiled",
         "ignored_targets_counted": "ignored targets are counted in the mean",
+        "means_of_micro_batches": "the mean of 2 micro-batches' means",
         "cache_one_token_behind": "a generated token's scores are those of the token before it",
     },
     "gru": {
@@ -162,7 +163,8 @@ def test_a_changed_layers_gradient_is_its_own(name):
 CRITERIA = {
     "of probabilities": losses.of_probabilities,
     "transposed": losses.transposed,
-    "over texts": losses.over_texts,
+    "over texts": losses.over_parts(),
+    "over parts": losses.over_parts(2),
     "over all": losses.over_all,
 }
 
@@ -170,5 +172,6 @@ CRITERIA = {
 @pytest.mark.parametrize("name", list(CRITERIA))
 def test_a_changed_losss_gradient_is_its_own(name):
     random = np.random.RandomState(1)
-    scores, targets = random.normal(size=(2, 2, 3)), np.array([[0, 2], [1, IGNORED]])
+    scores = random.normal(size=(3, 2, 3))
+    targets = np.array([[0, 2], [1, IGNORED], [2, 0]])
     check_loss(CRITERIA[name](transformer.cross_entropy), scores, targets)
