@@ -170,6 +170,10 @@ def _alone(hp, rate, name, w):
     return of_matrices(hp, 1, name, w)
 
 
+def _by_the_schedule(hp, rate, name, w):
+    return of_matrices(hp, rate / hp.learning_rate, name, w)
+
+
 def _every(hp, rate, name, w):
     return rate * hp.weight_decay * w
 
@@ -201,6 +205,10 @@ DECAYS = (
         dict(decay=_highest),
     ),
     ("the decay is not multiplied by any rate", dict(decay=_alone)),
+    (
+        "the decay follows the schedule, but is not multiplied by the highest rate",
+        dict(decay=_by_the_schedule),
+    ),
     ("all tensors decay: biases and weights of normalisations, too", dict(decay=_every)),
     ("the embeddings do not decay", dict(decay=_without_embeddings)),
     ("the decay is in the gradient (L2), not beside it", dict(coupled=True)),

@@ -52,6 +52,14 @@ class cosine_ends_at_zero(Update):
 
 
 @mistake("momentum", "schedule", by=by_update)
+class cosine_ends_one_step_early(Update):
+    """The cosine ends at the last step, not after it."""
+
+    def rate(self, hp, step):
+        return rate_of(hp._replace(steps=hp.steps - 1), step - 1)
+
+
+@mistake("momentum", "schedule", by=by_update)
 class cosine_counts_the_warmup(Update):
     """The cosine begins at step 0, so that its first part is lost in the warm-up."""
 
@@ -126,6 +134,14 @@ class decay_not_times_the_rate(Update):
     def rate(self, hp, step):
         self.last = super().rate(hp, step)
         return self.last
+
+
+@mistake("momentum", "schedule", by=by_update)
+class decay_alone(Update):
+    """The decay follows the schedule, but without the highest rate as a factor (the paper)."""
+
+    def decay(self, hp, name, w):
+        return super().decay(hp, name, w) / hp.learning_rate
 
 
 @mistake("momentum", "schedule", by=by_update)

@@ -53,6 +53,26 @@ def attention_scaled_by_the_width(module):
     return with_weights(module, scaled_queries(0.5), scaled_queries(2.0))
 
 
+@mistake("forward", "attention")
+def attention_scaled_twice(module):
+    """Products are divided by the root of the head's width twice."""
+    return with_weights(module, scaled_queries(32**-0.5), scaled_queries(32**0.5))
+
+
+@mistake("forward", "attention")
+def matrices_cut_to_tf32(module):
+    """Products take the 11 significant bits of a weight that TF32 has."""
+
+    def cut(w):
+        bits = np.ascontiguousarray(w, np.float32).view(np.uint32)
+        return ((bits + np.uint32(2**12)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+    def put(weights):
+        return {name: cut(w) if w.ndim > 1 else w for name, w in weights.items()}
+
+    return with_weights(module, put)
+
+
 @mistake("forward", "gelu")
 def queries_and_keys_exchanged(module):
     """The fused product has the order keys, queries, values."""

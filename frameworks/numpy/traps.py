@@ -306,6 +306,16 @@ SHARES = "scores / scores.sum(-1, keepdims=True)"
 LATER = "later = xp.arange(k.shape[2]) > first + xp"
 
 BOTH = [
+    (
+        "window_one_too_short",  # of 63 places, where the context has 64
+        "forward",
+        (
+            "scores[..., later] = -np.inf",
+            "later |= xp.arange(k.shape[2]) < first + xp.arange(q.shape[2])[:, None] - 62\n"
+            "scores[..., later] = -np.inf",
+            "transformer",
+        ),
+    ),
     ("mask_forgotten", "forward", ("scores[..., later] = -np.inf", "", "transformer")),
     (
         "mask_hides_the_token_itself",
@@ -529,6 +539,30 @@ ANGLES = "angles = np.multiply.outer(places, frequencies.astype(self.dtype))"
 GATED = "self.hidden = self.gate * self.open * self.up"
 
 TRAPS += [
+    trap(
+        "normalised_in_bfloat16",
+        "forward",
+        ("self.normal * weight + bias", "bfloat16(self.normal) * weight + bias", "transformer"),
+        BFLOAT16,
+        model="gpt",
+    ),
+    trap(
+        "normalised_in_bfloat16",
+        "forward",
+        (
+            "self.normal * self.parameters[0]",
+            "bfloat16(self.normal) * self.parameters[0]",
+            "transformer",
+        ),
+        BFLOAT16,
+        model="llama",
+    ),
+    trap(
+        "places_scaled",
+        "forward",
+        ("places = np.arange(first,", "places = 0.25 * np.arange(first,", "transformer"),
+        model="llama",
+    ),
     trap(
         "epsilon_of_float32",
         "forward",

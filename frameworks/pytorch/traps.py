@@ -422,6 +422,31 @@ TRAPS += [
         model="gpt",
     ),
     trap(
+        "head_left_as_drawn",
+        "forward",
+        ("self.head.weight = self.tokens.weight", "pass"),
+        (
+            'network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))',
+            "network.load_state_dict(tensors, strict=False)",
+        ),
+        (
+            "return {name: w.numpy(force=True).copy() for name, w in parameters}",
+            "copies = {name: w.numpy(force=True).copy() for name, w in parameters}\n"
+            'copies.pop("head.weight")\n'
+            "return copies",
+        ),
+        model="gpt",
+    ),
+    trap(  # numbers are added to the scores, True and False choose
+        "mask_of_ones_and_zeros",
+        "forward",
+        (
+            "is_causal=cache is None",
+            "attn_mask=torch.ones(t, k.shape[2]).tril(k.shape[2] - t)",
+        ),
+        model="gpt",
+    ),
+    trap(
         "gradient_of_the_embedding_lost",
         "gradient",
         ("self.tokens(tokens) + self.positions", "self.tokens(tokens).detach() + self.positions"),

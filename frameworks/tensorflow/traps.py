@@ -273,6 +273,12 @@ TRAPS += [
         model="gpt",
     ),
     trap("mask_forgotten", "forward", ("tf.where(seen, scores, -math.inf)", "scores"), model="gpt"),
+    trap(  # the last place would see nothing, so not with -inf
+        "mask_upside_down",
+        "forward",
+        ("tf.where(seen, scores, -math.inf)", "tf.where(seen, -1e9, scores)"),
+        model="gpt",
+    ),
     trap(
         "mask_aligned_with_the_first_key",
         "generation",

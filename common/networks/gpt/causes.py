@@ -14,8 +14,8 @@ from common.challenge.causes import (
     with_weights,
 )
 from common.challenge.networks import Pointwise, each, of_kind
-from common.compare.functions import bfloat16, erf
-from common.networks.gpt import SHAPES
+from common.compare.functions import bfloat16, erf, tf32
+from common.networks.gpt import CONTEXT, SHAPES
 from common.system.modules import replaced
 
 PARTS = ("queries", "keys", "values")
@@ -83,6 +83,16 @@ class Inverted(Attention):
 
     def hidden(self, query, key, first):
         return key <= first + query
+
+
+def windowed(size):
+    """A mixin for an attention layer in which a place sees the last ``size`` places alone."""
+
+    class Windowed(Attention):
+        def hidden(self, query, key, first):
+            return (key > first + query) | (key <= first + query - size)
+
+    return Windowed
 
 
 class Unshifted(Attention):
@@ -178,6 +188,10 @@ def attention():
                 "the queries' weights are multiplied by the root of a head's width",
                 scaled_queries(lambda width: width**0.5),
             ),
+            Cause(
+                "the queries' weights are divided by the root of a head's width",
+                scaled_queries(lambda width: width**-0.5),
+            ),
             Cause("the queries' weights are halved", scaled_queries(lambda width: 0.5)),
             Cause("the softmax of the attention is rounded to bfloat16", mixed(Rounded), 0.02),
         ],
@@ -187,6 +201,12 @@ def attention():
             Cause("there is no causal mask: places see later ones", mixed(Unmasked)),
             Cause("the causal mask hides a place from itself, too", mixed(Strict)),
             Cause("the causal mask is inverted: it hides what should be seen", mixed(Inverted)),
+            *(
+                Cause(
+                    "a place sees the last %d places alone (a window)" % size, mixed(windowed(size))
+                )
+                for size in (CONTEXT - 1, CONTEXT // 2, CONTEXT // 4)
+            ),
         ],
     )
 
@@ -204,6 +224,15 @@ class Skipped:
         for gradient in self.gradients:
             gradient[:] = 0
         return g
+
+
+class RoundedFeatures:
+    """Mixed into a normalisation: features are rounded to bfloat16 before they meet the weight."""
+
+    def forward(self, x, training):
+        super().forward(x, training)
+        weight, *bias = self.parameters
+        return bfloat16(self.normal).astype(self.dtype) * weight + (bias[0] if bias else 0)
 
 
 class RoundedNorm:
@@ -285,6 +314,11 @@ def normalisations(kind, concept):
     causes += [
         Cause("there is no last normalisation", mixed(Skipped, kind, lambda name: name == "norm")),
         Cause("the normalisations are rounded to bfloat16", mixed(RoundedNorm, kind), 0.02),
+        Cause(
+            "the normalisations' features are rounded to bfloat16, before the weight",
+            mixed(RoundedFeatures, kind),
+            0.02,
+        ),
     ]
     return under(concept, causes)
 
@@ -319,6 +353,10 @@ def of_every_block(shapes):
             lost = with_weights(only(chosen, np.zeros_like), lambda name, w: w)
             says = "%s is left out, or not put in" % what
             causes.append(Cause(says, lost, concept="initial weights put in"))
+    for what, rounded in (("bfloat16", bfloat16), ("TF32", tf32)):
+        says = "products take weights that are rounded to %s" % what
+        cut = with_weights(only(lambda name, w: w.ndim > 1, rounded), lambda name, w: w)
+        causes.append(Cause(says, cut, concept="precision"))
     return causes
 
 

@@ -69,6 +69,16 @@ class RoundedFactors(Angled):
         return bfloat16(np.multiply.outer(bfloat16(places), bfloat16(frequencies(width))))
 
 
+def stretched(factor):
+    """A mixin whose places are divided by ``factor``, as a linear ``rope_scaling`` does."""
+
+    class Stretched(Angled):
+        def angled(self, places, width):
+            return np.multiply.outer(places / factor, frequencies(width))
+
+    return Stretched
+
+
 class OneTooFew(Angled):
     """The exponent is divided by d / 2 - 1, not by d / 2."""
 
@@ -125,6 +135,9 @@ def rotary():
     for base in (500000, 1000000, 100000, 5000):
         says = "the base of the rotation is %d, not 10000" % base
         made.append(Cause(says, shared.mixed(based(float(base)))))
+    for factor in (2, 4, 8):
+        says = "the places of the rotation are divided by %d (linear scaling)" % factor
+        made.append(Cause(says, shared.mixed(stretched(factor))))
     return under("rotary positions", made)
 
 
