@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from common.compare.functions import tf32
 from common.data.shakespeare import IGNORED
 from common.mistakes.adam import Update, by_update
 from common.mistakes.mistake import mistake
@@ -63,12 +64,8 @@ def attention_scaled_twice(module):
 def matrices_cut_to_tf32(module):
     """Products take the 11 significant bits of a weight that TF32 has."""
 
-    def cut(w):
-        bits = np.ascontiguousarray(w, np.float32).view(np.uint32)
-        return ((bits + np.uint32(2**12)) & np.uint32(0xFFFFE000)).view(np.float32)
-
     def put(weights):
-        return {name: cut(w) if w.ndim > 1 else w for name, w in weights.items()}
+        return {name: tf32(w) if w.ndim > 1 else w for name, w in weights.items()}
 
     return with_weights(module, put)
 
