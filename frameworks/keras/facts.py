@@ -12,6 +12,7 @@ TENSORFLOW = Environment(
         "TF_ENABLE_ONEDNN_OPTS": "1",  # see ../tensorflow/facts.py
         "TF_CPP_MIN_LOG_LEVEL": "2",  # TensorFlow prints errors, but not its notes
     },
+    forget="frameworks.tensorflow.graphs:forget",
     profiler="tensorflow",
 )
 JAX = Environment(

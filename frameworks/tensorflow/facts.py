@@ -6,7 +6,12 @@ from frameworks.facts import Environment, Framework
 ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
 
 TENSORFLOW = Environment(
-    "tensorflow", "TensorFlow", "tensorflow", environ=ONEDNN, workers_of="tensorflow"
+    "tensorflow",
+    "TensorFlow",
+    "tensorflow",
+    environ=ONEDNN,
+    forget="frameworks.tensorflow.graphs:forget",
+    workers_of="tensorflow",
 )
 CUDA = TENSORFLOW._replace(
     name="tensorflow-cuda",
