@@ -387,13 +387,16 @@ def test_the_newest_bench_of_each_question_comes_first(tmp_path):
     """An earlier one of the same machine is with the others, and so is a later one of a part."""
     machine = tmp_path / "bench" / "machine"
     machine.mkdir(parents=True)
-    found = bench_result()
-    for day, name in ((1, "first"), (3, "newest"), (2, "second")):
-        result = dict(found, made="2026-01-0%dT03:04:05Z" % day)
+    two = bench_result()["contenders"]
+    three = dict(two, **{TWO + ":same": dict(two[TWO + ":best"], lane="same")})
+    for day, name, timed in (
+        (1, "first", two),
+        (3, "newest", three),
+        (2, "second", two),
+        (4, "part", two),
+    ):
+        result = dict(bench_result(), made="2026-01-0%dT03:04:05Z" % day, contenders=timed)
         (machine / (name + ".json")).write_text(json.dumps(result))
-    of_one = dict(list(found["contenders"].items())[:1])
-    part = dict(found, contenders=of_one, made="2026-01-04T03:04:05Z")
-    (machine / "part.json").write_text(json.dumps(part))
     used, _ = committed.read(tmp_path)
     newest, others = bench_tables.newest(used.benches)
     assert [bench.path for bench in newest] == ["bench/machine/newest.json"]
