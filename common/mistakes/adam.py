@@ -62,6 +62,7 @@ def with_adam(module, rule, update=None):
             self.settings, self.hp, self.steps = settings, hp, 0
             self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
             self.states = {n: {} for n in weights}
+            self.last = None, None, None  # a batch, the weights before it, losses and gradients
 
         def model(self, hp):
             weights = {n: w.astype(np.float32) for n, w in self.weights.items()}
@@ -86,7 +87,12 @@ def with_adam(module, rule, update=None):
             }
 
         for batch in batches:
-            values, found = zip(*map(gradients_of, update.parts(batch)))
+            last, before, made = wrapped.last
+            # A rung repeats a batch without gradient; a new model for each step takes minutes.
+            if batch is not last or any((w != before[n]).any() for n, w in wrapped.weights.items()):
+                made = list(zip(*map(gradients_of, update.parts(batch))))
+            wrapped.last = batch, dict(wrapped.weights), made
+            values, found = made
             value = values[0] if len(values) == 1 else np.mean([float(v) for v in values])
             gradients = {name: sum(g[name] for g in found) / len(found) for name in found[0]}
             wrapped.steps += 1
