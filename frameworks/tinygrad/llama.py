@@ -42,7 +42,10 @@ def rotations():
 
 def rotate(x, place):
     """Rotate queries or keys (N, H, T, d) of all places, or of one, (1,)."""
-    cos, sin = [table[: x.shape[2]] if place is None else table[place] for table in rotations()]
+    tables = rotations()
+    for table in tables:
+        table.grad = None  # backward() adds to that of every tensor: a graph without end
+    cos, sin = [table[: x.shape[2]] if place is None else table[place] for table in tables]
     left, right = x.chunk(2, dim=-1)
     return (left * cos - right * sin).cat(right * cos + left * sin, dim=-1)
 
