@@ -463,7 +463,7 @@ TRAPS += [
     ),
     trap(
         "rows_of_the_embedding_squared_alone",
-        "gradient",
+        "momentum",
         ("[ops.add(g, 0) for g in grads]", "grads"),
         only=ON_TENSORFLOW,
         model="llama",
