@@ -16,7 +16,7 @@ class Update:
     """
 
     def parts(self, batch):
-        """The batches of which the mean gradient is taken."""
+        """The micro-batches whose gradients are averaged."""
         return [batch]
 
     def rate(self, hp, step):

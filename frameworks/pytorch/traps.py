@@ -357,6 +357,13 @@ TRAPS += [
     ),
 ]
 
+HEAD_LEFT_OUT = (  # of the weights, which have the tied one once
+    "return {name: w.numpy(force=True).copy() for name, w in parameters}",
+    "copies = {name: w.numpy(force=True).copy() for name, w in parameters}\n"
+    'copies.pop("head.weight")\n'
+    "return copies",
+)
+
 TRAPS += [
     # The GPT.
     trap("gelu_exact", "forward", ('approximate="tanh"', 'approximate="none"'), model="gpt"),
@@ -413,12 +420,7 @@ TRAPS += [
             "self.head.weight = self.tokens.weight",
             "self.head.weight.data = self.tokens.weight.data.clone()",
         ),
-        (
-            "return {name: w.numpy(force=True).copy() for name, w in parameters}",
-            "copies = {name: w.numpy(force=True).copy() for name, w in parameters}\n"
-            'copies.pop("head.weight")\n'
-            "return copies",
-        ),
+        HEAD_LEFT_OUT,
         model="gpt",
     ),
     trap(
@@ -429,12 +431,7 @@ TRAPS += [
             'network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))',
             "network.load_state_dict(tensors, strict=False)",
         ),
-        (
-            "return {name: w.numpy(force=True).copy() for name, w in parameters}",
-            "copies = {name: w.numpy(force=True).copy() for name, w in parameters}\n"
-            'copies.pop("head.weight")\n'
-            "return copies",
-        ),
+        HEAD_LEFT_OUT,
         model="gpt",
     ),
     trap(  # numbers are added to the scores, True and False choose

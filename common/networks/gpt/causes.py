@@ -353,11 +353,19 @@ def of_every_block(shapes):
             lost = with_weights(only(chosen, np.zeros_like), lambda name, w: w)
             says = "%s is left out, or not put in" % what
             causes.append(Cause(says, lost, concept="initial weights put in"))
-    for what, rounded in (("bfloat16", bfloat16), ("TF32", tf32)):
-        says = "products take weights that are rounded to %s" % what
-        cut = with_weights(only(lambda name, w: w.ndim > 1, rounded), lambda name, w: w)
-        causes.append(Cause(says, cut, concept="precision"))
     return causes
+
+
+def rounded_matrices():
+    """Causes in which products take weights of lower precision."""
+    return [
+        Cause(
+            "products take weights that are rounded to %s" % what,
+            with_weights(only(lambda name, w: w.ndim > 1, rounded), lambda name, w: w),
+            concept="precision",
+        )
+        for what, rounded in (("bfloat16", bfloat16), ("TF32", tf32))
+    ]
 
 
 class Larger:
@@ -493,7 +501,7 @@ def network():
     causes = under(QKV, fused) + attention()
     causes += normalisations(transformer.LayerNorm, NORMS) + under("positions", _positions())
     causes += under("GELU", activations) + embedding()
-    return causes + of_every_block(SHAPES)
+    return causes + of_every_block(SHAPES) + rounded_matrices()
 
 
 # Training.

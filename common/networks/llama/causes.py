@@ -273,7 +273,8 @@ def network():
         Cause("the gate's activation is %s, not SiLU" % n, gated_by(*made)) for n, *made in GATES
     ]
     gates.append(Cause("gate and up of every block are exchanged", _exchanged))
-    return causes + under("SwiGLU", gates) + shared.embedding() + shared.of_every_block(SHAPES)
+    causes += under("SwiGLU", gates) + shared.embedding() + shared.of_every_block(SHAPES)
+    return causes + shared.rounded_matrices()
 
 
 def training(rule=None):
