@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 from common.system.files import ROOT
+from tests.environ import ENVIRON
 
 SNIPPET = re.compile(r"^In `([\w-]+)`:\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^ *print\(.*\)  # (.*)$", re.MULTILINE)
-ENVIRON = dict(os.environ)  # before a module is loaded and sets variables: snippets run without
 
 
 def snippets(name):

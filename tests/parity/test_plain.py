@@ -8,7 +8,7 @@ import numpy as np
 
 from common.bench.process import in_layout
 from common.system import modules
-from tests.parity.test_findings import ENVIRON
+from tests.environ import ENVIRON
 
 
 def losses(name):
@@ -27,4 +27,4 @@ def test_the_loss_falls(name):
     printed = subprocess.check_output([sys.executable, "-c", code], env=ENVIRON).decode()
     first, *later = map(float, printed.splitlines()[-1].split())
     assert 0.5 < first / math.log(10) < 1.5  # ten classes, equally likely at first
-    assert min(later) < 0.7 * first  # a script sets no seed, and may lose what it learned again
+    assert np.median(later[-5:]) < 0.7 * first  # a script sets no seed: one loss may rise again

@@ -1,7 +1,6 @@
 """Every setting that a module reports is in force, or is listed in ``not_in_force``."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -11,13 +10,11 @@ from common.proof import contract
 from common.system import mkl, modules
 from common.system.files import ROOT
 from tests import beside
+from tests.environ import ENVIRON
 
 # The certificate shows these: what ``load`` returned, where it ran, which masks were drawn, and
 # who gets the gradient of a tie.
 SHOWN_ELSEWHERE = {"device", "layout", "seed", "ties", "not_in_force"}
-
-# The environment before other tests of this process configured a framework, which sets variables.
-ENVIRON = dict(os.environ)
 
 
 @pytest.mark.parametrize("lane", contract.LANES)
