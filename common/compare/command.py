@@ -5,6 +5,7 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 from common.compare import (
+    aside,
     conventions,
     difference,
     grown,
@@ -129,7 +130,7 @@ def settled(recordings, first):
         if says:
             rounding.append("no difference: " + says)
             first = difference.first(recordings)
-    for sooner in (left_out, shortcuts):
+    for sooner in (left_out, shortcuts, aside):
         first = first and (sooner.first_difference(recordings, first) or first)
     return first, convention, rounding
 
@@ -188,6 +189,7 @@ def lines(request, recordings, first, layers, convention, hints):
         for side, fit in () if first["computes"] else trying.alone(recordings, first):
             names = (side, fit.case.layer, search.function(fit))
             yield "  before it, only %s recorded %s: %s" % names
+        yield from () if first["computes"] else reordered(recordings, first)
     yield from layer_lines(layers, first)
     yield from hints
 
@@ -238,6 +240,17 @@ def difference_lines(first):
         yield "  distance relative to the spread: " + ", ".join(margins)
     counts = (first["agree_before"], first["agree_behind"], first["behind"])
     yield "  before it, %d pairs agree; after it, %d of %d pairs agree" % counts
+
+
+def reordered(recordings, first):
+    """Yield a line on the last pair before the difference, if B has its values in another order.
+
+    That is right if what follows expects this order, such as that in which images are flattened.
+    """
+    for pair in recordings.pairs[: first["agree_before"]][-1:]:
+        if pair.layout.order is not None:
+            a, b = recordings.a[pair.a], recordings.b[pair.b]
+            yield "  before it, %s is %s, %s" % (b.name, a.name, pair.layout.words(a, b))
 
 
 def layer_lines(layers, first):

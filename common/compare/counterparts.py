@@ -3,9 +3,12 @@
 import numpy as np
 
 from common.compare import names
+from common.compare.arrays import correlation
 from common.compare.relations import Comparison
 
 TRIED = 12  # arrays on either side that are compared with each other
+SOME = 2**10  # values on which further arrays are compared, in the usual layouts
+CHANCE = 0.2  # a correlation that unrelated arrays may have
 
 
 def form(array):
@@ -91,14 +94,27 @@ def by_shape(recordings, ours, theirs, before):
 
 
 def _alike(recordings, i, j, before, closely):
-    """How well two arrays go together: 0 if their shapes differ, else 1 to 2."""
+    """How well two arrays go together: 0 if their shapes differ, else 1 to 1.5."""
     a, b = recordings.a[i], recordings.b[j]
-    if form(a) != form(b) or (a.dtype.kind == "f") != (b.dtype.kind == "f"):
+    if not _may_be(recordings, i, j):
         return 0
-    if not (closely and a.finite and b.finite and a.spread and b.spread):
+    if not (a.finite and b.finite and a.spread and b.spread):
         return 1
-    comparison = Comparison(a, b, recordings.tolerance, recordings.layouts(before))
-    return 1 + 0.5 * abs(comparison.nearest()[1])
+    if closely:
+        comparison = Comparison(a, b, recordings.tolerance, recordings.layouts(before))
+        alike = abs(comparison.nearest()[1])
+    else:
+        alike = _alike_as_usual(recordings, a, b)
+    return 1 + 0.5 * alike * (alike > CHANCE)
+
+
+def _alike_as_usual(recordings, a, b):
+    """The largest correlation of some values of two arrays, in layouts of pairs that agree."""
+    places = np.random.RandomState(0).randint(0, a.size, SOME)
+    theirs = b.values.reshape(-1)[places]
+    ours = (layout.apply(a.values, b.values.shape) for layout in recordings.usual_layouts(a, b))
+    found = (correlation(x.reshape(-1)[places], theirs) for x in ours)
+    return max(map(abs, found), default=0)
 
 
 def matched(recordings, ours, theirs, before):

@@ -9,6 +9,7 @@ in another order.
 
 import itertools
 from collections import OrderedDict
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +29,21 @@ WIDEST = 256  # context before an unknown weight
 SPARE_ROWS = 1.1  # rows of both sides for each unknown of an output
 FEW = 4  # columns of a result that are tried first
 SIDES = (0, 1)
+PARTS, HEADS = "queries, keys and values", "heads"  # what a fused array holds first
 BEST = 32  # contexts of a side that are tried with an unknown weight, the likeliest
-FIRST = 6  # sources, the likeliest, that are tried with an unknown weight
+FIRST = 8  # sources, the likeliest, that are tried with an unknown weight
+
+
+class Sources(NamedTuple):
+    """Arrays that may be queries, keys and values, (batch, tokens, width) each.
+
+    names: where they come from, in words. first: whether a fused array holds all queries first, or
+    all of the first head.
+    """
+
+    names: str
+    parts: list
+    first: str = PARTS
 
 
 def explain(both, most=SOURCES, unknown=FIRST):
@@ -60,6 +74,7 @@ def _page(ours, theirs):
     """The docs' anchor of what differs."""
     parts = (("precision", pages.ROUNDED), ("scale", pages.ATTENTION_SCALE))
     parts += (("bias", pages.POSITIONS), ("heads", pages.WEIGHTS), ("joined", pages.WEIGHTS))
+    parts += (("first", pages.WEIGHTS),)
     parts += (("turn", pages.ROTARY), ("shared", pages.SHARED), ("transposed", pages.WEIGHTS))
     for part, page in parts:
         if ours[part] != theirs[part]:
@@ -69,23 +84,34 @@ def _page(ours, theirs):
 
 
 def _choices(both):
-    """Yield (heads, sources): sources are (names, queries, keys, values) of A, and those of B."""
+    """Yield (heads, [the ``Sources`` of A, of B])."""
     batch, _, width = both.ours.shape
     pairs = [p for p in both.pairs if len(p[0].shape) == 3 and p[0].shape[0] == batch]
     pairs = [(x, z) for x, z in pairs if x.shape == z.shape]
     for pair in pairs[:NEAR]:
         if pair[0].shape[2] == 3 * width:
-            parts = [(pair[0].name, *np.split(full(x), 3, -1)) for x in pair]
             for heads in attention.heads_of(width)[:5]:
-                yield heads, parts
+                for first in (PARTS, HEADS) if heads > 1 else (PARTS,):
+                    yield heads, [_fused(x, heads, first) for x in pair]
     near = [pair for pair in pairs[:NEAR] if width % pair[0].shape[2] == 0]
     for v, k, q in itertools.permutations(near[:4], 3):
         if q[0].shape[1:] == both.ours.shape[1:] and k[0].shape == v[0].shape:
             names = "%s, %s and %s" % (q[0].name, k[0].name, v[0].name)
-            parts = [(names, *(full(pair[side]) for pair in (q, k, v))) for side in SIDES]
+            parts = [Sources(names, [full(pair[side]) for pair in (q, k, v)]) for side in SIDES]
             for heads in attention.heads_of(width)[:3]:
                 if k[0].shape[2] % (width // heads) == 0:  # heads may share keys and values
                     yield heads, parts
+
+
+def _fused(array, heads, first):
+    """The ``Sources`` in an array that holds queries, keys and values side by side."""
+    x = full(array)
+    if first == PARTS:
+        return Sources(array.name, np.split(x, 3, -1))
+    parts = x.reshape(x.shape[:2] + (heads, 3, -1))
+    return Sources(
+        array.name, [parts[..., n, :].reshape(x.shape[:2] + (-1,)) for n in range(3)], first
+    )
 
 
 def _shown(both, side, choices):
@@ -101,7 +127,7 @@ def _shown(both, side, choices):
 def _first(both, side, heads, sources, projections, unusual):
     """The constants for one choice of heads and sources; None if none fit."""
     wanted = (both.ours, both.theirs)[side]
-    some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0][2].shape[1] * heads)))
+    some = slice(0, max(1, VALUES // (wanted.shape[1] * sources[0].parts[1].shape[1] * heads)))
     if projections == [None]:  # one observation shows quickly that no context is the result
         first = contexts.contexts(both, side, heads, sources, slice(0, 1), unusual)
         if not any(_is(made, None, wanted[:1]) for _, made in first):
@@ -138,8 +164,8 @@ def _with_one_weight(both, choices, unusual):
                 return found
     for n, (heads, sources) in enumerate(choices if unusual else ()):
         strange = [rows(side, heads, sources, like=usual[n][1 - side]) for side in SIDES]
-        for m, (_, others) in enumerate(choices):  # the same with another number of heads
-            if m != n and others[0][0] == sources[0][0]:
+        for m, (_, others) in enumerate(choices):  # the same with other heads
+            if m != n and others[0].names == sources[0].names:
                 strange = [more + usual[m][side] for side, more in enumerate(strange)]
         for a, b in ((usual[n][0], strange[1]), (strange[0], usual[n][1])):
             found = _pair(a, b, 1, results)
@@ -151,6 +177,8 @@ def _with_one_weight(both, choices, unusual):
 def _suits(rows, result):
     """The correlation of the products of a context's rows with those of the result's rows."""
     kept = np.isfinite(rows).all(1)
+    if not kept.any():
+        return -1.0
     tables = (x[kept] - x[kept].mean(0) for x in (rows, result))
     ours, theirs = (np.dot(x, x.T) for x in tables)
     return (ours * theirs).sum() / np.sqrt((ours**2).sum() * (theirs**2).sum() + 1e-300)
@@ -226,6 +254,7 @@ def _words(constants):
     return [
         "queries, keys and values from " + constants["of"],
         "%d heads" % constants["heads"],
+        "the fused array holds %s first" % constants["first"],
         "the scores are scaled by " + constants["scale"],
         constants["bias"],
         constants["mask"],

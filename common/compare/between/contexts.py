@@ -14,6 +14,7 @@ from common.compare.layers import attention, rotary
 from common.compare.layers.layer import full, marks
 
 SCALES = ("1 / root of a head's width", "1", "1 / a head's width")
+UNUSUAL = "1 / root of the whole width"
 CAUSAL = (None, 0, 1, -1)  # how far after its own place a token sees; None: all tokens
 WINDOWS = range(2, 33)  # tokens that one sees, its own included
 BASIC = ("turn", "shared", "scale", "bias", "mask")  # what unusual attentions share
@@ -28,26 +29,32 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
     A token that sees no key becomes NaN: its result depends on the mask's value.
     like: [(constants, context)]; only contexts with the same ``BASIC`` constants as one of these.
     """
-    q, k, v = (x[some].astype(np.float64) for x in sources[side][1:])
+    q, k, v = (x[some].astype(np.float64) for x in sources[side].parts)
     each, few = q.shape[2] // heads, heads * k.shape[2] // q.shape[2]
     q, k, v = attention.split(q, heads), attention.split(k, few), attention.split(v, few)
     scales = OrderedDict(zip(SCALES, (each**-0.5, 1.0, 1.0 / each)))
+    if unusual and heads > 1:
+        scales[UNUSUAL] = (heads * each) ** -0.5
     products = OrderedDict(_products(q, k, v))
     shape = next(iter(products.values()))[0].shape
     basic = itertools.product(
         products, scales, _biases(both, side, shape), _masks(both, shape, some)
     )
     ways = list(_unusual(shape) if unusual else _usual(shape))
-    bands = {seen: _band(shape, seen) for seen, _, _, _ in ways if seen is not None}
-    wanted = like and {tuple(constants[key] for key in BASIC) for constants, _ in like}
+    bands = {
+        way[0]: _band(shape, way[0]) for way in ways + list(_usual(shape)) if way[0] is not None
+    }
+    wanted = like and {
+        _basic(constants, scale) for constants, _ in like for scale in (None, UNUSUAL)
+    }
     for (turn, shared), scale, bias, mask in basic:
         constants = OrderedDict(turn=turn, shared=shared, scale=scale, bias=bias[0], mask=mask[0])
-        if wanted and tuple(constants[key] for key in BASIC) not in wanted:
+        if wanted and _basic(constants) not in wanted:
             continue
         scores, values = products[turn, shared]
         scores = scores * scales[scale]
         scores = scores if bias[1] is None else scores + bias[1]
-        for seen, over, joined, precision in ways:
+        for seen, over, joined, precision in _usual(shape) if scale == UNUSUAL else ways:
             there = True if mask[1] is None else mask[1]
             there = there if seen is None else there & bands[seen]
             masked = scores if there is True else np.where(there, scores, attention.MASKED)
@@ -59,9 +66,20 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
                 made = np.where(there.any(-1, keepdims=True), made, np.nan)
             made = made if joined else made.transpose(0, 2, 1, 3)
             made = made.reshape(len(made), shape[2], -1)
-            constants = OrderedDict(constants, of=sources[side][0], heads=heads, seen=seen)
-            constants.update(over=over, joined=joined, precision=precision, transposed=False)
+            constants = OrderedDict(constants, of=sources[side].names, heads=heads, seen=seen)
+            constants.update(
+                first=sources[side].first,
+                over=over,
+                joined=joined,
+                precision=precision,
+                transposed=False,
+            )
             yield constants, made
+
+
+def _basic(constants, scale=None):
+    """The ``BASIC`` constants, perhaps with another scale."""
+    return tuple(OrderedDict(constants, scale=scale or constants["scale"])[key] for key in BASIC)
 
 
 def _products(q, k, v):

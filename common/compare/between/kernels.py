@@ -16,6 +16,7 @@ NEAR = 2  # earlier images that are tried
 KERNELS = (3, 5, 7)
 SPARE = 1.2  # equations for each unknown
 EXACT = 1e-5  # of the results' spread: what a fit may leave
+EXPLAINED = 0.1  # of the difference: more than that must not be left
 # Changing the patches that a kernel sees has the same effect as changing the kernel.
 WAYS = (
     ("flipped along height and width", lambda seen: seen[..., ::-1, ::-1]),
@@ -64,12 +65,14 @@ def _way(images, ours, theirs, constants):
     seen = seen.reshape(places, channels, kernel, kernel)[some]
     results = [y[:, : convolution.CHANNELS].transpose(0, 2, 3, 1) for y in (ours, theirs)]
     results = [y.reshape(places, -1)[some] for y in results]
-    spread = min(size(y - y.mean(0)) for y in results)
-    results = np.concatenate([y - y.mean(0) for y in results])
+    results = [y - y.mean(0) for y in results]
+    # If both results were alike, a symmetric kernel would make them, with fewer equations.
+    most = min(EXACT * min(map(size, results)), EXPLAINED * size(results[1] - results[0]))
+    results = np.concatenate(results)
     for name, way in WAYS:
         sides = [x.reshape(count, -1) for x in (seen, way(seen))]
         table = np.concatenate([x - x.mean(0) for x in sides])  # each side may have its own bias
         weights = np.linalg.lstsq(table, results, rcond=1e-9)[0]
-        if size(results - np.dot(table, weights)) <= EXACT * spread:
+        if size(results - np.dot(table, weights)) <= most:
             return name
     return None

@@ -1,0 +1,123 @@
+"""What ``compare`` says of a diffusion model's block, which a time embedding changes halfway.
+
+A records what modules return, with channels first; B every operation, with channels last.
+"""
+
+import numpy as np
+import pytest
+
+from common.compare.functions import SHAPES, softmax
+from tests.challenge.conftest import normal
+from tests.challenge.test_compare_published import noisy
+
+BATCH, CHANNELS, SIDE, GROUPS = 6, 16, 6, 4
+silu, gelu = SHAPES["SiLU"], SHAPES["GELU (by erf)"]
+
+
+class Block:
+    """Computes the block with channels last, and keeps each operation's result."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def keep(self, name, values):
+        self.kept["%s %d" % (name, len(self.kept))] = values
+        return values
+
+    def dense(self, x, seed, width):
+        x = self.keep("dot", x.dot(normal(x.shape[-1], width, seed=seed) / x.shape[-1] ** 0.5))
+        return self.keep("add", x + normal(width, seed=seed + 100))
+
+    def norm(self, x, seed, interleaved=False):
+        sizes = (CHANNELS // GROUPS, GROUPS) if interleaved else (GROUPS, CHANNELS // GROUPS)
+        parts = self.keep("reshape", x.reshape(x.shape[:3] + sizes))
+        axes = (1, 2, 3) if interleaved else (1, 2, 4)
+        centred = self.keep("sub", parts - self.keep("mean", parts.mean(axes, keepdims=True)))
+        variance = self.keep("mean", np.square(centred).mean(axes, keepdims=True))
+        made = self.keep("reshape", (centred / np.sqrt(variance + 1e-5)).reshape(x.shape))
+        made = self.keep("mul", made * (1 + normal(CHANNELS, seed=seed) / 4))
+        return self.keep("add", made + normal(CHANNELS, seed=seed + 100) / 4)
+
+    def silu(self, x):
+        return self.keep("silu", silu(x))
+
+
+def recordings(wrong=None, without=None):
+    """(A, B), where B has a mistake, and lacks the last operation of a module."""
+    (_, a), (kept, modules) = made(None), made(wrong)
+    first = {name: np.moveaxis(x, -1, 1) if x.ndim == 4 else x for name, x in a.items()}
+    b = dict(x=a["x"], t=a["t"])
+    b.update((name, x) for name, x in kept.items() if x is not modules.get(without))
+    return noisy(first, 1), noisy(b, 2)
+
+
+def made(wrong):
+    """(each operation's result, what each module returns)"""
+    block, x, t = Block(), normal(BATCH, SIDE, SIDE, CHANNELS), normal(BATCH, 8, seed=1)
+    modules = {"x": x, "t": t}
+    hidden = block.dense(t, 2, 32)
+    bent = block.keep("gelu", gelu(hidden)) if wrong == "time" else block.silu(hidden)
+    modules["time"] = block.dense(bent, 3, 32)
+    modules["stem"] = block.dense(x, 4, CHANNELS)
+    modules["norm1"] = block.norm(modules["stem"], 5, wrong == "norm1")
+    modules["conv1"] = block.dense(block.silu(modules["norm1"]), 6, CHANNELS)
+    modules["emb"] = block.dense(block.silu(modules["time"]), 7, CHANNELS)
+    both = block.keep("add", modules["conv1"] + modules["emb"][:, None, None])
+    modules["norm2"] = block.norm(both, 8, wrong == "norm2")
+    modules["conv2"] = block.dense(block.silu(modules["norm2"]), 9, CHANNELS)
+    return block.kept, modules
+
+
+def test_a_right_port_has_no_difference(compared):
+    assert compared(*recordings())[0] == 0
+
+
+@pytest.mark.parametrize("wrong", ["time", "norm1", "norm2"])
+def test_a_wrong_layer_is_found_though_another_branch_agrees_after_it(compared, wrong):
+    code, difference, printed = compared(*recordings(wrong))
+    assert code == 3 and difference["a"] == wrong
+    assert "also different" not in printed
+
+
+def test_a_step_on_the_way_to_a_layer_is_not_accused(compared):
+    """B has no array with the bias of conv1, but one without it."""
+    code, difference, _ = compared(*recordings("norm2", without="conv1"))
+    assert code == 3 and difference["a"] == "norm2"
+
+
+def attention(scale=None, heads_first=False):
+    """A recording of an image's queries, keys and values, and a dense layer of their attention."""
+    heads, places, each = 2, SIDE * SIDE, CHANNELS // 2
+    x = normal(BATCH, places, CHANNELS)
+    fused = x.dot(normal(CHANNELS, 3 * CHANNELS, seed=1)) / 2
+    if heads_first:
+        q, k, v = np.moveaxis(fused.reshape(BATCH, places, heads, 3, each), 3, 0)
+    else:
+        q, k, v = np.moveaxis(fused.reshape(BATCH, places, 3, heads, each), 2, 0)
+    scores = np.einsum("bihd,bjhd->bhij", q, k) * (scale or each**-0.5)
+    context = np.einsum("bhij,bjhd->bihd", softmax(scores, -1), v).reshape(x.shape)
+    result = context.dot(normal(CHANNELS, CHANNELS, seed=3)) + normal(CHANNELS, seed=4)
+    arrays = {"x": x, "qkv": fused, "proj": result}
+    return {name: y.transpose(0, 2, 1).reshape(BATCH, -1, SIDE, SIDE) for name, y in arrays.items()}
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        (dict(scale=CHANNELS**-0.5), "the scores are scaled by 1 / root of the whole width in B"),
+        (dict(heads_first=True), "the fused array holds heads first in B"),
+    ],
+)
+def test_a_wrong_attention_over_places_is_named(compared, wrong, says):
+    code, difference, _ = compared(noisy(attention(), 1), noisy(attention(**wrong), 2))
+    assert code == 3 and difference["a"] == "proj"
+    assert says in difference["computes"]
+
+
+def test_a_kernel_is_not_called_swapped_if_results_are_almost_the_same(compared):
+    """Few equations are left: a symmetric kernel makes both, whatever the images are."""
+    a = {"x": normal(6, 32, 4, 4), "result": normal(6, 32, 4, 4, seed=1)}
+    b = dict(a, result=a["result"] + 2e-5 * normal(6, 32, 4, 4, seed=2))
+    code, difference, printed = compared(a, b)
+    assert code == 3 and difference["a"] == "result"
+    assert "kernel is" not in printed
