@@ -71,13 +71,18 @@ def input_gradient(*patches):
     return kept("input_gradient", "no gradient of the images", *patches)
 
 
-FREED = kept(
-    "freed",
-    "freed memory kept by the process",
-    MALLOC_MMAP_THRESHOLD_="131072",  # as in glibc
-    MALLOC_TRIM_THRESHOLD_="131072",
-    MALLOC_TOP_PAD_="131072",
-)
+# Levers of every environment that needs no GPU. The values of those that are kept are glibc's own.
+MEMORY = [
+    kept(
+        "freed",
+        "freed memory kept by the process",
+        MALLOC_MMAP_THRESHOLD_="131072",
+        MALLOC_TRIM_THRESHOLD_="131072",
+        MALLOC_TOP_PAD_="131072",
+    ),
+    kept("heaps", "one heap for all threads", MALLOC_ARENA_MAX="0"),
+    tried("huge_pages", "pages of 2 MiB", GLIBC_TUNABLES="glibc.malloc.hugetlb=1"),
+]
 
 
 INTELS_CODE = "MKL uses Intel's code on an AMD"

@@ -66,8 +66,11 @@ def limit_threads(threads):
 
 
 # glibc returns large freed buffers to the system, and the next step faults them in again, page by
-# page. With higher thresholds it keeps them. It reads these variables when a process starts.
+# page. With higher thresholds it keeps them; but threads other than the first have heaps of 64 MiB
+# and return whatever is larger, so they share the first thread's heap. glibc reads these variables
+# when a process starts.
 KEEP_FREED_MEMORY = {
+    "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**33),
     "MALLOC_TOP_PAD_": str(2**28),
@@ -212,7 +215,8 @@ def facts():
 
 def environment():
     """The environment variables that change the allocator or the libraries' choice of code."""
-    allocator = [key for key in sorted(os.environ) if key.startswith("MALLOC_")]
+    chosen = ("MALLOC_", "GLIBC_TUNABLES")
+    allocator = [key for key in sorted(os.environ) if key.startswith(chosen)]
     switches = {key: os.environ[key] for key in CPU_SWITCHES if key in os.environ}
     if mkl.in_force(os.environ):
         switches["LD_PRELOAD"] = mkl.LIBRARY  # its path would name a user's folder

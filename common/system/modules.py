@@ -13,6 +13,7 @@ from common.system.errors import InputError
 from common.system.files import ROOT, atomic_write, cache_folder
 from common.system.patches import by_file, patched
 from common.system.source import texts_sha256
+from frameworks import variants
 
 # The lanes whose products have fewer digits, each with a file of its name, and those digits.
 TF32 = "tf32"
@@ -65,7 +66,7 @@ def levers(name, model="cnn"):
     needs_gpu = frameworks.ENVIRONMENTS[name].gpu
     return OrderedDict(
         (lever.name, lever)
-        for lever in _optional(name, "variants", "LEVERS")
+        for lever in variants.MEMORY + _optional(name, "variants", "LEVERS", [])
         if lever.model == model and (name in lever.only if lever.only else not needs_gpu)
     )
 

@@ -1,9 +1,8 @@
 """MLX's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import FREED, kept, pool_first, tried
+from frameworks.variants import kept, pool_first, tried
 
 LEVERS = [
-    FREED,
     kept("eager", "`mx.compile`", ('"compile": lane == "best"', '"compile": False')),
     kept("reference_blas", "OpenBLAS in place of the wheel's BLAS", LD_PRELOAD=""),
     tried("blas_sleeps", "OpenBLAS's threads sleep sooner", OPENBLAS_THREAD_TIMEOUT="4"),

@@ -1,6 +1,6 @@
 """NumPy's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import FREED, input_gradient, kept, tried
+from frameworks.variants import input_gradient, kept, tried
 
 
 def _pool(name, says, layer):
@@ -9,7 +9,6 @@ def _pool(name, says, layer):
 
 
 LEVERS = [
-    FREED,
     tried(
         "whole_batch",
         "convolutions work on the whole batch at a time",

@@ -1,9 +1,8 @@
 """Paddle's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import FREED, input_gradient, kept, pool_first
+from frameworks.variants import input_gradient, kept, pool_first
 
 LEVERS = [
-    FREED,
     kept("dynamic", "`to_static`", ('"to_static": best', '"to_static": False')),
     kept(
         "own_convolutions",

@@ -1,9 +1,8 @@
 """PyTensor's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import FREED, kept, newer_mkl, pool_first, tried
+from frameworks.variants import kept, newer_mkl, pool_first, tried
 
 LEVERS = [
-    FREED,
     newer_mkl(),
     kept("gc", "a step's buffers kept", ('"cvm_nogc" if best else "cvm"', '"cvm"')),
     kept(

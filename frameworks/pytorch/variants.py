@@ -1,9 +1,8 @@
 """PyTorch's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import FREED, input_gradient, kept, newer_mkl, pool_first, tried
+from frameworks.variants import input_gradient, kept, newer_mkl, pool_first, tried
 
 LEVERS = [
-    FREED,
     newer_mkl(),
     newer_mkl("gpt"),
     kept(

@@ -1,9 +1,8 @@
 """TensorFlow's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import FREED, kept, pool_first, tried
+from frameworks.variants import kept, pool_first, tried
 
 LEVERS = [
-    FREED,
     kept("nchw", "NHWC", ('else "NHWC"', 'else "NCHW"')),
     tried("xla", "XLA", ('"jit": bool(best and gpus)', '"jit": best')),
     kept(

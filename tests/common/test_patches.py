@@ -12,6 +12,7 @@ import frameworks
 from common.system import modules, source
 from common.system.files import ROOT
 from common.system.patches import PatchError, by_file, patched, tokens
+from frameworks.variants import MEMORY
 
 LAYOUT = NEWLINE, INDENT, DEDENT = "<newline>", "<indent>", "<dedent>"  # of source.code
 MODULE = '''"""Docstring."""
@@ -189,5 +190,6 @@ def test_names_are_unique_and_environments_known():
 
 def test_a_folder_without_these_files_has_none(monkeypatch):
     monkeypatch.setattr(modules, "has", lambda name, model: False)
-    assert not modules.levers("numpy") and not modules.traps("numpy", "cnn")
+    assert list(modules.levers("numpy").values()) == MEMORY
+    assert not modules.traps("numpy", "cnn")
     assert modules.lessons("numpy") == {}
