@@ -5,6 +5,7 @@ NumPy is the framework here, as it is wherever these tests run.
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from unittest import mock
@@ -339,6 +340,33 @@ os.environ["PYTHONPATH"] += os.pathsep + os.getcwd()
 with open("show.py", "w") as file:
     file.write("import os, sys; print(os.environ['MALLOC_TOP_PAD_'], *sys.argv[1:])")
 machine.restart_with(machine.KEEP_FREED_MEMORY, "show", ["argument"])
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_best_lane_keeps_the_freed_memory_of_every_thread():
+    environ = dict(os.environ, **machine.KEEP_FREED_MEMORY)
+    command = [sys.executable, "-c", PAGES_IN_A_THREAD]
+    assert int(subprocess.check_output(command, env=environ)) < 100  # 32,768 if it went back
+
+
+PAGES_IN_A_THREAD = """
+import resource
+import threading
+
+pages = []
+
+
+def work():
+    for _ in range(3):
+        b"x" * 2**27
+        pages.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(pages[2] - pages[1])
 """
 
 
