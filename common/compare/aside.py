@@ -6,7 +6,7 @@ if the recordings differ further on, such an array counts where B has one much l
 """
 
 from common.compare import difference as differences
-from common.compare.counterparts import form
+from common.compare.counterparts import may_be
 from common.compare.relations import Comparison
 
 ALIKE = 0.5  # the least correlation of a wrong layer's results
@@ -20,17 +20,18 @@ def first_difference(recordings, difference):
             return None
         new = recordings.only_in_b(theirs)
         for i in recordings.only_in_a(ours):
-            j = _much_like(recordings, before, i, [j for j in new if _may_be(recordings, i, j)])
+            j = _much_like(
+                recordings, before, i, [j for j in new if _has_results(recordings, i, j)]
+            )
             if j is not None:
                 return differences.described(recordings, before, i, j, "value")
     return None
 
 
-def _may_be(recordings, i, j):
-    """Whether two arrays are alike in form, and have numbers for each observation."""
-    a, b = recordings.a[i], recordings.b[j]
-    numbers = all(x.dtype.kind == "f" and x.finite and x.spread for x in (a, b))
-    return numbers and form(a) == form(b) and recordings.has_rows(i, j)
+def _has_results(recordings, i, j):
+    """Whether two arrays may be the same layer's results, with numbers for each observation."""
+    numbers = all(x.dtype.kind == "f" and x.spread for x in (recordings.a[i], recordings.b[j]))
+    return numbers and may_be(recordings, i, j) and recordings.has_rows(i, j)
 
 
 def _much_like(recordings, before, i, places):

@@ -3,11 +3,10 @@
 import numpy as np
 
 from common.compare import names
-from common.compare.arrays import correlation
+from common.compare.layouts import correlations
 from common.compare.relations import Comparison
 
-TRIED = 12  # arrays on either side that are compared with each other
-SOME = 2**10  # values on which further arrays are compared, in the usual layouts
+TRIED = 12  # arrays on either side that are compared in all layouts; the others in usual ones
 CHANCE = 0.2  # a correlation that unrelated arrays may have
 
 
@@ -34,7 +33,7 @@ def by_scope(recordings, ours, theirs, ordered=True):
         for n, inside in names.scopes(*(sides[::-1] if turned else sides)).items():
             places = [(k, n) if turned else (n, k) for k in inside]
             places = [(ours[i], theirs[j]) for i, j in places]
-            fitting = [pair for pair in places if _may_be(recordings, *pair)]
+            fitting = [pair for pair in places if may_be(recordings, *pair)]
             if fitting and fitting[-1] == _last(recordings, places):
                 pairs.setdefault(_first_equal(recordings, fitting[-1][0], ours), fitting[-1][1])
     return in_order(sorted(pairs.items())) if ordered else sorted(pairs.items())
@@ -50,7 +49,8 @@ def _first_equal(recordings, i, ours):
     return i
 
 
-def _may_be(recordings, i, j):
+def may_be(recordings, i, j):
+    """Whether two arrays have the same axes, in any order, and both numbers or neither."""
     a, b = recordings.a[i], recordings.b[j]
     return form(a) == form(b) and (a.dtype.kind == "f") == (b.dtype.kind == "f")
 
@@ -96,7 +96,7 @@ def by_shape(recordings, ours, theirs, before):
 def _alike(recordings, i, j, before, closely):
     """How well two arrays go together: 0 if their shapes differ, else 1 to 1.5."""
     a, b = recordings.a[i], recordings.b[j]
-    if not _may_be(recordings, i, j):
+    if not may_be(recordings, i, j):
         return 0
     if not (a.finite and b.finite and a.spread and b.spread):
         return 1
@@ -104,17 +104,8 @@ def _alike(recordings, i, j, before, closely):
         comparison = Comparison(a, b, recordings.tolerance, recordings.layouts(before))
         alike = abs(comparison.nearest()[1])
     else:
-        alike = _alike_as_usual(recordings, a, b)
+        alike = max(correlations(a, b, list(recordings.usual_layouts(a, b))), default=0)
     return 1 + 0.5 * alike * (alike > CHANCE)
-
-
-def _alike_as_usual(recordings, a, b):
-    """The largest correlation of some values of two arrays, in layouts of pairs that agree."""
-    places = np.random.RandomState(0).randint(0, a.size, SOME)
-    theirs = b.values.reshape(-1)[places]
-    ours = (layout.apply(a.values, b.values.shape) for layout in recordings.usual_layouts(a, b))
-    found = (correlation(x.reshape(-1)[places], theirs) for x in ours)
-    return max(map(abs, found), default=0)
 
 
 def matched(recordings, ours, theirs, before):

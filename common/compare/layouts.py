@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from common.compare.arrays import allowed, apart, proven
+from common.compare.arrays import allowed, apart, correlation, proven
 
 Agreement = namedtuple("Agreement", "layout off proof")
 Agreement.__doc__ = """Two arrays with the same values: in which layout, how far apart at most.
@@ -157,6 +157,13 @@ def places(a, layouts):
             place = place * size + at
         positions[row] = place
     return positions
+
+
+def correlations(a, b, layouts):
+    """The correlation of a's sample with b's values in each layout, without its sign."""
+    ours = a.values.reshape(-1)[a.sample].astype(np.float64)
+    some = b.values.reshape(-1)[places(a, layouts)].astype(np.float64)
+    return [abs(correlation(ours, theirs)) for theirs in some]
 
 
 def agreement(a, b, tolerance):

@@ -26,7 +26,7 @@ from common.compare.arrays import (
     shown,
 )
 from common.compare.functions import ACTIVATIONS, PRECISIONS, log_softmax, softmax
-from common.compare.layouts import agreement, places, transposes
+from common.compare.layouts import agreement, correlations, transposes
 
 FEW = 2  # bits in a value; with fewer, too many values agree by chance
 LESS = 10  # a relation must make the difference this many times smaller
@@ -194,9 +194,7 @@ class Comparison:
         layouts = sorted(transposes(a, b), key=lambda layout: layout.kind() not in self.likely)
         if not layouts:
             return None, 0.0
-        ours = a.values.reshape(-1)[a.sample].astype(np.float64)
-        some = b.values.reshape(-1)[places(a, layouts)].astype(np.float64)
-        alike = [abs(correlation(ours, theirs)) for theirs in some]
+        alike = correlations(a, b, layouts)
         best = layouts[next(n for n, size in enumerate(alike) if size >= 0.99 * max(alike))]
         moved = best.apply(a.values, b.values.shape)
         return best, correlation(moved.reshape(-1), b.values.reshape(-1))

@@ -70,6 +70,16 @@ def fused_qkv():
     return {"blocks for per head": off(wrong, right)}
 
 
+def modulation():
+    """Scale and shift exchanged; and x * scale for x * (1 + scale)."""
+    x, scale, shift = torch.randn(3, 10**6).double()
+    right = x * (1 + scale) + shift
+    return {
+        "exchanged": off(x * (1 + shift) + scale, right),
+        "1 + forgotten": off(x * scale + shift, right),
+    }
+
+
 def attend(q, k, v, **options):
     """Causal attention, unless a mask is given."""
     return attention(q, k, v, is_causal="attn_mask" not in options, **options)
@@ -285,6 +295,7 @@ MEASURED = OrderedDict(
         ("attention-scale", scale),
         ("rope-base-and-scaling", lambda: only("base", rope())),
         ("rope-angles-in-bfloat16", lambda: only("bfloat16", rope())),
+        ("scale-and-shift", modulation),
         ("sine-and-cosine", sine),
         ("embedding-scale-and-its-rounding", embedding),
         ("causal-mask-and-cached-length", lambda: only("cached", windows())),

@@ -85,6 +85,78 @@ def test_a_step_on_the_way_to_a_layer_is_not_accused(compared):
     assert code == 3 and difference["a"] == "norm2"
 
 
+def sinusoids(times, order="sine", exponent=8, base=1e4):
+    """(times, 16) values of the embedding that these are usual arguments of."""
+    angles = times[:, None] * base ** (-np.arange(8) / exponent)
+    sine, cosine = np.sin(angles), np.cos(angles)
+    if order == "turn":
+        return np.stack([sine, cosine], -1).reshape(len(times), -1)
+    return np.concatenate([sine, cosine] if order == "sine" else [cosine, sine], -1)
+
+
+TIMES = np.array([3, 999, 500, 17, 250, 42, 801, 128])
+EXPONENTS = [
+    (dict(exponent=7), "exponents i over half the width less 1, base 10000 in B"),
+    (dict(exponent=16), "exponents i over the width, base 10000 in B"),
+    (dict(base=1e3), "exponents i over half the width, base 10000 in A, 1000 in B"),
+]
+
+
+@pytest.mark.parametrize("wrong, says", EXPONENTS)
+def test_the_frequencies_of_time_steps_are_named(compared, wrong, says):
+    a, b = ({"t": TIMES, "emb": sinusoids(TIMES, **kind)} for kind in ({}, wrong))
+    code, difference, _ = compared(noisy(a, 1), noisy(b, 2))
+    assert code == 3 and difference["a"] == "emb"
+    assert says in difference["computes"]
+    assert difference["docs"] == "sine-and-cosine"
+
+
+@pytest.mark.parametrize("wrong", [dict(order="cosine"), dict(order="turn"), dict(exponent=7)])
+def test_the_order_and_frequencies_of_positions_are_named(compared, wrong):
+    x = normal(6, 12, 16)
+    sides = [x + sinusoids(np.arange(12), **kind) for kind in ({}, wrong)]
+    a, b = ({"x": x, "sum": y, "next": 2 * y**3} for y in sides)
+    code, difference, _ = compared(noisy(a, 1), noisy(b, 2))
+    assert code == 3 and difference["a"] == "sum"
+    assert "sinusoids, sines, then cosines" in difference["computes"]
+
+
+def modulated(wrong=None, last=False):
+    """A recording of an input, an embedding and the SiLU of the input, scaled and shifted."""
+    x, embedding = normal(6, 16, 6, 6), normal(6, 32, seed=1)
+    scale, shift = np.split(embedding[:, :, None, None], 2, 1)
+    if wrong == "swapped":
+        scale, shift = shift, scale
+    y = silu(x * (scale + (wrong != "plain")) + shift)
+    if wrong == "gelu":
+        y = gelu(x * (1 + scale) + shift)
+    x, y = (np.moveaxis(z, 1, -1) if last else z for z in (x, y))
+    return {"x": x, "emb": embedding, "act": y}
+
+
+MODULATIONS = [
+    ("swapped", "times 1 + the second of 2 parts, plus the first in B", "scale-and-shift"),
+    (
+        "plain",
+        "SiLU of its input times the first of 2 parts, plus the second in B",
+        "scale-and-shift",
+    ),
+    (
+        "gelu",
+        "GELU (by erf) of its input times 1 + the first of 2 parts, plus the second in B",
+        "activations",
+    ),
+]
+
+
+@pytest.mark.parametrize("wrong, says, page", MODULATIONS)
+def test_a_scale_and_shift_of_channels_is_named(compared, wrong, says, page):
+    code, difference, _ = compared(noisy(modulated(), 1), noisy(modulated(wrong, last=True), 2))
+    assert code == 3 and difference["a"] == "act"
+    assert says in difference["computes"]
+    assert difference["docs"] == page
+
+
 def attention(scale=None, heads_first=False):
     """A recording of an image's queries, keys and values, and a dense layer of their attention."""
     heads, places, each = 2, SIDE * SIDE, CHANNELS // 2

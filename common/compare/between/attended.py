@@ -73,6 +73,7 @@ def explain(both, most=SOURCES, unknown=FIRST):
 def _page(ours, theirs):
     """The docs' anchor of what differs."""
     parts = (("precision", pages.ROUNDED), ("scale", pages.ATTENTION_SCALE))
+    parts += (("width", pages.ATTENTION_SCALE),)
     parts += (("bias", pages.POSITIONS), ("heads", pages.WEIGHTS), ("joined", pages.WEIGHTS))
     parts += (("first", pages.WEIGHTS),)
     parts += (("turn", pages.ROTARY), ("shared", pages.SHARED), ("transposed", pages.WEIGHTS))
@@ -255,7 +256,7 @@ def _words(constants):
         "queries, keys and values from " + constants["of"],
         "%d heads" % constants["heads"],
         "the fused array holds %s first" % constants["first"],
-        "the scores are scaled by " + constants["scale"],
+        "the scores are scaled by " + constants["scale"].format(constants["width"]),
         constants["bias"],
         constants["mask"],
         "a token sees " + bands[seen],

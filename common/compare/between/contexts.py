@@ -13,8 +13,8 @@ from common.compare.functions import bfloat16, softmax
 from common.compare.layers import attention, rotary
 from common.compare.layers.layer import full, marks
 
-SCALES = ("1 / root of a head's width", "1", "1 / a head's width")
-UNUSUAL = "1 / root of the whole width"
+SCALES = (("1 / root of {}", -0.5), ("1", 0), ("1 / {}", -1))  # and the power of the width
+EACH, WHOLE = "a head's width", "the whole width"
 CAUSAL = (None, 0, 1, -1)  # how far after its own place a token sees; None: all tokens
 WINDOWS = range(2, 33)  # tokens that one sees, its own included
 BASIC = ("turn", "shared", "scale", "bias", "mask")  # what unusual attentions share
@@ -32,29 +32,25 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
     q, k, v = (x[some].astype(np.float64) for x in sources[side].parts)
     each, few = q.shape[2] // heads, heads * k.shape[2] // q.shape[2]
     q, k, v = attention.split(q, heads), attention.split(k, few), attention.split(v, few)
-    scales = OrderedDict(zip(SCALES, (each**-0.5, 1.0, 1.0 / each)))
-    if unusual and heads > 1:
-        scales[UNUSUAL] = (heads * each) ** -0.5
+    widths = {EACH: each, WHOLE: heads * each}
     products = OrderedDict(_products(q, k, v))
     shape = next(iter(products.values()))[0].shape
     basic = itertools.product(
-        products, scales, _biases(both, side, shape), _masks(both, shape, some)
+        products, SCALES, _biases(both, side, shape), _masks(both, shape, some)
     )
     ways = list(_unusual(shape) if unusual else _usual(shape))
-    bands = {
-        way[0]: _band(shape, way[0]) for way in ways + list(_usual(shape)) if way[0] is not None
-    }
-    wanted = like and {
-        _basic(constants, scale) for constants, _ in like for scale in (None, UNUSUAL)
-    }
-    for (turn, shared), scale, bias, mask in basic:
+    bands = {way[0]: _band(shape, way[0]) for way in ways if way[0] is not None}
+    wanted = like and {_basic(constants) for constants, _ in like}
+    for (turn, shared), (scale, power), bias, mask in basic:
         constants = OrderedDict(turn=turn, shared=shared, scale=scale, bias=bias[0], mask=mask[0])
         if wanted and _basic(constants) not in wanted:
             continue
-        scores, values = products[turn, shared]
-        scores = scores * scales[scale]
-        scores = scores if bias[1] is None else scores + bias[1]
-        for seen, over, joined, precision in _usual(shape) if scale == UNUSUAL else ways:
+        product, values = products[turn, shared]
+        for seen, over, joined, precision, width in ways:
+            if width == WHOLE and (heads == 1 or power == 0):
+                continue  # a usual scale
+            scores = product * float(widths[width]) ** power
+            scores = scores if bias[1] is None else scores + bias[1]
             there = True if mask[1] is None else mask[1]
             there = there if seen is None else there & bands[seen]
             masked = scores if there is True else np.where(there, scores, attention.MASKED)
@@ -72,14 +68,14 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
                 over=over,
                 joined=joined,
                 precision=precision,
+                width=width,
                 transposed=False,
             )
             yield constants, made
 
 
-def _basic(constants, scale=None):
-    """The ``BASIC`` constants, perhaps with another scale."""
-    return tuple(OrderedDict(constants, scale=scale or constants["scale"])[key] for key in BASIC)
+def _basic(constants):
+    return tuple(constants[key] for key in BASIC)
 
 
 def _products(q, k, v):
@@ -99,12 +95,13 @@ def _products(q, k, v):
 
 
 def _usual(shape):
-    """Yield (how far a token sees, the softmax's axis, whether heads come first, precision).
+    """Yield (how far a token sees, the softmax's axis, whether heads come first, precision, width).
 
-    heads come first: heads are joined before tokens. precision: that of the softmax.
+    heads come first: heads are joined before tokens. precision: that of the softmax. width: that
+    by which the scores are scaled.
     """
     for seen in CAUSAL if shape[2] == shape[3] else CAUSAL[:1]:
-        yield seen, KEYS, False, "float32"
+        yield seen, KEYS, False, "float32", EACH
 
 
 def _unusual(shape):
@@ -112,11 +109,12 @@ def _unusual(shape):
     if shape[2] == shape[3]:
         for window in WINDOWS:
             if window < shape[3]:
-                yield (0, window), KEYS, False, "float32"
+                yield (0, window), KEYS, False, "float32", EACH
     for seen in CAUSAL[:2] if shape[2] == shape[3] else CAUSAL[:1]:
-        yield seen, QUERIES, False, "float32"
-        yield seen, KEYS, True, "float32"
-        yield seen, KEYS, False, "bfloat16"
+        yield seen, QUERIES, False, "float32", EACH
+        yield seen, KEYS, True, "float32", EACH
+        yield seen, KEYS, False, "bfloat16", EACH
+        yield seen, KEYS, False, "float32", WHOLE
 
 
 def _band(shape, seen):

@@ -7,6 +7,7 @@ from common.compare.layers import (
     combination,
     convolution,
     linear,
+    modulation,
     normalisation,
     pooling,
     recurrent,
@@ -14,6 +15,7 @@ from common.compare.layers import (
     resize,
     rotary,
     scores,
+    sinusoid,
     statistics,
 )
 from common.compare.layers import docs as pages
@@ -23,8 +25,10 @@ FAMILIES = (
     combination,
     activation,
     normalisation,
+    modulation,
     linear,
     rotary,
+    sinusoid,
     scores,
     recurrent,
     reduction,

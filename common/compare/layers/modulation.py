@@ -1,0 +1,84 @@
+"""A scale and a shift for each channel, from another input, such as a time step's embedding.
+
+Both are parts of one array (FiLM, adaptive norms, the blocks of a diffusion transformer):
+x * (1 + scale) + shift, perhaps with an activation after it.
+"""
+
+import itertools
+from collections import OrderedDict
+
+import numpy as np
+
+from common.compare.functions import SHAPES
+from common.compare.layers import docs as pages
+from common.compare.layers.layer import Case, full, size
+
+LOOKED_AT = 256  # values
+FEW = 64  # values; fewer tell nothing
+PARTS = (2, 3, 4, 6)  # of the array that holds scales and shifts
+NEAREST = 6  # arrays that may hold them
+INPUTS = 4
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+AFTER = ("identity", "SiLU", "ReLU", "GELU (by tanh)", "GELU (by erf)")
+
+
+def cases(layer):
+    """Inputs of the output's shape, with arrays that have parts for each of its channels."""
+    y = layer.output
+    if y.size < FEW or len(y.shape) < 2 or not y.spread or y.whole:
+        return
+    at = np.random.RandomState(0).randint(0, y.size, LOOKED_AT)
+    places = np.unravel_index(at, y.shape)
+    inputs = [x for x in layer.alike()[:INPUTS] if x.spread]
+    take = lambda x: x.values.reshape(-1)[at].astype(np.float64)  # noqa: E731
+    for array, axis, count in itertools.islice(_wide(layer), NEAREST if inputs else 0):
+        table = full(array).reshape(y.shape[0], count, -1)
+        chosen = table[places[0], :, places[axis]].T.astype(np.float64)
+        for x in inputs:
+            yield Case(layer, [x, array], x=take(x), y=take(y), parts=chosen)
+
+
+def _wide(layer):
+    """Yield (earlier array, the output's axis of channels, how many numbers it has for each)."""
+    shape = layer.output.shape
+    for array in layer.earlier():
+        for axis in sorted({1, len(shape) - 1}):
+            count, left = divmod(array.size, shape[0] * shape[axis])
+            if not left and count in PARTS and array.shape[0] == shape[0] and array.spread:
+                yield array, axis, count
+
+
+def options(case):
+    """Every choice of two parts; with or without 1 + the scale; activations that the range allows.
+
+    Those with the least activation come first.
+    """
+    low = case.y.min()
+    after = AFTER[:1] if low < -0.3 else AFTER
+    pairs = itertools.permutations(range(len(case.parts)), 2)
+    for name, plus, (scale, shift) in itertools.product(after, (1, 0), pairs):
+        yield OrderedDict(scale=scale, shift=shift, of=len(case.parts), plus=plus, after=name)
+
+
+def off(case, constants):
+    """The distance on a sample."""
+    if constants["of"] != len(case.parts):
+        return np.inf
+    scale, shift = (case.parts[constants[part]] for part in ("scale", "shift"))
+    return size(SHAPES[constants["after"]](case.x * (constants["plus"] + scale) + shift) - case.y)
+
+
+def words(constants):
+    """The function in words."""
+    says = "its input times %sthe %s of %d parts, plus the %s" % (
+        "1 + " if constants["plus"] else "",
+        ORDINALS[constants["scale"]],
+        constants["of"],
+        ORDINALS[constants["shift"]],
+    )
+    return says if constants["after"] == "identity" else "%s of %s" % (constants["after"], says)
+
+
+def docs(a, b):
+    """The page's anchor."""
+    return pages.ACTIVATION if a["after"] != b["after"] else pages.MODULATION
