@@ -3,13 +3,14 @@
 import os
 
 import frameworks
-from common.check.trials import BUSY
+from common.check.trials import BUSY, KEEPING
 from common.run.usual import MUCH_LESS
 from common.system import cgroup, machine
 
 LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
+PAGED = 0.05, 10e6  # the system's share of the CPU time, and bytes of a step, that are reported
 
 
 def judged(title, request, judgement, own):
@@ -63,6 +64,12 @@ def circumstances(judgement):
     if len(plain["openmp"]) > 1:
         runtimes = plain["openmp"]
         yield "%d OpenMP runtimes are loaded: %s" % (len(runtimes), ", ".join(runtimes))
+    anew = plain["paged"]["share"], plain["paged"]["bytes"]
+    if all(size > least for size, least in zip(anew, PAGED)):
+        line = (
+            "each step gets %.0f MB from the system anew; the system takes %.0f%% of the CPU time"
+        )
+        yield line % (anew[1] / 1e6, 100 * anew[0]) + ": " + KEEPING.line
     if not plain["flushes_denormals"]:
         yield "denormal numbers are not flushed to 0; they slow some trainings"
 

@@ -37,6 +37,13 @@ class Trial(NamedTuple):
         return dict(kept, **self.add)
 
 
+KEEPING = Trial(
+    "an allocator that keeps freed memory",
+    "export " + " ".join("%s=%s" % pair for pair in machine.KEEP_FREED_MEMORY.items()),
+    machine.KEEP_FREED_MEMORY,
+)
+
+
 def joined(trials):
     """All changes at once."""
     add = {}
@@ -136,11 +143,8 @@ def _openmp(plain):
 
 def _lane(name, base):
     """The settings of lane best for a process: the allocator, and the framework's variables."""
-    keep = machine.KEEP_FREED_MEMORY
-    made = []
-    if any(base.get(key) != value for key, value in keep.items()):
-        exports = " ".join("%s=%s" % pair for pair in keep.items())
-        made.append(Trial("an allocator that keeps freed memory", "export " + exports, keep))
+    keep = KEEPING.add
+    made = [] if keep.items() <= base.items() else [KEEPING]
     for key, value in modules.environ(name, "best").items():
         is_set, why = base.get(key) == value, "lane best sets it"
         if mkl.in_force({key: value}):

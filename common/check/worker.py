@@ -7,6 +7,7 @@ how they behave in this process's environment is the question.
 import itertools
 import os
 import re
+import resource
 import sys
 import time
 
@@ -93,14 +94,27 @@ def show_kernels(options):
     return {}
 
 
+def paged(before, after, steps):
+    """{"bytes" that each step gets from the system anew, "share" of the CPU time that it takes}.
+
+    before, after: what ``getrusage`` returns. The share is all of the system's.
+    """
+    user, system = (getattr(after, key) - getattr(before, key) for key in ("ru_utime", "ru_stime"))
+    pages = (after.ru_minflt - before.ru_minflt) / steps
+    return {"bytes": pages * resource.getpagesize(), "share": system / ((user + system) or 1)}
+
+
 def timed(seconds):
     """Time several passes of a ``trainer``, and what else used the cores meanwhile."""
     for steps in WARM_UP:
         step = seconds(steps)
     before = load.snapshot(machine.allowed_cores()), time.process_time(), cgroup.throttled()
+    used = resource.getrusage(resource.RUSAGE_SELF)
     started = time.perf_counter()
-    passes = [seconds(max(1, round(SECONDS / step))) for _ in range(PASSES)]
+    steps = max(1, round(SECONDS / step))
+    passes = [seconds(steps) for _ in range(PASSES)]
     elapsed = time.perf_counter() - started
+    memory = paged(used, resource.getrusage(resource.RUSAGE_SELF), PASSES * steps)
     after, own = load.snapshot(machine.allowed_cores()), time.process_time() - before[1]
     window = elapsed * len(machine.allowed_cores())
     return {
@@ -108,6 +122,7 @@ def timed(seconds):
         "others": load.others(before[0], after, own, window),
         "busiest": load.busiest(before[0], after, elapsed, {os.getpid()})[:3],
         "throttled": cgroup.throttled() - before[2],
+        "paged": memory,
     }
 
 

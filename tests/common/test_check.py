@@ -5,6 +5,7 @@ The faults are in timings that are made up here; one test measures a real instal
 
 import json
 import os
+import resource
 import sys
 from types import SimpleNamespace
 
@@ -63,6 +64,7 @@ class Installation:
             "others": 0.01,
             "busiest": [],
             "throttled": 0.0,
+            "paged": {"bytes": 1e6, "share": 0.2},
         }
         return dict(answer, **self.facts)
 
@@ -159,6 +161,22 @@ def test_an_allocator_that_returns_memory_is_found():
     found, said = lines(Installation(fault))
     assert len(found) == 1 and "MALLOC_TRIM_THRESHOLD_=" in found[0]
     assert said[-1].startswith("answer       slower than usual: 0.")
+
+
+def test_memory_that_each_step_gets_anew_is_noted():
+    """Even if the installation is fast enough: others of this framework lose as much."""
+    _, said = lines(Installation(paged={"bytes": 96e6, "share": 0.11}))
+    note = "note         each step gets 96 MB from the system anew; the system takes 11% of the CPU"
+    assert [line for line in said if line.startswith(note) and "MALLOC_ARENA_MAX=1" in line]
+    _, said = lines(Installation())
+    assert not [line for line in said if "from the system" in line]
+
+
+def test_pages_are_counted_for_each_step():
+    before = SimpleNamespace(ru_minflt=100, ru_utime=1.0, ru_stime=0.5)
+    after = SimpleNamespace(ru_minflt=300, ru_utime=4.0, ru_stime=1.5)
+    found = worker.paged(before, after, steps=4)
+    assert found == {"bytes": 50 * resource.getpagesize(), "share": 0.25}
 
 
 def test_two_openmp_runtimes_are_found():
