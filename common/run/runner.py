@@ -183,7 +183,6 @@ def six_steps(request, prepared, result, losses):
     and if the module returns fewer losses, scores or right answers than there are.
     """
     module, settings, dataset, hp = prepared.module, prepared.settings, prepared.dataset, request.hp
-    matmul = machine.matmul_flops() if prepared.recipe.epochs else None
     clock = time.perf_counter
     started = clock()
     x, y = module.load(batches.as_float(dataset.train_images), dataset.train_labels, settings)
@@ -193,7 +192,7 @@ def six_steps(request, prepared, result, losses):
     model = module.loss(network, settings, hp, prepared.weights)
     module.wait(model)
     built = clock()
-    passes = train(request, prepared, model, x, y, losses)
+    passes, products = train(request, prepared, model, x, y, losses)
     trained = clock()
     outputs = np.asarray(module.predict(model, x_test), np.float32)
     predicted = clock()
@@ -205,7 +204,7 @@ def six_steps(request, prepared, result, losses):
     times.update(load=loaded - started, build=built - loaded, predict=predicted - trained)
     if passes and settings["device"] == "cpu":
         operations = times["images_per_second"] * 2 * request.model.step_multiply_adds
-        matmul *= request.workers  # each has measured its own
+        matmul = float(np.median(products)) * request.workers  # each has measured its own
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
     result.update(losses=losses)
     result.update(figures)
@@ -214,16 +213,21 @@ def six_steps(request, prepared, result, losses):
 
 
 def train(request, prepared, model, x, y, losses):
-    """All epochs, each a ``clocks.Pass``, with a progress bar; ``losses`` grows with every step."""
-    size, passes = request.hp.batch_size, []
+    """All epochs, each a ``clocks.Pass``, with a progress bar; ``losses`` grows with every step.
+
+    Also the speed of the matrix product before each: a machine's speed drifts in a long training.
+    """
+    size, passes, products = request.hp.batch_size, [], []
     steps, noun = len(x) // size, request.model.task.observations
     for epoch in range(prepared.recipe.epochs):
+        if prepared.settings["device"] == "cpu":
+            products.append(machine.matmul_flops())
         label = "epoch %d/%d" % (epoch + 1, prepared.recipe.epochs)
         with console.progress(label, steps, size, noun) as report:
             shared = batches.batches(x, y, size, request.seed, epoch)
             timed = clocks.timed_pass(prepared.module, model, shared, steps, losses, report)
             passes.append(timed)
-    return passes
+    return passes, products
 
 
 def check_and_save(request, prepared, model, outputs):

@@ -123,6 +123,13 @@ def test_a_run_writes_a_result_that_keeps_the_schema(out, schema, capsys):
         assert word in printed
 
 
+def test_the_matrix_product_is_timed_before_each_epoch(out, no_work, monkeypatch):
+    products = iter([1e9, 4e9, 2e9])
+    monkeypatch.setattr(machine, "matmul_flops", lambda: next(products))
+    assert main(["numpy", "--out", out] + TINY + ["--epochs", "3"]) == 0
+    assert read(out)["timings"]["matmul_flops"] == 2e9
+
+
 def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys):
     proof = certificate.obtain(CNN, "numpy", None, "same", 1)
     proof["passed"] = proof["rungs"][3]["passed"] = False
