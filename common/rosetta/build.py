@@ -16,7 +16,7 @@ from common.system.files import ROOT, atomic_write
 
 SHEBANG = b"#!/usr/bin/env python3\n"
 SOURCES = ("common", "frameworks/numpy", "frameworks/__init__.py", "frameworks/facts.py")
-SOURCES += ("frameworks/open_mpi.py", "LICENSE")
+SOURCES += ("frameworks/open_mpi.py", "frameworks/variants.py", "LICENSE")
 ENDINGS = (".py", ".json", ".html", ".md", "LICENSE")
 LEFT_OUT = ("common/bench", "common/lessons", "common/profiles", "common/exchange")
 BUNDLED = ("tqdm", "threadpoolctl")  # MPL and MIT; BSD
