@@ -115,7 +115,10 @@ def test_nobody_always_follows_the_same_one():
         (["numpy@64", "numpy@"], "numpy@: a batch size of 1 or more"),
         (["numpy", "--precision", "2"], "'2' is not a share between 0 and 1"),
         (["numpy", "--runs", "0"], "'0' is not a whole number"),
-        (["numpy:best+none", "numpy"], "numpy has no lever 'none'; known: freed, heaps, huge_pages, whole_batch"),
+        (
+            ["numpy:best+none", "numpy"],
+            "numpy has no lever 'none'; known: freed, heaps, huge_pages, whole_batch",
+        ),
         (["numpy+freed", "numpy"], "numpy+freed: a lever needs a lane: NAME:LANE+LEVER"),
         (["numpy:best", "--levers"], "unknown framework 'numpy:best'"),
         (["numpy/", "numpy"], "numpy/: a number of threads belongs after"),
