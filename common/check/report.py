@@ -10,7 +10,8 @@ from common.system import cgroup, machine
 LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
-PAGED = 0.05, 10e6  # the system's share of the CPU time, and bytes of a step, that are reported
+PAGED = 10e6  # bytes that each step requests again, from which they are reported,
+KERNEL = 0.05  # if the kernel has this share of the CPU time
 
 
 def judged(title, request, judgement, own):
@@ -64,12 +65,13 @@ def circumstances(judgement):
     if len(plain["openmp"]) > 1:
         runtimes = plain["openmp"]
         yield "%d OpenMP runtimes are loaded: %s" % (len(runtimes), ", ".join(runtimes))
-    anew = plain["paged"]["share"], plain["paged"]["bytes"]
-    if all(size > least for size, least in zip(anew, PAGED)):
+    paged = plain["paged"]
+    if paged["bytes"] > PAGED and paged["share"] > KERNEL:
         line = (
-            "each step gets %.0f MB from the system anew; the system takes %.0f%% of the CPU time"
+            "each step returns %.0f MB to the system and requests it again; the kernel uses %.0f%%"
         )
-        yield line % (anew[1] / 1e6, 100 * anew[0]) + ": " + KEEPING.line
+        amounts = (paged["bytes"] / 1e6, 100 * paged["share"])
+        yield line % amounts + " of the CPU time: " + KEEPING.line
     if not plain["flushes_denormals"]:
         yield "denormal numbers are not flushed to 0; they slow some trainings"
 

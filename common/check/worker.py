@@ -95,9 +95,9 @@ def show_kernels(options):
 
 
 def paged(before, after, steps):
-    """{"bytes" that each step gets from the system anew, "share" of the CPU time that it takes}.
+    """{"bytes": what a step requests from the system, "share": the kernel's, of the CPU time}.
 
-    before, after: what ``getrusage`` returns. The share is all of the system's.
+    before, after: what ``getrusage`` returns.
     """
     user, system = (getattr(after, key) - getattr(before, key) for key in ("ru_utime", "ru_stime"))
     pages = (after.ru_minflt - before.ru_minflt) / steps

@@ -46,11 +46,11 @@ def contexts(both, side, heads, sources, some, unusual=False, like=None):
         if wanted and _basic(constants) not in wanted:
             continue
         product, values = products[turn, shared]
+        scaled = {width: product * float(widths[width]) ** power for width in {w[-1] for w in ways}}
         for seen, over, joined, precision, width in ways:
             if width == WHOLE and (heads == 1 or power == 0):
                 continue  # a usual scale
-            scores = product * float(widths[width]) ** power
-            scores = scores if bias[1] is None else scores + bias[1]
+            scores = scaled[width] if bias[1] is None else scaled[width] + bias[1]
             there = True if mask[1] is None else mask[1]
             there = there if seen is None else there & bands[seen]
             masked = scores if there is True else np.where(there, scores, attention.MASKED)

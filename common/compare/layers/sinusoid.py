@@ -40,14 +40,14 @@ def cases(layer):
         for x in itertools.islice(layer.earlier(floats=False), NEAR):
             if x.size == y.shape[0] and x.spread:
                 times = x.values.reshape(-1)[:ROWS].astype(np.float64)
-                yield Case(layer, [x], x=times, y=target[0], ways=_ways(target[0]))
+                yield Case(layer, [x], x=times, y=target[0])
     table = _table(target, 0)
     if table is not None:
-        yield Case(layer, [], x=None, y=table, ways=_ways(table))
+        yield Case(layer, [], x=None, y=table)
     for x in layer.alike() if len(y.shape) == 3 else ():
         table = _table(target - _some(x), 4 * y.epsilon * max(x.rms, y.rms))
         if table is not None:
-            yield Case(layer, [x], x=None, y=table, ways=_ways(table))
+            yield Case(layer, [x], x=None, y=table)
 
 
 def _some(array):
@@ -75,10 +75,11 @@ def options(case):
     """Every order, divisor and base; time in other units, or another first position."""
     starts = FIRST if case.x is None else (0,)
     factors = (1,) if case.x is None else FACTORS
+    ways = _ways(case.y)
     for base, divisor, first, factor in itertools.product(BASES, DIVISORS, starts, factors):
         for order, (by, _) in ORDERS.items():
             # With another base, the width as divisor is the same as half of it.
-            if by in case.ways and (base == BASES[0] or divisor != DIVISORS[-1]):
+            if by in ways and (base == BASES[0] or divisor != DIVISORS[-1]):
                 yield OrderedDict(
                     order=order, divisor=divisor, base=base, first=first, factor=factor
                 )
