@@ -30,8 +30,9 @@ def of_frameworks(bench):
 def newest(benches):
     """(the newest comparison of each machine, network and question, the others).
 
-    A later bench of a few of its contenders does not take a comparison's place. The newest come
-    first, those of the CNN before others, and those of plain scripts last.
+    A later bench of a few of its contenders does not take a comparison's place. Those of the CNN
+    come before others, and those of plain scripts last; then those of most contenders come first,
+    and of as many the newest.
     """
     found = {}
     in_order = sorted(filter(of_frameworks, benches), key=lambda bench: bench.result["made"])
@@ -44,7 +45,8 @@ def newest(benches):
     others = [bench for bench in reversed(in_order) if bench not in found.values()]
 
     def later(bench):
-        return _has_scripts(bench.result), bench.result["model"] != next(iter(ALL))
+        timed = len(bench.result["contenders"])
+        return _has_scripts(bench.result), bench.result["model"] != next(iter(ALL)), -timed
 
     return sorted(reversed(list(found.values())), key=later), others
 
@@ -176,22 +178,20 @@ def _beside_scripts(timed):
 
 
 def _fastest(drawn, baseline, changed, proven):
-    """Who is fastest, and whether that may be believed.
+    """Who is fastest, if the intervals show it, and whether that may be believed.
 
     drawn: the fastest first. changed: the baseline's mark. proven: how many were.
     """
     (name, ratio, low, high), *others = drawn
     level = [other for other, _, _, most in others if most >= low]
-    if name == baseline + changed:
-        said = "%s is fastest. " % name
-    else:
-        figures = (name, ratio, low, high, baseline)
-        said = "%s is fastest: %.2f times (%.2f–%.2f) the speed of %s. " % figures
     if level:
-        level = " and ".join(level)
-        said += "No difference is shown between it and %s: the intervals overlap." % level
+        said = "No contender is shown to be the fastest: the interval of %s overlaps with %s of %s."
+        said %= name, "those" if len(level) > 1 else "that", "; ".join(level)
     else:
-        said += "Its interval overlaps with no other."
+        said = "%s is the fastest: its interval overlaps with no other." % name
+    if name != baseline + changed:
+        figures = (name, ratio, low, high, baseline)
+        said += " %s has %.2f times (%.2f–%.2f) the speed of %s." % figures
     believe = "All %d contenders passed every rung of the proof before they were timed."
     return [("Answer", said), ("Proof", believe % proven)]
 

@@ -99,30 +99,34 @@ def paged(before, after, steps):
 
     before, after: what ``getrusage`` returns.
     """
-    user, system = (getattr(after, key) - getattr(before, key) for key in ("ru_utime", "ru_stime"))
+    system = after.ru_stime - before.ru_stime
     pages = (after.ru_minflt - before.ru_minflt) / steps
-    return {"bytes": pages * resource.getpagesize(), "share": system / ((user + system) or 1)}
+    share = system / ((cpu_time(after) - cpu_time(before)) or 1)
+    return {"bytes": pages * resource.getpagesize(), "share": share}
+
+
+def cpu_time(used):
+    """Seconds, of what ``getrusage`` returns."""
+    return used.ru_utime + used.ru_stime
 
 
 def timed(seconds):
     """Time several passes of a ``trainer``, and what else used the cores meanwhile."""
     for steps in WARM_UP:
         step = seconds(steps)
-    before = load.snapshot(machine.allowed_cores()), time.process_time(), cgroup.throttled()
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    started = time.perf_counter()
     steps = max(1, round(SECONDS / step))
+    before, throttled = load.snapshot(machine.allowed_cores()), cgroup.throttled()
+    used, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     passes = [seconds(steps) for _ in range(PASSES)]
-    elapsed = time.perf_counter() - started
-    memory = paged(used, resource.getrusage(resource.RUSAGE_SELF), PASSES * steps)
-    after, own = load.snapshot(machine.allowed_cores()), time.process_time() - before[1]
+    elapsed, now = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+    after, own = load.snapshot(machine.allowed_cores()), cpu_time(now) - cpu_time(used)
     window = elapsed * len(machine.allowed_cores())
     return {
         "seconds_per_step": float(np.median(passes)),
-        "others": load.others(before[0], after, own, window),
-        "busiest": load.busiest(before[0], after, elapsed, {os.getpid()})[:3],
-        "throttled": cgroup.throttled() - before[2],
-        "paged": memory,
+        "others": load.others(before, after, own, window),
+        "busiest": load.busiest(before, after, elapsed, {os.getpid()})[:3],
+        "throttled": cgroup.throttled() - throttled,
+        "paged": paged(used, now, PASSES * steps),
     }
 
 

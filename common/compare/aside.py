@@ -1,15 +1,19 @@
 """A wrong layer, although another branch agrees after it, such as that of a time embedding.
 
 Arrays that only one side recorded are no difference if a later array agrees, because frameworks
-divide their work differently. But the later array may belong to a branch that does not use them. So
-if the recordings differ further on, such an array counts where B has one much like it.
+divide their work differently. But the later array may belong to a branch that does not use them.
+So if the recordings differ further on, such an array counts where B has one much like it. B may
+compute the branches in another order.
 """
+
+import numpy as np
 
 from common.compare import difference as differences
 from common.compare.counterparts import may_be
 from common.compare.relations import Comparison
 
 ALIKE = 0.5  # the least correlation of a wrong layer's results
+NEAR = 12  # arrays of B before and after those between the same agreeing arrays
 MOST = 64  # arrays of B that are compared with one of A
 
 
@@ -18,14 +22,24 @@ def first_difference(recordings, difference):
     for before, ours, theirs in recordings.gaps():
         if before >= difference["agree_before"]:
             return None
-        new = recordings.only_in_b(theirs)
+        around = range(max(0, theirs.start - NEAR), min(len(recordings.b), theirs.stop + NEAR))
+        new = recordings.only_in_b(around)
+        places = range(ours.start, difference["a_place"])
         for i in recordings.only_in_a(ours):
-            j = _much_like(
-                recordings, before, i, [j for j in new if _has_results(recordings, i, j)]
-            )
-            if j is not None:
+            j = _much_like(recordings, before, i, new)
+            if j is not None and (j in theirs or _is_nearest(recordings, i, j, places)):
                 return differences.described(recordings, before, i, j, "value")
     return None
+
+
+def _is_nearest(recordings, i, j, places):
+    """Whether no other new array of A is more like B's."""
+    rivals = [k for k in recordings.only_in_a(places) if _has_results(recordings, k, j)][:MOST]
+    comparisons = (
+        Comparison(recordings.a[k], recordings.b[j], recordings.tolerance) for k in rivals
+    )
+    alike = [abs(comparison.nearest()[1]) for comparison in comparisons]
+    return bool(rivals) and rivals[int(np.argmax(alike))] == i
 
 
 def _has_results(recordings, i, j):
@@ -40,7 +54,7 @@ def _much_like(recordings, before, i, places):
     An array with a relation to A's, such as a bias or an activation, is such a step.
     """
     likely, best = recordings.layouts(before), (ALIKE, None)
-    for j in places[:MOST]:
+    for j in [j for j in places if _has_results(recordings, i, j)][:MOST]:
         comparison = Comparison(recordings.a[i], recordings.b[j], recordings.tolerance, likely)
         relation = comparison.relation()
         if relation.after is not None:

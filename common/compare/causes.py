@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from common.compare.layers import search
+from common.compare.layers import linear, search
 from common.compare.relations import Comparison
 
 
@@ -16,10 +16,8 @@ def explained(recordings, layer):
 
     layer: the ``Verdict`` on the pair. Also None if one of the inputs is not in both recordings.
     """
-    paired = {recordings.a[pair.a].name: pair.a for pair in recordings.pairs}
-    ours = _origin(layer.a_fit, paired)
-    places = {recordings.b[pair.b].name: pair.a for pair in recordings.pairs}
-    theirs = _origin(layer.b_fit, places)
+    paired, places = _counterparts(recordings, layer)
+    ours, theirs = _origin(layer.a_fit, paired), _origin(layer.b_fit, places)
     if ours is None or theirs is None:
         return _changed_before(recordings, layer)
     inputs = [
@@ -27,8 +25,37 @@ def explained(recordings, layer):
         for fit, known in ((ours, paired), (theirs, places))
     ]
     if search.same_family(ours, theirs) and inputs[0] == inputs[1]:
-        return None  # constants or weights that do not show what differs
+        return _reordered(recordings, ours, theirs, paired)
     return "%s, in A; %s, in B" % (search.function(ours), search.function(theirs))
+
+
+def _counterparts(recordings, layer):
+    """{name: place in A} of A's and of B's arrays before a layer that have a counterpart.
+
+    First those in both recordings' order, then those of branches that B computes in another order.
+    """
+    pairs = [pair[:2] for pair in recordings.pairs]
+    known = set(pairs), {i for i, _ in pairs}, {j for _, j in pairs}
+    for i in (i for i in range(layer.a.place) if i not in known[1]):
+        j = next((j for j in recordings.agreeing(i) if j not in known[2]), None)
+        if j is not None and recordings.agreement(i, j).proof:
+            pairs.append((i, j))
+            known[2].add(j)
+    return {recordings.a[i].name: i for i, _ in pairs}, {recordings.b[j].name: i for i, j in pairs}
+
+
+def _reordered(recordings, ours, theirs, paired):
+    """In words: both compute the same function, of parts that B has in another order; or None."""
+    if ours.constants != theirs.constants or ours.family is linear:
+        return None  # a dense layer's weights may have that order, too
+    names = [x.name for x in search.ordered(theirs)]
+    for x in ours.case.inputs:
+        for j in recordings.agreeing(paired[x.name]):
+            layout, b = recordings.agreement(paired[x.name], j).layout, recordings.b[j]
+            if layout.order is not None and b.name in names:
+                says = "%s in both, but %s has the values of %s on %s"
+                return says % (search.shown(ours), b.name, x.name, layout.words(x, b))
+    return None
 
 
 def _changed_before(recordings, layer):

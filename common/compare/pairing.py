@@ -7,13 +7,14 @@ from collections import defaultdict, namedtuple
 
 import numpy as np
 
-from common.compare import digits, names, repeated, rounding_only, tensors
+from common.compare import digits, names, repeated, rounding_only, streams, tensors
 from common.compare.arrays import Array, apart
 from common.compare.layouts import agreement, plain
 from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
 
+PARTS = 16  # of a recording, by which values that repeat are told apart
 OTHER = 0.25  # of an array's spread: no precision is so far from float64
 
 Pair = namedtuple("Pair", "a b layout off")
@@ -98,10 +99,18 @@ class Recordings:
         positions = {array.name: position for position, array in enumerate(a)}
         if all(names.has_name(array.name) and array.name in positions for array in b):
             self.b = sorted(b, key=lambda array: positions[array.name])  # the same order in both
+        self._pair()
+        order = streams.order(self)
+        if order is not None:
+            self.b = [self.b[j] for j in order]
+            self._pair()
+
+    def _pair(self):
+        """Pair the arrays by name and by value, in the order that they have."""
         self.named = {
             i: j
-            for i, j in names.same([x.name for x in a], [x.name for x in self.b]).items()
-            if a[i].size == self.b[j].size or _written_alike(a[i], self.b[j])
+            for i, j in names.same([x.name for x in self.a], [x.name for x in self.b]).items()
+            if self.a[i].size == self.b[j].size or _written_alike(self.a[i], self.b[j])
         }
         self.named.update(self._of_steps())
         self.moments = [[steps.moment(x.name) for x in side] for side in (self.a, self.b)]
@@ -132,7 +141,7 @@ class Recordings:
         if (i, j) not in self.agreements:
             a, b, moments = self.a[i], self.b[j], (self.moments[0][i], self.moments[1][j])
             same = None if _apart(*moments) else agreement(a, b, self.tolerance)
-            if same is not None and not same.proof and a.shape != b.shape and a.size > 1:
+            if same is not None and not same.proof and a.values.shape != b.values.shape:
                 same = None
             self.agreements[i, j] = same
         return self.agreements[i, j]
@@ -140,6 +149,10 @@ class Recordings:
     def agreeing(self, i):
         """Yield the places in B of arrays that agree with one of A."""
         return (j for j in self.sizes[1][self.a[i].size] if self.agreement(i, j))
+
+    def repeats(self, i, j):
+        """Whether another pair has the same values, such as those after a dropout that is off."""
+        return any(self.agreement(pair.a, j) or self.agreement(i, pair.b) for pair in self.pairs)
 
     def aligned(self):
         """The longest list of ``Pair`` in both recordings' order.
@@ -171,7 +184,9 @@ class Recordings:
         same, a, b = self.agreement(i, j), self.a[i], self.b[j]
         alike = (a.values.ndim == b.values.ndim) + (same.layout == plain(a) and a.shape == b.shape)
         worth = (1000 if same.proof else 1) + (100 if self.same_name(i, j) else 0) + 10 * alike
-        return worth * 10**6 - i - j
+        # Of values that repeat, those at about the same part of both recordings, then the first.
+        away = int(PARTS * abs(i / len(self.a) - j / len(self.b)))
+        return worth * 10**9 - 10**6 * away - i - j
 
     def gaps(self):
         """Yield (number of pairs before, positions in A, positions in B) between the pairs."""

@@ -28,6 +28,7 @@ from common.compare.arrays import (
 from common.compare.functions import ACTIVATIONS, PRECISIONS, log_softmax, softmax
 from common.compare.layouts import agreement, correlations, transposes
 
+SHOWN = 8  # values of an array that are printed
 FEW = 2  # bits in a value; with fewer, too many values agree by chance
 LESS = 10  # a relation must make the difference this many times smaller
 HALVINGS = 60
@@ -353,7 +354,9 @@ class Comparison:
             numbers = (shown(self.a.mean), shown(self.b.mean))
             return "%s and %s: one number each shows no relation" % numbers
         if not proven(self.a, self.b, allowed(self.a, self.b, self.tolerance)):
-            return "too few different values to show a relation"
+            says = "too few different values to show a relation"
+            values = (", ".join(map(shown, x.reshape(-1))) for x in (moved, self.b.values))
+            return says + ": %s in A, %s in B" % tuple(values) if self.a.size <= SHOWN else says
         says = "no relation found; correlation %.6g" % alike
         if not (self.fresh and noise.looks_like_rounding(moved, self.b.values)):
             return says

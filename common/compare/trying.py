@@ -211,7 +211,7 @@ def _with_borrowed(recordings, theirs, verdict, bank, in_order):
     """The ``Verdict`` on the first difference, where a layer may use the other side's arrays.
 
     Everything that both sides recorded before it agrees. So an array that only one side recorded
-    holds values that the other side has computed, too.
+    holds values that the other side has computed, too, as far apart as the arrays that agree.
     """
     if verdict.differs:
         return verdict
@@ -219,7 +219,12 @@ def _with_borrowed(recordings, theirs, verdict, bank, in_order):
     known = {pair.a for pair in recordings.pairs}, {pair.b for pair in recordings.pairs}
     ours = [recordings.a[k] for k in range(i - 1, -1, -1) if k not in known[0]][:BORROWED]
     others = [theirs[k] for k in range(j - 1, -1, -1) if k not in known[1]][:BORROWED]
-    pair = Layer(recordings.a, i, bank, borrowed=others), Layer(theirs, j, bank, in_order, ours)
+    before = [pair for pair in recordings.pairs if pair.a < i and pair.b < j]
+    apart = max((pair.off / recordings.b[pair.b].scale for pair in before), default=0.0)
+    pair = (
+        Layer(recordings.a, i, bank, None, others, USUAL * apart),
+        Layer(theirs, j, bank, in_order, ours, USUAL * apart),
+    )
     fits = [fit or search.fit(layer) for fit, layer in zip((verdict.a_fit, verdict.b_fit), pair)]
     again = search.judged(*pair, fits)
     return again if again.differs else verdict

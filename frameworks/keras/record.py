@@ -102,14 +102,26 @@ def _kept_results(found):
 
 
 def _keep(found, name, result):
-    """Add a layer's first result, unless it is the model itself or only a layer's shape."""
+    """Add a layer's first result and its like, such as the streams of an image and of a text.
+
+    Not those of the model itself, nor what is only a layer's shape.
+    """
     tensors = [t for t in keras.tree.flatten(result) if keras.ops.is_tensor(t)]
     if not name or not tensors or isinstance(tensors[0], keras.KerasTensor):
         return
-    full, call = name, 2
-    while full in found:
-        full, call = "%s, call %d" % (name, call), call + 1
-    found[full] = _array(tensors[0])
+    streams = [t for t in tensors[1:] if _alike(tensors[0], t)]
+    for n, tensor in enumerate(tensors[:1] + streams, 1):
+        first = full = "%s, result %d" % (name, n) if n > 1 else name
+        call = 2
+        while full in found:
+            full, call = "%s, call %d" % (first, call), call + 1
+        found[full] = _array(tensor)
+
+
+def _alike(a, b):
+    """Whether two tensors have rows of equal width for each token of each observation."""
+    a, b = a.shape, b.shape
+    return len(a) == len(b) > 2 and (a[0], a[-1]) == (b[0], b[-1])
 
 
 def record_step(network, x, y, steps=1):

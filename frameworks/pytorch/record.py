@@ -69,7 +69,7 @@ def _passed(network, x):
     def keep(name):
         def hook(module, inputs, output):
             for part, tensor in _tensors(output):
-                first = full = "%s.%s" % (name, part) if part else name
+                first = full = name + part
                 call = 2  # of a module that is used more than once
                 while full in found:
                     full, call = "%s, call %d" % (first, call), call + 1
@@ -114,15 +114,27 @@ def _arguments(network, x):
 
 
 def _tensors(output):
-    """Yield (name, tensor) of a result: of a tuple the first one, an LSTM's without its state."""
+    """Yield (ending of its name, tensor) of a result: of a tuple the first one, and its like.
+
+    Such are the streams of an image and of a text; an LSTM's state is none.
+    """
     if isinstance(output, torch.Tensor):
         yield "", output
     elif isinstance(output, Mapping):
         yield from (
-            (key, value) for key, value in output.items() if isinstance(value, torch.Tensor)
+            ("." + key, value) for key, value in output.items() if isinstance(value, torch.Tensor)
         )
-    elif isinstance(output, (tuple, list)) and output:
-        yield from _tensors(output[0])
+    elif isinstance(output, (tuple, list)):
+        first, *others = [part for part in output if part is not None] or [None]
+        yield from _tensors(first)
+        if isinstance(first, torch.Tensor):
+            streams = (x for x in others if isinstance(x, torch.Tensor) and _alike(first, x))
+            yield from ((", result %d" % n, x) for n, x in enumerate(streams, 2))
+
+
+def _alike(a, b):
+    """Whether two tensors have rows of equal width for each token of each observation."""
+    return a.ndim == b.ndim > 2 and (a.shape[0], a.shape[-1]) == (b.shape[0], b.shape[-1])
 
 
 def _array(tensor):

@@ -157,6 +157,53 @@ def test_a_scale_and_shift_of_channels_is_named(compared, wrong, says, page):
     assert difference["docs"] == page
 
 
+def gated(wrong=None, last=False, parts=6):
+    """A recording of a block's input, its two branches, an embedding and the gated sum."""
+    x, first, second = (normal(6, 16, 6, 6, seed=seed) for seed in range(3))
+    embedding = normal(6, parts * 16, seed=3)
+    part = np.split(embedding[:, :, None, None], parts, 1)
+    gates = [part[2], part[-1]]
+    if wrong == "order":
+        gates[0] = part[1]
+    if wrong == "tanh":
+        gates = [np.tanh(gate) for gate in gates]
+    if wrong == "plus":
+        gates[1] = 1 + gates[1]
+    if wrong == "none":
+        gates = [1, 1]
+    block = {"x": x, "one": first, "two": second, "sum": x + gates[0] * first + gates[1] * second}
+    if last:
+        block = {name: np.moveaxis(y, 1, -1) for name, y in block.items()}
+    return {"emb": embedding, **block}
+
+
+GATED = [
+    ("order", "the second times the second of 6 parts of the last, the third times the sixth"),
+    ("tanh", "the second times the tanh of the third of 6 parts of the last"),
+    ("plus", "1 + the sixth of 6 parts of the last in B"),
+    ("none", "the sum of 3 arrays; computed from "),
+]
+
+
+@pytest.mark.parametrize("wrong, says", GATED)
+def test_a_wrong_gate_of_a_branch_is_named(compared, wrong, says):
+    code, difference, _ = compared(noisy(gated(), 1), noisy(gated(wrong, last=True), 2))
+    assert code == 3 and difference["a"] == "sum"
+    before, after = difference["computes"].split(" in A")
+    assert "the second times the third of 6 parts of the last" in before
+    assert says in after
+    assert difference["docs"] == ("scale-and-shift" if wrong != "none" else None)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 9])
+def test_gates_that_differ_by_rounding_are_no_difference(compared, parts):
+    part = min(2, parts - 1)
+    x, branch, embedding = normal(6, 9, 16), normal(6, 9, 16, seed=1), normal(6, parts * 16, seed=2)
+    gate = np.split(embedding, parts, 1)[part][:, None]
+    a = {"emb": embedding, "x": x, "branch": branch, "sum": x + gate * branch}
+    assert compared(noisy(a, 1), noisy(a, 2))[0] == 0
+
+
 def attention(scale=None, heads_first=False):
     """A recording of an image's queries, keys and values, and a dense layer of their attention."""
     heads, places, each = 2, SIDE * SIDE, CHANNELS // 2

@@ -780,3 +780,81 @@ RESNET_BLIND_2 = [
         steps=True,
     ),
 ]
+
+SD3 = [
+    Mistake(
+        "scale and shift exchanged",
+        "of two parts, the scale is the first in A; B takes the second, with A's weights",
+        r"norm1_context|ada_layer_norm|norm_out",
+        [r"plus the second in A, .*plus the first in B"],
+    ),
+    Mistake(
+        "gates exchanged",
+        "in B's block 0, the text's two gates are exchanged",
+        r"norm2_context|context_block\.norm2|norm1_context\.linear",
+        [r"in the order 0, 1, 5, 3, 4, 2"],
+    ),
+    Mistake(
+        "gates missing",
+        "B's text adds its branches without gates",
+        r"norm2_context|context_block\.norm2",
+        [r"second times the third of 6 parts.* in A; LayerNorm, epsilon 1e-06; .* in B"],
+    ),
+    Mistake(
+        "queries and keys exchanged",
+        "in B's block 1, queries and keys of the image are exchanged",
+        r"blocks\.1\.attn|block_1\.x_block",
+        [r"exchanged|swapped|order"],
+    ),
+    Mistake(
+        "scaled by the whole width",
+        "scores are divided by 4, the root of a head's width, in A; by 8 in B",
+        r"blocks\.0\.attn|block_0\.(x|context)_block\.attention_proj",
+        [r"scale"],
+    ),
+    Mistake(
+        "epsilon",
+        "the image's second norm has an epsilon of 1e-6 in A, 1e-3 in B",
+        r"blocks\.0\.norm2",
+        [r"larger epsilon in B"],
+    ),
+    Mistake(
+        "gelu",
+        "GELU by tanh in A, by erf in B",
+        r"blocks\.0\.ff\.net\.0",
+        [r"GELU \(by tanh\) in A, GELU \(by erf\) in B"],
+    ),
+    Mistake(
+        "queries not normed",
+        "B does not norm the image's queries",
+        r"blocks\.0\.attn|block_0\.x_block",
+        [r"[Nn]orm"],
+    ),
+    Mistake(
+        "positions from the corner",
+        "A takes the middle of the table of positions, B its upper left",
+        r"pos_embed|position_embedding",
+        [r"moved|positions"],
+    ),
+    Mistake(
+        "time from 0 to 1",
+        "B's time steps are divided by 1000",
+        r"timestep",
+        [r"3, 999, 500, 17 in A, 0\.003"],
+    ),
+    Mistake(
+        "scale without 1",
+        "B scales by the part itself before its MLP, not by 1 plus it",
+        r"blocks\.0\.ff\.|x_block\.mlp",
+        [r"1 \+"],
+    ),
+    Mistake(
+        "sines first",
+        "the time step's cosines come first in A, its sines in B",
+        r"timestep_embed",
+        [r"sines"],
+    ),
+]
+
+# The endings of the names of further lists of a pair.
+LATER = ("_SECOND", "_HELD_OUT", "_BLIND", "_BLIND_2")

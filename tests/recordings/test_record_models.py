@@ -11,7 +11,7 @@ X = RANDOM.standard_normal((4, 6, 16)).astype("f")
 
 
 def keras(record):
-    """A functional model with a layer of layers, which is called twice."""
+    """A functional model with a layer of two results, and a layer of layers, called twice."""
     import keras
 
     @keras.saving.register_keras_serializable()
@@ -29,36 +29,49 @@ def keras(record):
         def call(self, x, training=None):
             return x + self.dropout(keras.ops.silu(self.dense(self.norm(x))), training=training)
 
+    @keras.saving.register_keras_serializable()
+    class Streams(keras.Layer):
+        def call(self, x):
+            return x[:, :3], x, x[:, 0]
+
     given = keras.Input((6, 16), name="x")
     block = Block(name="block")
-    network = keras.Model(given, keras.layers.Dense(3, name="scores")(block(block(given))))
-    names = ["x", "block.norm", "block.dense", "block.dropout", "block"]
-    names += [name + ", call 2" for name in names[1:]] + ["scores"]
+    _, x, _ = Streams(name="streams")(given)
+    network = keras.Model(given, keras.layers.Dense(3, name="scores")(block(block(x))))
+    names = ["block.norm", "block.dense", "block.dropout", "block"]
+    names += [name + ", call 2" for name in names] + ["scores"]
+    names = ["x", "streams", "streams, result 2"] + names
     recorded = record.record(network, X)
     assert list(recorded) == names
     return recorded, record.exact(network, X), np.asarray(network.predict(X, verbose=0))
 
 
 def pytorch(record):
-    """A module that is used three times."""
+    """A module of several results, and one that is used three times."""
     import torch
     from torch import nn
+
+    class Streams(nn.Module):
+        def forward(self, x):
+            return None, x[:, :3], x, x[:, 0]
 
     class Network(nn.Module):
         def __init__(self):
             super().__init__()
+            self.streams = Streams()
             self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
             self.relu, self.last = nn.ReLU(), nn.Linear(16, 3)
 
         def forward(self, x):
+            _, _, x, _ = self.streams(x)
             for layer in self.layers:
                 x = self.relu(layer(x))
             return self.last(x)
 
     network = Network()
     recorded = record.record(network, X)
-    names = ["x", "layers.0", "relu", "layers.1", "relu, call 2", "layers.2", "relu, call 3"]
-    assert list(recorded) == names + ["last"]
+    names = ["layers.0", "relu", "layers.1", "relu, call 2", "layers.2", "relu, call 3", "last"]
+    assert list(recorded) == ["x", "streams", "streams, result 2"] + names
     return recorded, record.exact(network, X), network(torch.from_numpy(X)).detach().numpy()
 
 

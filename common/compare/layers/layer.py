@@ -8,8 +8,8 @@ A family is a module with
     words(constants)      the function in words, with its constants
     docs(a, b)            the docs' anchor if A's and B's constants differ; or DOCS, if it is fixed
 
-Some also have ``GREEDY`` and ``NESTED``, ``ordered(a, b)`` and ``shown(fit)``, which ``search.py``
-explains where it uses them.
+Some also have ``GREEDY`` and ``NESTED``, ``ordered(a, b, inputs)`` and ``shown(fit)``, which
+``search.py`` explains where it uses them.
 """
 
 import itertools
@@ -41,21 +41,23 @@ class Case:
     @property
     def limit(self):
         """The largest distance that rounding explains."""
-        epsilon = max([self.layer.output.epsilon] + [array.epsilon for array in self.inputs])
-        return ROUNDINGS * epsilon * self.layer.output.rms
+        layer = self.layer
+        epsilon = max([layer.output.epsilon] + [array.epsilon for array in self.inputs])
+        borrowed = any(array is other for array in self.inputs for other in layer.borrowed)
+        return (ROUNDINGS * epsilon + (layer.apart if borrowed else 0)) * layer.output.rms
 
 
 class Layer:
     """An array of a recording, and the arrays that were recorded before it."""
 
-    def __init__(self, arrays, place, bank=(), in_order=None, borrowed=()):
+    def __init__(self, arrays, place, bank=(), in_order=None, borrowed=(), apart=0.0):
         """bank: recorded weights of either side.
 
         in_order: names of arrays that agree with A's in A's order of values.
         borrowed: arrays that only the other side recorded, the nearest first; they are tried
-        before this side's own.
+        before this side's own. apart: how far they may be from this side's, relative to their size.
         """
-        self.borrowed = borrowed
+        self.borrowed, self.apart = borrowed, apart
         self.arrays, self.place, self.output = arrays, place, arrays[place]
         self.bank, self.in_order = bank, in_order
 
@@ -75,13 +77,13 @@ class Layer:
             if has_rows and (not floats or array.dtype.kind == "f"):
                 yield array
 
-    def alike(self):
+    def alike(self, most=NEAR):
         """The nearest earlier arrays of the output's shape, without repeated ones."""
         found = OrderedDict()
         for array in self.earlier():
             if array.shape == self.output.shape:
                 found[array.mean, array.rms, array.ends] = array
-                if len(found) == NEAR:
+                if len(found) == most:
                     break
         return list(found.values())
 

@@ -18,7 +18,7 @@ FEW = 64  # values; fewer tell nothing
 PARTS = (2, 3, 4, 6)  # of the array that holds scales and shifts
 NEAREST = 6  # arrays that may hold them
 INPUTS = 4
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth".split()
 AFTER = ("identity", "SiLU", "ReLU", "GELU (by tanh)", "GELU (by erf)")
 
 
@@ -28,24 +28,31 @@ def cases(layer):
     if y.size < FEW or len(y.shape) < 2 or not y.spread or y.whole:
         return
     at = np.random.RandomState(0).randint(0, y.size, LOOKED_AT)
-    places = np.unravel_index(at, y.shape)
     inputs = [x for x in layer.alike()[:INPUTS] if x.spread]
-    take = lambda x: x.values.reshape(-1)[at].astype(np.float64)  # noqa: E731
-    for array, axis, count in itertools.islice(_wide(layer), NEAREST if inputs else 0):
-        table = full(array).reshape(y.shape[0], count, -1)
-        chosen = table[places[0], :, places[axis]].T.astype(np.float64)
+    for array, parts in itertools.islice(parted(layer, PARTS, at), NEAREST if inputs else 0):
         for x in inputs:
-            yield Case(layer, [x, array], x=take(x), y=take(y), parts=chosen)
+            yield Case(layer, [x, array], x=sample(x, at), y=sample(y, at), parts=parts)
 
 
-def _wide(layer):
-    """Yield (earlier array, the output's axis of channels, how many numbers it has for each)."""
+def sample(array, at):
+    """An array's values at some places."""
+    return array.values.reshape(-1)[at].astype(np.float64)
+
+
+def parted(layer, counts, at):
+    """Yield (earlier array, its parts at places of the output).
+
+    The array has a number for each observation, part and channel. counts: how many parts it may
+    have. Channels are on the output's axis 1 or last.
+    """
     shape = layer.output.shape
+    places = np.unravel_index(at, shape)
     for array in layer.earlier():
         for axis in sorted({1, len(shape) - 1}):
             count, left = divmod(array.size, shape[0] * shape[axis])
-            if not left and count in PARTS and array.shape[0] == shape[0] and array.spread:
-                yield array, axis, count
+            if not left and count in counts and array.shape[0] == shape[0] and array.spread:
+                table = full(array).reshape(shape[0], count, -1)
+                yield array, table[places[0], :, places[axis]].T.astype(np.float64)
 
 
 def options(case):
@@ -66,6 +73,11 @@ def off(case, constants):
         return np.inf
     scale, shift = (case.parts[constants[part]] for part in ("scale", "shift"))
     return size(SHAPES[constants["after"]](case.x * (constants["plus"] + scale) + shift) - case.y)
+
+
+def ordered(a, b, inputs):
+    """The array of parts: in another order, it would explain the difference."""
+    return inputs[-1:]
 
 
 def words(constants):

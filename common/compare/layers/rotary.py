@@ -144,9 +144,9 @@ def words(constants):
     return says + (", turned back" if constants["back"] else "")
 
 
-def ordered(a, b):
-    """Whether the difference may come from the order of the input's values."""
-    return a["by"] != b["by"]
+def ordered(a, b, inputs):
+    """The inputs whose values may be in another order, which would explain the difference."""
+    return inputs if a["by"] != b["by"] else []
 
 
 def docs(a, b):

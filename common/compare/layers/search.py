@@ -6,6 +6,8 @@ from common.compare.layers import (
     activation,
     combination,
     convolution,
+    gate,
+    gated_norm,
     linear,
     modulation,
     normalisation,
@@ -26,6 +28,8 @@ FAMILIES = (
     activation,
     normalisation,
     modulation,
+    gate,
+    gated_norm,
     linear,
     rotary,
     sinusoid,
@@ -140,10 +144,13 @@ def norm(layer):
 
 def _comparable(a, b):
     """Whether B's inputs have A's order if that matters; otherwise, weights may make up for it."""
-    ordered = getattr(a.family, "ordered", None)
-    if ordered is None or not ordered(a.constants, b.constants):
-        return True
-    return all(array.name in b.case.layer.in_order for array in b.case.inputs)
+    return all(array.name in b.case.layer.in_order for array in ordered(b, a))
+
+
+def ordered(fit, other=None):
+    """The inputs of a fit whose values may be in another order than those of the other's."""
+    find = getattr(fit.family, "ordered", lambda *_: [])
+    return find((other or fit).constants, fit.constants, fit.case.inputs)
 
 
 def same_family(a, b):

@@ -1,0 +1,66 @@
+"""Branches that B computes in another order than A, such as an image's and a text's.
+
+Recordings are compared in the order of computation. So B's arrays are put into A's order, if that
+pairs more of them: those that agree, and those that are more like each other than like any other.
+The rest stay beside those that they are beside in B.
+"""
+
+import numpy as np
+
+from common.compare.layouts import correlations
+
+LEAST = 2  # arrays that agree, but not in both recordings' order
+ALIKE = 0.5  # the least correlation of counterparts
+MOST = 256  # arrays without a counterpart whose nearest ones are sought
+
+
+def order(recordings):
+    """The places of B's arrays in A's order; None to leave them as they are.
+
+    Steps of training are left: their arrays belong together by name.
+    """
+    if any(moment for side in recordings.moments for moment in side):
+        return None
+    found = {pair.b: pair.a for pair in recordings.pairs}
+    taken, crossed = {pair.a for pair in recordings.pairs}, 0
+    for i in (i for i in range(len(recordings.a)) if i not in taken):
+        j = next((j for j in recordings.agreeing(i) if j not in found), None)
+        if j is not None and recordings.agreement(i, j).proof:
+            found[j] = i
+            crossed += not recordings.repeats(i, j)
+    if crossed < LEAST:
+        return None
+    found.update((j, i) for i, j in _nearest(recordings))
+    return _sorted(found, len(recordings.a), len(recordings.b))
+
+
+def _sorted(found, count, length):
+    """B's places by the place in A of each one's counterpart.
+
+    One without stays before the next one that has one, or at the end; but if that has an earlier
+    place in A than the one before, it belongs to another branch.
+    """
+    following, keys = count, []
+    for j in reversed(range(length)):
+        before = next((found[k] for k in range(j - 1, -1, -1) if k in found), -1)
+        following = found.get(j, following)
+        key = 2 * following - (j not in found)
+        keys.append((key if following > before or j in found else 2 * before + 1, j))
+    return [j for _, j in sorted(keys)]
+
+
+def _nearest(recordings):
+    """Yield pairs of new arrays, each of which is most like the other."""
+    a = recordings.only_in_a(range(len(recordings.a)))[:MOST]
+    b = recordings.only_in_b(range(len(recordings.b)))[:MOST]
+    alike = np.zeros((len(a) + 1, len(b) + 1))
+    for n, i in enumerate(a):
+        for m, j in enumerate(b):
+            x, y = recordings.a[i], recordings.b[j]
+            if x.size == y.size and x.spread and y.spread and x.finite and y.finite:
+                layouts = list(recordings.usual_layouts(x, y))
+                alike[n, m] = max(correlations(x, y, layouts), default=0)
+    for n, i in enumerate(a):
+        m = int(alike[n].argmax())
+        if alike[n, m] >= ALIKE and alike[:, m].argmax() == n:
+            yield i, b[m]

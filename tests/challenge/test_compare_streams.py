@@ -1,0 +1,119 @@
+"""What ``compare`` says of two streams, an image's and a text's, of a diffusion transformer.
+
+A records the image's layers first, B the text's; neither records x + gate * branch before a norm.
+"""
+
+import numpy as np
+import pytest
+
+from common.compare.functions import SHAPES
+from tests.challenge.conftest import normal
+from tests.challenge.test_compare_published import noisy
+
+BATCH, WIDTH, TOKENS = 6, 32, {"image": 20, "text": 9}
+ORDER = (0, 1, 5, 3, 4, 2)  # gates exchanged
+silu, gelu, gelu_erf = (SHAPES[name] for name in ("SiLU", "GELU (by tanh)", "GELU (by erf)"))
+
+
+def normed(x, epsilon=1e-6):
+    """Rows, normalised."""
+    x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + epsilon)
+
+
+def dense(x, width, seed):
+    return x.dot(normal(x.shape[-1], width, seed=seed) / x.shape[-1] ** 0.5)
+
+
+def stream(name, wrong=None, turned=False):
+    """Yield (name, array) of a stream's layers. turned: the parts' order is B's convention."""
+    seed = 10 * len(name)
+    x = normal(BATCH, TOKENS[name], WIDTH, seed=seed)
+    yield name + ".in", x
+    parts = np.split(dense(silu(normal(BATCH, 8)), 6 * WIDTH, seed + 1), 6, -1)
+    if wrong == "order" and name == "text":
+        parts = [parts[n] for n in ORDER]
+    kept = [parts[n] for n in ORDER] if turned else parts
+    yield name + ".parts", np.concatenate(kept, -1)
+    parts = [part[:, None] for part in parts]
+    if wrong == "table" and name == "image":
+        x = x + 0.3 * normal(WIDTH, seed=9)
+    x = x + normal(TOKENS[name], WIDTH, seed=seed + 8)
+    yield name + ".placed", x
+    yield name + ".norm1", normed(x)
+    one = dense(normed(x) * (1 + parts[1]) + parts[0], WIDTH, seed + 2)
+    yield name + ".branch", one
+    x = x + (1 if wrong == "missing" and name == "text" else parts[2]) * one
+    rows = normed(x, 1e-3 if wrong == "epsilon" and name == "text" else 1e-6)
+    yield name + ".norm2", rows
+    before = dense(rows * (1 + parts[4]) + parts[3], WIDTH, seed + 3)
+    if wrong is None:  # B has it inside the next layer
+        yield name + ".up", before
+    bend = gelu_erf if wrong == "gelu" and name == "text" else gelu
+    yield name + ".act", bend(before)
+    yield name, x + parts[5] * dense(bend(before), WIDTH, seed + 4)
+
+
+def recordings(wrong="nothing", turned=False):
+    """(A, B)"""
+    given = {"x": normal(BATCH, 8)}
+    a = dict(given, **dict(stream("image")), **dict(stream("text")))
+    b = [dict(stream(name, wrong, turned)) for name in ("text", "image")]
+    b = dict(given, **b[0], **b[1])
+    a["head"], b["head"] = (
+        dense(y["image"].mean(1), 5, 7) + dense(y["text"].mean(1), 5, 8) for y in (a, b)
+    )
+    return noisy(a, 1), noisy({"given" if n == "x" else "b " + n: b[n] for n in b}, 2)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_right_port_has_no_difference(compared, turned):
+    assert compared(*recordings(turned=turned))[0] == 0
+
+
+WRONG = [
+    ("missing", "the second times the third of 6 parts of the last"),
+    ("order", "b text.parts has the values of text.parts on axis 1 in blocks of 32, in the order"),
+    ("epsilon", "with a larger epsilon in B: a row's mean square is 1 in A, 0.99"),
+]
+
+
+@pytest.mark.parametrize("wrong, says", WRONG)
+def test_a_norm_of_an_unrecorded_sum_is_explained(compared, wrong, says):
+    code, difference, printed = compared(*recordings(wrong))
+    assert code == 3 and difference["a"] == "text.norm2"
+    assert says in difference["computes"]
+    assert "also different" not in printed
+
+
+def test_an_activation_is_named_by_an_input_that_the_other_side_alone_recorded(compared):
+    """The input's rounding is that of another framework."""
+    code, difference, _ = compared(*recordings("gelu"))
+    assert code == 3 and difference["a"] == "text.act"
+    assert difference["computes"] == "GELU (by tanh) in A, GELU (by erf) in B"
+
+
+def test_parts_in_another_order_are_not_accused_beside_a_mistake(compared):
+    code, difference, printed = compared(*recordings("gelu", turned=True))
+    assert code == 3 and difference["a"] == "text.act"
+    assert "also different" not in printed
+
+
+def test_a_wrong_stream_is_found_though_b_computes_the_other_first(compared):
+    code, difference, _ = compared(*recordings("table"))
+    assert code == 3 and (difference["a"], difference["b"]) == ("image.placed", "b image.placed")
+
+
+def test_a_few_values_agree_in_another_shape(compared):
+    times = np.array([3, 999, 500, 17], "f")
+    a = {"x": normal(4, 8), "t": times, "y": normal(4, 8, seed=1)}
+    assert compared(a, dict(a, t=times[:, None]))[0] == 0
+
+
+def test_a_few_values_that_differ_are_printed(compared):
+    times = np.array([3, 999, 500, 17], "f")
+    a = {"x": normal(4, 8), "t": times, "y": normal(4, 8, seed=1)}
+    b = dict(a, t=times / 1000, y=normal(4, 8, seed=2))
+    code, difference, _ = compared(a, b)
+    assert code == 3 and difference["a"] == "t"
+    assert "3, 999, 500, 17 in A, 0.003, 0.999, 0.5, 0.017 in B" in difference["relation"]
