@@ -10,6 +10,7 @@ from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
 from common.compare.relations import Comparison, Relation
 
+NEXT = 2  # arrays of A after a layer that may be its activation
 CHAIN = 3  # consecutive arrays that must be off to count if later ones agree
 NEAR = 3  # last pairs before a difference whose values may be reordered, such as queries and keys
 BRANCH = 4  # pairs of a shortcut that may agree between a wrong layer and what follows from it
@@ -147,8 +148,11 @@ def _at_the_end(recordings, before, ours, theirs):
     if ours and theirs:
         difference = _in_last_gap(recordings, before, ours, theirs)
         if difference is None:
-            new = recordings.only_in_a(ours) or ours, recordings.only_in_b(theirs) or theirs
-            difference = described(recordings, before, new[0][0], new[1][0], "place")
+            new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+            i, j = (new[0] or ours)[0], (new[1] or theirs)[0]
+            # Of two sizes, copies of earlier arrays are no counterpart: that side ends sooner.
+            if all(new) or a[i].size == b[j].size:
+                difference = described(recordings, before, i, j, "place")
         return difference
     # At its end, one recording may use a name of the other for something else.
     for i in ours or (range(len(a)) if theirs else ()):
@@ -176,6 +180,9 @@ def _in_last_gap(recordings, before, ours, theirs):
                 relation = Comparison(*pair, recordings.tolerance, likely).relation()
                 both_new = i in new[0] and k in new[1]
                 if relation.after is not None and (both_new or not relation.partial):
+                    activated = _activated(recordings, i, k, relation)
+                    if activated is not None:
+                        return described(recordings, before, activated, k, "value")
                     return described(recordings, before, i, k, "value", relation)
         if i in new[0] and i not in named[0]:
             crossed = _crossed(recordings, before, i, theirs)
@@ -183,6 +190,16 @@ def _in_last_gap(recordings, before, ours, theirs):
                 return crossed
         if j is not None and i in new[0] and j in new[1]:
             return described(recordings, before, i, j, by)
+    return None
+
+
+def _activated(recordings, i, k, relation):
+    """The place of A's own activation of an array, if B's array is another one of it; or None."""
+    a = recordings.a
+    for n in range(i + 1, min(i + 1 + NEXT, len(a))) if relation.activates else ():
+        if a[n].shape == a[i].shape and a[n].finite and not recordings.agreement(n, k):
+            if Comparison(a[i], a[n], recordings.tolerance).activation() is not None:
+                return n
     return None
 
 

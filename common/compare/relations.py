@@ -35,7 +35,7 @@ HALVINGS = 60
 LEAST = 1e-3  # times the largest value, and 1 / LEAST times it: the bounds of a cap
 FARTHEST = 4  # places that all values may have moved by
 LARGE = 2**20  # values; of larger arrays only some are tried first
-Relation = namedtuple("Relation", "says before after alike partial")
+Relation = namedtuple("Relation", "says before after alike partial activates")
 Relation.__doc__ = """How B's array differs from A's.
 
 says: the relation; if none holds, a description of the difference.
@@ -43,8 +43,9 @@ before, after: the distance without and with it, relative to the spread. after i
     holds; before is None if the arrays cannot be subtracted.
 alike: the correlation, if no relation holds.
 partial: whether it only says that some values agree.
+activates: whether B's array is an activation of A's.
 """
-Relation.__new__.__defaults__ = (None, None, None, False)
+Relation.__new__.__defaults__ = (None, None, None, False, False)
 
 
 class Comparison:
@@ -149,7 +150,8 @@ class Comparison:
                     layout, off = agreed
                     before = apart(layout.apply(source.values, target.values.shape), target.values)
                     words = joined(says % name, layout.words(source, target))
-                    relations.append(Relation(words, before / target.spread, off / target.spread))
+                    near = before / target.spread, off / target.spread
+                    relations.append(Relation(words, *near, activates=target is self.b))
         return min(relations, key=lambda relation: relation.after) if relations else None
 
     def line(self):

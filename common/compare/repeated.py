@@ -6,8 +6,9 @@ from common.compare.layers.layer import full
 
 
 def once(arrays, others):
-    """The arrays; where the others have one row, equal rows for all observations become one."""
-    single = {x.shape[1:] for x in others if len(x.shape) > 2 and x.shape[0] == 1}
+    """The arrays; where either side has one row, equal rows for all observations become one."""
+    both = list(arrays) + list(others)
+    single = {x.shape[1:] for x in both if len(x.shape) > 2 and x.shape[0] == 1}
     single |= {x.shape for x in others if len(x.shape) > 1}
     # If the other side has an array of this name for each observation, equal ones are a mistake.
     each = {x.name for x in others if names.has_name(x.name) and _differs_by_row(x)}

@@ -55,9 +55,9 @@ in files of their own: [blind](pairs-blind.md), [blind 2](pairs-blind2.md).
 """
 FIRST_MET = {
     "sd3": """
-The first time that `compare` met these, it accused the right port, because the time steps had
-another shape. Of the twelve mistakes, 1 was named, 8 were located, and 3 were looked for in the
-wrong place. It was improved with them in view.
+The code that met these first accused all five right ports, because their time steps had another
+shape. For the same reason, it looked for ten of the twelve mistakes in the wrong place; it located
+1 and named 1. `compare` was improved with all of them in view.
 
 """
 }
@@ -117,24 +117,35 @@ def compare(folder, pair, only=""):
     """Write the verdict on each of a pair's recordings, and the text."""
     for name, _, _, _ in cases(pair):
         if name.startswith(only):
-            start = os.path.join(folder, "%s-%s-" % (pair, name))
-            exact = start + "A64.npz"
-            request = command.Request(
-                a=start + "A.npz",
-                b=start + "B.npz",
-                json=start + "verdict.json",
-                tolerance=TOLERANCE,
-                exact=exact if os.path.exists(exact) else None,
-                html=None,
-                all=False,
-            )
-            with open(start + "said.txt", "w") as file, contextlib.redirect_stdout(file):
-                try:
-                    command.compare(request)
-                except InputError as error:  # not even the inputs are the same
-                    refused = dict(a="x", b="x", computes=str(error), relation=None)
-                    write_json(request.json, dict(first_difference=refused, rows=[], hints=[]))
+            compare_files(os.path.join(folder, "%s-%s-" % (pair, name)))
             print(pair, name, flush=True)
+
+
+def compare_files(start):
+    """(the verdict on two recordings, the text), which are written beside them."""
+    exact = start + "A64.npz"
+    request = command.Request(
+        a=start + "A.npz",
+        b=start + "B.npz",
+        json=start + "verdict.json",
+        tolerance=TOLERANCE,
+        exact=exact if os.path.exists(exact) else None,
+        html=None,
+        all=False,
+    )
+    with open(start + "said.txt", "w") as file, contextlib.redirect_stdout(file):
+        try:
+            command.compare(request)
+        except InputError as error:  # not even the inputs are the same
+            refused = dict(a="x", b="x", computes=str(error), relation=None)
+            write_json(request.json, dict(first_difference=refused, rows=[], hints=[]))
+    return compared_files(start)
+
+
+def compared_files(start):
+    """(the verdict on two recordings, the text), as ``compare_files`` wrote them."""
+    with open(start + "verdict.json") as verdict, open(start + "said.txt") as text:
+        return json.load(verdict), text.read()
 
 
 def statements(verdict, text):
@@ -185,8 +196,7 @@ def count(folder, pair, only=""):
         if not os.path.exists(start + "verdict.json"):
             print(pair, name, "was not compared", flush=True)
             continue
-        with open(start + "verdict.json") as verdict, open(start + "said.txt") as text:
-            said = statements(json.load(verdict), text.read())
+        said = statements(*compared_files(start))
         outcome = judged(mistakes, said) if mistakes else ("accused" if said else "passed")
         what = "steps" if "steps" in name or any(m.steps for m in mistakes) else "pass"
         outcomes.setdefault((what, kind), []).append(outcome)

@@ -816,7 +816,7 @@ SD3 = [
         "epsilon",
         "the image's second norm has an epsilon of 1e-6 in A, 1e-3 in B",
         r"blocks\.0\.norm2",
-        [r"larger epsilon in B"],
+        [r"by another epsilon in a LayerNorm: B's is larger"],
     ),
     Mistake(
         "gelu",

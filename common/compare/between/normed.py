@@ -1,7 +1,6 @@
 """A norm that one side leaves out: one side's result is the other's, normalised.
 
-Or one side leaves out the norm's weight and bias: its rows are normalised, and nothing more. If
-both do, the rows' lengths show whose epsilon is larger.
+Or one side leaves out the norm's weight and bias: its rows are normalised, and nothing more.
 """
 
 import numpy as np
@@ -9,13 +8,12 @@ import numpy as np
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers import normalisation, search
-from common.compare.layers.layer import Layer, number, rows_of, size
+from common.compare.layers.layer import Layer, rows_of, size
 
 EXACT = 1e-5  # of the mean of normalised rows, which is 0
 UNIT = 0.1  # an epsilon may leave their mean square so far below 1
 LEAST = 16  # values of a row
 NEAR = 3  # later arrays, which may be the norm with its weight
-SHORT = 1e-6  # by how much a row's mean square must be below 1 to show an epsilon
 
 
 def explain(both):
@@ -23,9 +21,8 @@ def explain(both):
     if both.ours.shape != both.theirs.shape:
         return None
     a, b = both.a.output, both.b.output
-    larger = _larger_epsilon(both)
-    if larger is not None:
-        return Explanation(larger, pages.EPSILON)
+    if len(a.shape) > 1 and None not in [_kind(*rows_of(x)) for x in (a, b)]:
+        return None  # both are normed
     for x, y, names in ((b, a, ("A", "B")), (a, b, ("B", "A"))):
         bare = _of_bare(both, x, y)
         if bare is not None:
@@ -46,30 +43,6 @@ def _kind(rows):
     if (np.abs(square - 1) > UNIT).any() or square.max() > 1 + EXACT or np.ptp(square) > UNIT / 2:
         return None
     return "LayerNorm" if np.abs(rows.mean(1)).max() <= EXACT else "RMSNorm"
-
-
-def _larger_epsilon(both):
-    """In words, if the rows of both are normalised and have the same directions; or None.
-
-    Each row's mean square is v / (v + epsilon), where v is its variance.
-    """
-    x, y = both.a.output, both.b.output
-    if len(x.shape) < 2 or x.shape[-1] < LEAST or len(x.values) < 2:
-        return None
-    rows = rows_of(x, y)
-    kinds = [_kind(table) for table in rows]
-    if None in kinds or kinds[0] != kinds[1]:
-        return None
-    squares = [(table**2).mean(1, keepdims=True) for table in rows]
-    if size(rows[1] - rows[0] * np.sqrt(squares[1] / squares[0])) > both.noise:
-        return None
-    short = [1 - float(np.median(square)) for square in squares]
-    if max(short) < max(SHORT, 2 * min(short)):
-        return None
-    side = "B" if short[1] > short[0] else "A"
-    says = "%s without a weight in both, with a larger epsilon in %s: a row's mean square is %s in "
-    says += "A, %s in B"
-    return says % (kinds[0], side, number(1 - short[0]), number(1 - short[1]))
 
 
 def _of_bare(both, x, y):

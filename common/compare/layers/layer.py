@@ -87,6 +87,12 @@ class Layer:
                     break
         return list(found.values())
 
+    def merged(self, most=4):
+        """The nearest earlier arrays whose last axis holds the output's last two, such as heads."""
+        shape, size = self.output.shape, self.output.size
+        fit = (x for x in self.earlier() if x.size == size and x.shape[:-1] == shape[:-2])
+        return list(itertools.islice(fit, most if len(shape) > 2 else 0))
+
     def weights(self, dimensions):
         """Recorded weights, those with the most words of the layer's name first."""
         own = set(name_words(self.output.name))

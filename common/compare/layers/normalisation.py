@@ -49,13 +49,13 @@ def cases(layer):
 
 def may_be(y):
     """Whether an array may be the result of a norm."""
-    return bool(len(y.shape) >= 2 and y.spread and not y.whole)
+    return bool(len(y.shape) >= 2 and y.spread and not y.whole and _varies(*rows_of(y)))
 
 
 def by_row(layer, values=VALUES // 2):
     """Norms over the last axis, of an earlier array or of the sum of two."""
     y = layer.output
-    near = [x for x in layer.alike() if x.spread]
+    near = [x for x in layer.alike() + layer.merged() if x.spread]
     if not 4 <= y.shape[-1] <= WIDEST or y.size // y.shape[-1] < LEAST:
         return
     tables = rows_of(y, *near, values=values)
@@ -66,8 +66,13 @@ def by_row(layer, values=VALUES // 2):
         yield Case(layer, [x, z], x=one + other, y=tables[0], kinds=LAYER)
     for (z, other), (x, one) in branches(known):
         rest = tables[0] - one
-        if size(rest - rest.mean(0)) > ADDED * size(rest):  # else it is a bias
+        if _varies(rest):  # else it is a bias
             yield Case(layer, [z, x], x=other, y=rest, kinds=LAYER[:2], added=True)
+
+
+def _varies(rows):
+    """Whether rows differ: a weight of 0 makes equal ones of any norm."""
+    return size(rows - rows.mean(0)) > ADDED * size(rows)
 
 
 def _is_normalised(rows):
