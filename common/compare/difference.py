@@ -150,8 +150,10 @@ def _at_the_end(recordings, before, ours, theirs):
         if difference is None:
             new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
             i, j = (new[0] or ours)[0], (new[1] or theirs)[0]
-            # Of two sizes, copies of earlier arrays are no counterpart: that side ends sooner.
-            if all(new) or a[i].size == b[j].size:
+            # A copy of an array before the last pair is no counterpart: that side ends sooner.
+            last = recordings.pairs[-1:]
+            copies = any(recordings.agreement(p.a, j) or recordings.agreement(i, p.b) for p in last)
+            if all(new) or copies or a[i].size == b[j].size:
                 difference = described(recordings, before, i, j, "place")
         return difference
     # At its end, one recording may use a name of the other for something else.

@@ -10,6 +10,7 @@ them. ``record`` needs an environment with
 ``compare`` needs NumPy alone; with ``--write`` it writes reports/compare/converted.md.
 """
 
+import itertools
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 
 from common.system import commands
+from common.system.errors import InputError
 from common.system.files import ROOT
 from tests.pairs.__main__ import compare_files
 
@@ -53,7 +55,13 @@ TINY = {
         embed_dim=32, depths=[2, 2], num_heads=[2, 4], window_size=4, image_size=32, patch_size=2
     ),
 }
-ROBERTA = dict(TEXT, max_position_embeddings=34, pad_token_id=PAD)
+ROBERTA = dict(
+    TEXT,
+    max_position_embeddings=34,
+    pad_token_id=PAD,
+    type_vocab_size=1,
+    layer_norm_eps=1e-5,
+)
 MIXTURE = dict(GROUPED, num_local_experts=4, num_experts_per_tok=2, sliding_window=16)
 GEMMA3 = dict(
     GROUPED,
@@ -70,8 +78,8 @@ its ending. task: what it reads.
 """
 NETWORKS = [
     Network("Bert", "Model", TEXT, "Bert", "segments"),
-    Network("Roberta", "ForMaskedLM", ROBERTA, "Roberta", "padded"),
-    Network("XLMRoberta", "Model", ROBERTA, "XLMRoberta", "padded"),
+    Network("Roberta", "ForMaskedLM", ROBERTA, "Roberta", "text"),
+    Network("XLMRoberta", "Model", ROBERTA, "XLMRoberta", "text"),
     Network("DistilBert", "ForMaskedLM", TINY["DistilBert"], "DistilBert", "padded"),
     Network("Albert", "ForPreTraining", dict(TEXT, embedding_size=32), "Albert", "segments"),
     Network("GPT2", "Model", TINY["GPT2"], "GPT2", "text"),
@@ -165,8 +173,13 @@ def of_timm(architecture, folder):
             buffer.uniform_(1, 1.3)
     tensors = {name: tensor.contiguous() for name, tensor in made.state_dict().items()}
     save_file(tensors, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
+    config = dict(
+        architecture=architecture,
+        num_features=made.num_features,
+        pretrained_cfg={"tag": made.pretrained_cfg.get("tag")},
+    )
     with open(os.path.join(folder, "config.json"), "w") as file:
-        json.dump({"architecture": architecture, "num_features": made.num_features}, file)
+        json.dump(config, file)
     return made, IMAGES[64], IMAGES[64].transpose(0, 2, 3, 1).copy()
 
 
@@ -198,7 +211,11 @@ def record(folder, names):
 
 
 def compare(folder):
-    """Yield a row of the table for each pair of recordings."""
+    """Yield a row of the table for each pair of recordings; InputError if one is missing."""
+    for name, side in itertools.product(NAMES, "AB"):
+        path = os.path.join(folder, "%s-%s.npz" % (name, side))
+        if not os.path.exists(path):
+            raise InputError("there is no %s: record %s first" % (path, name))
     for name in NAMES:
         verdict, _ = compare_files(os.path.join(folder, name + "-"))
         agree = sum(row["state"] == "agree" for row in verdict["rows"])
