@@ -14,7 +14,7 @@ from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
 
-PARTS = 16  # of a recording, by which values that repeat are told apart
+PARTS = 8  # of a recording, by which values that repeat are told apart
 OTHER = 0.25  # of an array's spread: no precision is so far from float64
 
 Pair = namedtuple("Pair", "a b layout off")
@@ -73,6 +73,16 @@ def places_by_size(arrays):
     return places
 
 
+def _first_copies(arrays):
+    """For each array the place of the first of those in a row that have its values."""
+    starts = []
+    for place, array in enumerate(arrays):
+        before = arrays[place - 1] if place else None
+        same = before and before.ends == array.ends and np.array_equal(before.values, array.values)
+        starts.append(starts[-1] if same else place)
+    return starts
+
+
 def _written_alike(a, b):
     """Whether names and numbers of axes are the same; sizes, such as that of heads, may differ."""
     alike = len(a.shape) == len(b.shape) > 2 and a.shape[0] == b.shape[0]
@@ -115,6 +125,7 @@ class Recordings:
         self.named.update(self._of_steps())
         self.moments = [[steps.moment(x.name) for x in side] for side in (self.a, self.b)]
         self.sizes = [places_by_size(arrays) for arrays in (self.a, self.b)]
+        self.starts = [_first_copies(arrays) for arrays in (self.a, self.b)]
         self.agreements = {}
         self.optimizers = None  # set by ``optimizers.explain``
         self.rounding_only = rounding_only.accept(self)
@@ -185,7 +196,8 @@ class Recordings:
         alike = (a.values.ndim == b.values.ndim) + (same.layout == plain(a) and a.shape == b.shape)
         worth = (1000 if same.proof else 1) + (100 if self.same_name(i, j) else 0) + 10 * alike
         # Of values that repeat, those at about the same part of both recordings, then the first.
-        away = int(PARTS * abs(i / len(self.a) - j / len(self.b)))
+        starts = self.starts[0][i] / len(self.a), self.starts[1][j] / len(self.b)
+        away = int(PARTS * abs(starts[0] - starts[1]))
         return worth * 10**9 - 10**6 * away - i - j
 
     def gaps(self):
