@@ -35,12 +35,7 @@ def _counterparts(recordings, layer):
     First those in both recordings' order, then those of branches that B computes in another order.
     """
     pairs = [pair[:2] for pair in recordings.pairs]
-    known = set(pairs), {i for i, _ in pairs}, {j for _, j in pairs}
-    for i in (i for i in range(layer.a.place) if i not in known[1]):
-        j = next((j for j in recordings.agreeing(i) if j not in known[2]), None)
-        if j is not None and recordings.agreement(i, j).proof:
-            pairs.append((i, j))
-            known[2].add(j)
+    pairs += recordings.crossing(layer.a.place)
     return {recordings.a[i].name: i for i, _ in pairs}, {recordings.b[j].name: i for i, j in pairs}
 
 

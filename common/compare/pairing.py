@@ -14,7 +14,7 @@ from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
 
-PARTS = 8  # of a recording, by which values that repeat are told apart
+PARTS = 8  # of a recording; a repeated value is paired within the same part of both, if possible
 OTHER = 0.25  # of an array's spread: no precision is so far from float64
 
 Pair = namedtuple("Pair", "a b layout off")
@@ -160,6 +160,19 @@ class Recordings:
     def agreeing(self, i):
         """Yield the places in B of arrays that agree with one of A."""
         return (j for j in self.sizes[1][self.a[i].size] if self.agreement(i, j))
+
+    def crossing(self, end=None):
+        """Yield (place in A, place in B) of arrays that surely agree, but not in both orders.
+
+        end: the place in A before which they are sought.
+        """
+        taken = {pair.a for pair in self.pairs}, {pair.b for pair in self.pairs}
+        for i in range(len(self.a) if end is None else end):
+            if i not in taken[0]:
+                j = next((j for j in self.agreeing(i) if j not in taken[1]), None)
+                if j is not None and self.agreement(i, j).proof:
+                    taken[1].add(j)
+                    yield i, j
 
     def repeats(self, i, j):
         """Whether another pair has the same values, such as those after a dropout that is off."""

@@ -357,8 +357,10 @@ class Comparison:
             return "%s and %s: one number each shows no relation" % numbers
         if not proven(self.a, self.b, allowed(self.a, self.b, self.tolerance)):
             says = "too few different values to show a relation"
-            values = (", ".join(map(shown, x.reshape(-1))) for x in (moved, self.b.values))
-            return says + ": %s in A, %s in B" % tuple(values) if self.a.size <= SHOWN else says
+            if self.a.size <= SHOWN:
+                values = (", ".join(map(shown, x.reshape(-1))) for x in (moved, self.b.values))
+                says += ": %s in A, %s in B" % tuple(values)
+            return says
         says = "no relation found; correlation %.6g" % alike
         if not (self.fresh and noise.looks_like_rounding(moved, self.b.values)):
             return says

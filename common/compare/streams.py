@@ -21,16 +21,11 @@ def order(recordings):
     """
     if any(moment for side in recordings.moments for moment in side):
         return None
-    found = {pair.b: pair.a for pair in recordings.pairs}
-    taken, crossed = {pair.a for pair in recordings.pairs}, 0
-    for i in (i for i in range(len(recordings.a)) if i not in taken):
-        j = next((j for j in recordings.agreeing(i) if j not in found), None)
-        if j is not None and recordings.agreement(i, j).proof:
-            found[j] = i
-            crossed += not recordings.repeats(i, j)
-    if crossed < LEAST:
+    crossing = list(recordings.crossing())
+    if sum(not recordings.repeats(i, j) for i, j in crossing) < LEAST:
         return None
-    found.update((j, i) for i, j in _nearest(recordings))
+    pairs = [pair[:2] for pair in recordings.pairs] + crossing + list(_nearest(recordings))
+    found = {j: i for i, j in pairs}
     return _sorted(found, len(recordings.a), len(recordings.b))
 
 
@@ -50,7 +45,7 @@ def _sorted(found, count, length):
 
 
 def _nearest(recordings):
-    """Yield pairs of new arrays, each of which is most like the other."""
+    """Yield (place in A, place in B) of new arrays that are each other's best match."""
     a = recordings.only_in_a(range(len(recordings.a)))[:MOST]
     b = recordings.only_in_b(range(len(recordings.b)))[:MOST]
     alike = np.zeros((len(a) + 1, len(b) + 1))

@@ -75,24 +75,24 @@ def cases(pair):
         if seed < 2 and pair not in PASS_ALONE:
             yield "right-steps-%d" % seed, "right", seed, ()
     yield "right-exact", "right", SEEDS, ()
-    planted = {
-        ending: getattr(truth, pair.upper() + ending, [])
-        for ending in ("", *truth.LATER, "_DOUBLES", "_BLIND_DOUBLES")
-    }
-    known = planted[""] + planted["_SECOND"]
+
+    def planted(ending=""):
+        return getattr(truth, pair.upper() + ending, [])
+
+    known = planted() + planted("_SECOND")
     for n, mistake in enumerate(known):
         yield "single-%d" % n, "single", n % SEEDS, (mistake,)
-    for n, mistake in enumerate(planted["_HELD_OUT"]):
+    for n, mistake in enumerate(planted("_HELD_OUT")):
         yield "held-out-%d" % n, "held out", n % SEEDS, (mistake,)
-    blind = planted["_BLIND"]
+    blind = planted("_BLIND")
     for n, mistake in enumerate(blind):
         yield "blind-%d" % n, "blind", n % SEEDS, (mistake,)
     for start, kind, among in (("", "double", known), ("_BLIND", "blind double", blind)):
-        for n, names in enumerate(planted[start + "_DOUBLES"]):
+        for n, names in enumerate(planted(start + "_DOUBLES")):
             made = tuple(m for name in names for m in among if m.name == name)
             assert len(made) == 2
             yield "%s-%d" % (kind.replace(" ", "-"), n), kind, n % SEEDS, made
-    for n, mistake in enumerate(planted["_BLIND_2"]):
+    for n, mistake in enumerate(planted("_BLIND_2")):
         yield "blind2-%d" % n, "blind 2", n % SEEDS, (mistake,)
 
 

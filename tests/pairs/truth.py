@@ -855,6 +855,3 @@ SD3 = [
         [r"sines"],
     ),
 ]
-
-# The endings of the names of further lists of a pair.
-LATER = ("_SECOND", "_HELD_OUT", "_BLIND", "_BLIND_2")

@@ -3,15 +3,11 @@
 Or one side leaves out the norm's weight and bias: its rows are normalised, and nothing more.
 """
 
-import numpy as np
-
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
 from common.compare.layers import normalisation, search
 from common.compare.layers.layer import Layer, rows_of, size
 
-EXACT = 1e-5  # of the mean of normalised rows, which is 0
-UNIT = 0.1  # an epsilon may leave their mean square so far below 1
 LEAST = 16  # values of a row
 NEAR = 3  # later arrays, which may be the norm with its weight
 
@@ -21,7 +17,7 @@ def explain(both):
     if both.ours.shape != both.theirs.shape:
         return None
     a, b = both.a.output, both.b.output
-    if len(a.shape) > 1 and None not in [_kind(*rows_of(x)) for x in (a, b)]:
+    if len(a.shape) > 1 and None not in [normalisation.bare(*rows_of(x)) for x in (a, b)]:
         return None  # both are normed
     for x, y, names in ((b, a, ("A", "B")), (a, b, ("B", "A"))):
         bare = _of_bare(both, x, y)
@@ -37,20 +33,12 @@ def explain(both):
     return None
 
 
-def _kind(rows):
-    """The kind of norm that makes such rows without a weight; None if no norm does."""
-    square = (rows**2).mean(1)
-    if (np.abs(square - 1) > UNIT).any() or square.max() > 1 + EXACT or np.ptp(square) > UNIT / 2:
-        return None
-    return "LayerNorm" if np.abs(rows.mean(1)).max() <= EXACT else "RMSNorm"
-
-
 def _of_bare(both, x, y):
     """(kind of norm, what differs) if x is a norm's rows, and y is x with a weight; or None."""
     if len(x.shape) < 2 or x.shape[-1] < LEAST or len(x.values) < 2:
         return None
     rows, whole = rows_of(x, y)
-    kind = _kind(rows)
+    kind = normalisation.bare(rows)
     if kind is None:
         return None
     most = min(0.1 * size(both.off), both.noise)

@@ -4,9 +4,9 @@ import numpy as np
 
 from common.compare.between.both import Explanation
 from common.compare.layers import docs as pages
+from common.compare.layers import normalisation
 from common.compare.layers.layer import size
 
-CENTERED = 1e-5  # the largest mean of rows that a LayerNorm without a bias leaves
 STEPS = 30
 SPAN = 2  # vectors
 MANY = 4096  # rows
@@ -38,8 +38,7 @@ def _scaled(both, y, off):
             return None
         if np.abs(scale).max() < 1.02 * np.abs(scale).min():
             return None  # one number for all rows is no epsilon
-        centered = np.abs(y.mean(1)).max() <= CENTERED
-        kind = "LayerNorm" if shifted or centered else "RMSNorm"
+        kind = "LayerNorm" if shifted or normalisation.centered(y) else "RMSNorm"
         more = "smaller" if scale.mean() > 0 else "larger"
         says = "each row is scaled by its own number, as by another epsilon in a %s: " % kind
         return Explanation(says + "B's is %s" % more, pages.EPSILON)

@@ -10,6 +10,7 @@ from collections import OrderedDict
 import numpy as np
 
 from common.compare.layers import docs as pages
+from common.compare.layers import modulation
 from common.compare.layers.layer import Case, size
 from common.compare.layers.modulation import FEW, LOOKED_AT, ORDINALS, parted, sample
 
@@ -18,6 +19,7 @@ PARTS = (1, 2, 3, 4, 6, 9)  # of the array that holds gates
 NEAREST = 4  # arrays that may hold them
 INPUTS = 4
 ROUNDED = 0.02  # how far from 0 and 1 a solved factor may be
+ordered = modulation.ordered
 GATES = (("", lambda gate: gate), ("the tanh of ", np.tanh))
 
 
@@ -34,23 +36,22 @@ def cases(layer):
         for count, (bend, function) in itertools.product((1, 2, 3), GATES):
             for chosen in itertools.combinations(range(len(near)), count):
                 terms = _solved([values[n] for n in chosen], function(parts), target)
-                if terms is None:
-                    continue
-                terms, order = zip(*sorted(zip(terms, chosen), key=_gated_last))
-                yield Case(
-                    layer,
-                    [near[n] for n in order] + [array],
-                    values=[values[n] for n in order],
-                    y=target,
-                    parts=parts,
-                    found=OrderedDict(terms=terms, bend=bend, of=len(parts)),
-                )
+                if terms is not None:
+                    terms = dict(zip(chosen, terms))
+                    yield case_of(layer, near, values, terms, array, parts, target, bend)
 
 
-def _gated_last(term):
-    """The key that puts inputs without a gate first, and others in their order."""
-    (_, gate), place = term
-    return gate is not None, place
+def case_of(layer, near, values, terms, array, parts, target, bend="", **more):
+    """The ``Case`` of a sum, its inputs without a gate first.
+
+    near, values: arrays and their samples. terms: {an input's place there: its term}. more: further
+    constants.
+    """
+    order = sorted(terms, key=lambda n: (terms[n][1] is not None, n))
+    found = OrderedDict(terms=tuple(terms[n] for n in order), bend=bend, of=len(parts), **more)
+    inputs = [near[n] for n in order] + [array]
+    values = [values[n] for n in order]
+    return Case(layer, inputs, values=values, y=target, parts=parts, found=found)
 
 
 def _solved(inputs, gates, target):
@@ -86,11 +87,6 @@ def summed(case, constants):
     gates = dict(GATES)[constants["bend"]](case.parts)
     terms = zip(case.values, constants["terms"])
     return sum(x * (one + (0 if gate is None else gates[gate])) for x, (one, gate) in terms)
-
-
-def ordered(a, b, inputs):
-    """The array of parts: in another order, it would explain the difference."""
-    return inputs[-1:]
 
 
 def words(constants):

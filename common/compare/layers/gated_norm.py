@@ -5,22 +5,21 @@ keeps a row's direction, so what the sum has across that direction must cancel.
 """
 
 import itertools
-from collections import OrderedDict
 
 import numpy as np
 
 from common.compare.layers import docs as pages
 from common.compare.layers import gate
-from common.compare.layers.layer import Case, size
+from common.compare.layers.layer import size
 from common.compare.layers.modulation import parted, sample
+from common.compare.layers.normalisation import bare
 
 DOCS = pages.MODULATION
 INPUTS = 12
 ROWS = 16
 NARROWEST = 16  # values of a row
-EXACT = 1e-5  # of the mean of normalised rows, which is 0
-UNIT = 0.1  # an epsilon may leave the rows' mean square so far below 1
-ordered = gate.ordered
+
+ordered, options = gate.ordered, gate.options
 
 
 def cases(layer):
@@ -31,12 +30,11 @@ def cases(layer):
     rows = np.random.RandomState(0).choice(y.size // width[0], ROWS)
     at = (rows[:, None] * width[0] + np.arange(width[0])).reshape(-1)
     direction = sample(y, at).reshape(ROWS, -1)
-    square = (direction**2).mean(1)
+    kind = bare(direction)
     near = [x for x in layer.alike(INPUTS) if x.spread][::-1]
-    if np.abs(square - 1).max() > UNIT or len(near) < 2:
+    if kind is None or len(near) < 2:
         return
-    centered = bool(np.abs(direction.mean(1)).max() < EXACT)
-    kind = "LayerNorm" if centered else "RMSNorm"
+    centered = kind == "LayerNorm"
     values = [sample(x, at) for x in near]
     wide = (found for found in parted(layer, gate.PARTS, at) if found[0].shape != y.shape)
     for (array, parts), base in itertools.product(
@@ -44,18 +42,7 @@ def cases(layer):
     ):
         terms = _solved(values, parts, base, direction, centered)
         if terms:
-            order = sorted(terms, key=lambda n: (terms[n][1] is not None, n))
-            yield Case(
-                layer,
-                [near[n] for n in order] + [array],
-                values=[values[n] for n in order],
-                parts=parts,
-                y=direction,
-                centered=centered,
-                found=OrderedDict(
-                    terms=tuple(terms[n] for n in order), bend="", of=len(parts), kind=kind
-                ),
-            )
+            yield gate.case_of(layer, near, values, terms, array, parts, direction, kind=kind)
 
 
 def _solved(values, parts, base, direction, centered):
@@ -90,18 +77,13 @@ def _across(tables, direction, centered):
     return (rows - along * direction).reshape(len(tables), -1)
 
 
-def options(case):
-    """The one that was found."""
-    yield case.found
-
-
 def off(case, constants):
     """The distance of the sum on some rows, each made as long as the norm's."""
     made = gate.summed(case, constants)
     if made is None:
         return np.inf
     made = made.reshape(case.y.shape)
-    if case.centered:
+    if case.found["kind"] == "LayerNorm":
         made = made - made.mean(1, keepdims=True)
     length = np.sqrt((case.y**2).sum(1) / (made**2).sum(1))
     return size(made * length[:, None] - case.y)

@@ -22,6 +22,8 @@ DECADES = 10.0 ** np.arange(-9, 0)
 FINER = 10.0 ** np.arange(-0.75, 0.8, 0.25)
 NEARLY = 0.01  # of a channel's spread
 ADDED = 0.01  # of a norm's result: by how much it must vary from row to row
+CENTERED = EXACT = 1e-5  # of the mean of normalised rows, and of their mean square above 1
+UNIT = 0.1  # an epsilon may leave their mean square so far below 1
 TINY = 1e-12  # an epsilon that has no effect
 ALIKE = 5e-3  # relative: by how much the sizes of normalised rows differ
 SAME = 2e-3  # relative: differences of epsilons that rounding cannot tell apart
@@ -68,6 +70,19 @@ def by_row(layer, values=VALUES // 2):
         rest = tables[0] - one
         if _varies(rest):  # else it is a bias
             yield Case(layer, [z, x], x=other, y=rest, kinds=LAYER[:2], added=True)
+
+
+def centered(rows):
+    """Whether rows have the mean that a LayerNorm without a bias leaves, 0."""
+    return bool(np.abs(rows.mean(1)).max() <= CENTERED)
+
+
+def bare(rows):
+    """The kind of norm that makes such rows without a weight; None if no norm does."""
+    square = (rows**2).mean(1)
+    if (np.abs(square - 1) > UNIT).any() or square.max() > 1 + EXACT or np.ptp(square) > UNIT / 2:
+        return None
+    return "LayerNorm" if centered(rows) else "RMSNorm"
 
 
 def _varies(rows):
