@@ -13,6 +13,7 @@ CERTAIN = 20  # bits that must be left: by chance, one in a million
 DIGITS = -math.log(TOLERANCE, 2)  # bits that fitting a constant may use up
 SHARP = 4  # bits by which an array's spread must exceed its allowed error
 LOOKED_AT = 256  # values on which a layout is tried
+PRIME = 2**53 - 111
 COUNTED = 4096  # values that are counted to estimate how many are distinct
 
 
@@ -27,9 +28,11 @@ class Array:
         self.epsilon = float(np.finfo(values.dtype).eps) if floating else 0.0
         self.unit = None  # the error of float32 itself here, if an exact recording shows it
         values = values.reshape([self.shape[axis] for axis in self.axes])
-        if values.dtype.itemsize < 4 or not floating:
-            values = values.astype(np.float32 if floating else np.float64)
-        self.mask = masks.of(values)
+        if not floating:
+            values = _whole(values)
+        elif values.dtype.itemsize < 4:
+            values = values.astype(np.float32)
+        self.mask = masks.of(values) if floating else None
         if self.mask is not None:
             values = masks.filled(values, self.mask.places)
         self.values, self.size = values, values.size
@@ -63,10 +66,27 @@ class Array:
     def __str__(self):
         return "%s (%s)" % (self.name, ", ".join(str(size) for size in self.shape))
 
+    def like(self, values):
+        """An array of some of these values, or of similar ones, in the same precision."""
+        made = Array(self.name, values)
+        made.digits, made.epsilon, made.unit = self.digits, self.epsilon, self.unit
+        return made
+
     @property
     def scale(self):
         """The size to which distances from this array are relative when they are shown."""
         return self.spread or self.rms or 1
+
+
+def _whole(values):
+    """Whole numbers in float64, in which different ones stay different.
+
+    Numbers beyond 2 ** 53, such as hashes, have their remainder of a prime instead.
+    """
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+        large = (values > 2**53) | (values < -(2**53))
+        values = np.where(large, values % PRIME, values)
+    return values.astype(np.float64)
 
 
 def rms(values):

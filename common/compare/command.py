@@ -98,11 +98,11 @@ def compare(request):
     recordings = Recordings(a, b, request.tolerance)
     first = difference.first(recordings)
     if first is not None and first["agree_before"] == 0:
-        refuse_other_batches(a, b, first)
+        refuse_other_batches(recordings.a, recordings.b, first)
     first, convention, rounding = settled(recordings, first)
     first, layers = judged(recordings, first, bool(request.json or request.html))
     hints = [] if convention else list(hint_lines(recordings, layers))
-    hints += rounding + notes(recordings, first, clipping.explained(a, b))
+    hints += rounding + notes(recordings, first, clipping.explained(recordings.a, recordings.b))
     for line in lines(request, recordings, first, layers, convention, hints):
         print(commands.printable(line))
     missing = recordings.missing() if request.all else []
@@ -152,9 +152,9 @@ def judged(recordings, first, every):
 
 def refuse_arrays_without_numbers(request, a, b):
     """InputError if both recordings hold an array of NaN alone: no two can be compared."""
-    empty = [next((x.name for x in side if np.isnan(x.values).all()), None) for side in (a, b)]
-    if None not in empty:
-        names = (empty[0], request.a, empty[1], request.b)
+    bare = [next((x.name for x in side if np.isnan(x.values).all()), None) for side in (a, b)]
+    if None not in bare:
+        names = (bare[0], request.a, bare[1], request.b)
         raise InputError("%s of %s and %s of %s contain nothing but NaN" % names)
 
 
@@ -264,13 +264,13 @@ def layer_lines(layers, first):
 
 
 def hint_lines(recordings, layers):
-    """Yield a line for pairs that agree, but much worse than those before them."""
+    """Yield lines on arrays that agree, but not as well as others, or not everywhere."""
     wrong = {layer.a.place for layer in layers if layer.differs}
     for i, j in trying.jumps(recordings):
         if i not in wrong:
             names = (recordings.a[i].name, recordings.b[j].name)
             yield "a jump within the tolerance, which may be a mistake: %s in A, %s in B" % names
-            return
+            break
     names = recordings.rounding_only
     if names:
         says = "no difference: the gradient is rounding alone, on both sides: %s"

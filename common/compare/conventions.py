@@ -39,10 +39,9 @@ def _statistics(recordings, difference):
     if not statistics.is_convention(*fits):
         return None
     gain = 1 / (fits[0].case.count - 1.0)
-    for k in range(i, len(recordings.a)):
-        for m in range(j, len(recordings.b)):
-            if recordings.named.get(k) == m and not recordings.agreement(k, m):
-                _accept_within(recordings, k, m, gain)
+    for k, m in sorted(recordings.named.items()):
+        if k >= i and m >= j and not recordings.agreement(k, m):
+            _accept_within(recordings, k, m, gain)
     recordings.pairs = recordings.aligned()
     kinds = tuple(fit.constants["kind"] for fit in fits)
     return "a running %s in A, a running %s in B" % kinds
@@ -68,7 +67,7 @@ def _laid_out(recordings, k, m):
 def _normalised(recordings, difference):
     """Accept them if the norm's result was recorded: a channel is off by up to half of 1 / n."""
     i, j = difference["a_place"], difference["b_place"]
-    inputs = [p for p in recordings.pairs if p.a < i and p.b < j and recordings.a[p.a].finite]
+    inputs = [pair for pair in recordings.before(i, j) if recordings.a[pair.a].finite]
     for layout, ours, theirs in _laid_out(recordings, i, j):
         for pair in inputs[:-4:-1]:
             x = recordings.a[pair.a]
@@ -111,7 +110,7 @@ def _of_a_divisor(x, ours, theirs, axis, epsilon):
 def _accept_chain(recordings, i, j, gain):
     """Accept this pair and later ones, as long as the distance grows no faster than usual."""
     ours, theirs = range(i, len(recordings.a)), range(j, len(recordings.b))
-    before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
+    before = len(recordings.before(i, j))
     usual = gain
     for k, m, _ in matched(recordings, ours, theirs, before):
         if recordings.agreement(k, m):

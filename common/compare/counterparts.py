@@ -27,7 +27,7 @@ def by_scope(recordings, ours, theirs, ordered=True):
 
     ordered: only the longest list that is in both recordings' order.
     """
-    sides = [recordings.a[i].name for i in ours], [recordings.b[j].name for j in theirs]
+    sides = tuple(recordings.a[i].name for i in ours), tuple(recordings.b[j].name for j in theirs)
     pairs = {}
     for turned in (False, True):
         for n, inside in names.scopes(*(sides[::-1] if turned else sides)).items():
@@ -52,6 +52,8 @@ def _first_equal(recordings, i, ours):
 def may_be(recordings, i, j):
     """Whether two arrays have the same axes, in any order, and both numbers or neither."""
     a, b = recordings.a[i], recordings.b[j]
+    if a.size != b.size:
+        return False
     return form(a) == form(b) and (a.dtype.kind == "f") == (b.dtype.kind == "f")
 
 
@@ -63,11 +65,18 @@ def _last(recordings, places):
 
 def in_order(pairs):
     """The longest list of pairs that is in both recordings' order."""
-    best = []  # best[n]: the longest list that ends in pair n
-    for n, (_, j) in enumerate(pairs):
-        before = [best[k] for k in range(n) if pairs[k][1] < j]
-        best.append(max(before, key=len, default=[]) + [pairs[n]])
-    return max(best, key=len, default=[])
+    theirs = np.array([j for _, j in pairs])
+    length = np.ones(len(pairs), int)  # of the longest list that ends in a pair
+    before = [None] * len(pairs)  # the pair before it in this list
+    for n in range(1, len(pairs)):
+        lengths = np.where(theirs[:n] < theirs[n], length[:n], 0)
+        if lengths.any():
+            before[n], length[n] = int(lengths.argmax()), lengths.max() + 1
+    found, n = [], int(length.argmax()) if pairs else None
+    while n is not None:
+        found.append(pairs[n])
+        n = before[n]
+    return found[::-1]
 
 
 def by_shape(recordings, ours, theirs, before):
@@ -76,10 +85,11 @@ def by_shape(recordings, ours, theirs, before):
     Of several such lists, the one whose arrays are most alike.
     """
     worth = np.zeros((len(ours) + 1, len(theirs) + 1))
-    score = {}
+    score, likely = np.zeros((len(ours), len(theirs))), recordings.layouts(before)
     for n in reversed(range(len(ours))):
         for m in reversed(range(len(theirs))):
-            score[n, m] = _alike(recordings, ours[n], theirs[m], before, n < TRIED and m < TRIED)
+            closely = n < TRIED and m < TRIED
+            score[n, m] = _alike(recordings, ours[n], theirs[m], likely, closely)
             worth[n, m] = max(worth[n + 1, m], worth[n, m + 1], worth[n + 1, m + 1] + score[n, m])
     pairs, n, m = [], 0, 0
     while n < len(ours) and m < len(theirs):
@@ -93,7 +103,7 @@ def by_shape(recordings, ours, theirs, before):
     return pairs
 
 
-def _alike(recordings, i, j, before, closely):
+def _alike(recordings, i, j, likely, closely):
     """How well two arrays go together: 0 if their shapes differ, else 1 to 1.5."""
     a, b = recordings.a[i], recordings.b[j]
     if not may_be(recordings, i, j):
@@ -101,8 +111,7 @@ def _alike(recordings, i, j, before, closely):
     if not (a.finite and b.finite and a.spread and b.spread):
         return 1
     if closely:
-        comparison = Comparison(a, b, recordings.tolerance, recordings.layouts(before))
-        alike = abs(comparison.nearest()[1])
+        alike = abs(Comparison(a, b, recordings.tolerance, likely).nearest()[1])
     else:
         alike = max(correlations(a, b, list(recordings.usual_layouts(a, b))), default=0)
     return 1 + 0.5 * alike * (alike > CHANCE)

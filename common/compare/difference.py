@@ -21,6 +21,8 @@ def first(recordings):
     doubtful = None
     for before, ours, theirs in recordings.gaps():
         ours, theirs = list(ours), list(theirs)
+        if before < len(recordings.pairs) and not (ours and theirs):
+            continue  # only one side has further arrays
         if recordings.followed(before):
             difference = _between_pairs(recordings, before, ours, theirs)
             doubtful = doubtful or _chain(recordings, before, ours, theirs)
@@ -56,8 +58,7 @@ def with_verdicts(recordings, difference, verdicts):
             continue
         says = verdict.says
         if difference is None or (i, j) != (difference["a_place"], difference["b_place"]):
-            before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
-            pair = next((pair for pair in recordings.pairs if pair[:2] == (i, j)), None)
+            before, pair = len(recordings.before(i, j)), recordings.pair(i, j)
             off = pair and pair.off / (recordings.b[j].spread or 1)
             by = "name" if recordings.same_name(i, j) else "place"
             difference = described(recordings, before, i, j, by, Relation(says, off))
@@ -132,12 +133,14 @@ def _swapped(recordings, difference):
         if i > difference["a_place"] or recordings.agreement(i, j):
             continue
         for k, m in named.items():
+            if k <= i:
+                continue
             same = recordings.agreement(i, m), recordings.agreement(k, j)
-            if k > i and all(x is not None and x.proof for x in same):
+            if all(x is not None and x.proof for x in same):
                 names = (recordings.b[m].name, recordings.b[j].name)
                 off = same[0].off / (recordings.b[m].spread or 1)
                 relation = Relation("%s and %s are swapped in B" % names, None, off)
-                before = sum(pair.a < i and pair.b < j for pair in recordings.pairs)
+                before = len(recordings.before(i, j))
                 return described(recordings, before, i, j, "name", relation)
     return None
 

@@ -8,6 +8,7 @@ from collections import namedtuple
 import numpy as np
 
 LOWEST = -1e4  # the mildest mask in use; float16 does not reach far below it
+SHARE = 2**-7  # of a mask, by which bfloat16 may round it
 FAR = 50  # a mask is this many times larger than any other value
 
 Mask = namedtuple("Mask", "places value")
@@ -29,6 +30,9 @@ def of(values):
         places = values < most
         peak = np.nan if places.all() else np.abs(values[~places]).max()
     if not FAR * peak <= abs(low):  # NaN elsewhere is no mask either
+        return None
+    # One mask plus scores varies as the scores do; other large values are no mask.
+    if np.isfinite(low) and np.ptp(values[places]) > 4 * peak + SHARE * abs(low):
         return None
     return Mask(places, float(low))
 

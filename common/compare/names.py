@@ -31,7 +31,7 @@ def is_parameter(name):
 @lru_cache(maxsize=None)
 def words(name):
     """The words and numbers of a name, in lower case: ``h.0.LayerNorm`` is h, 0, layer, norm."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+", name)
     return tuple(SYNONYMS.get(part, part) for part in (part.lower() for part in parts))
 
 
@@ -80,26 +80,29 @@ def _match(ours, theirs, pairs, level):
         keys = {}
         for place, name in enumerate(names):
             if has_name(name) and place not in taken:
-                for k in level(name):
+                for k in filter(None, level(name)):
                     keys.setdefault(k, []).append(place)
         sides.append(keys)
     whole = [{key(words(name)) for name in names} for names in (ours, theirs)]
+    taken = set(pairs.values())
     for k in sorted(set(sides[0]) & set(sides[1]), key=len, reverse=True):
         if level is _ending and not (k in whole[0] or k in whole[1]):
             continue  # two different prefixes
         free = (
             [i for i in sides[0][k] if i not in pairs],
-            [j for j in sides[1][k] if j not in pairs.values()],
+            [j for j in sides[1][k] if j not in taken],
         )
         if len(free[0]) == len(free[1]) == 1:
             pairs[free[0][0]] = free[1][0]
+            taken.add(free[1][0])
 
 
+@lru_cache(maxsize=8)
 def scopes(ours, theirs):
     """{place of a module in ours: places of the operations in its scope in theirs}.
 
     A recording of operations names them by their scopes: the module ``layer.0.output`` returns the
-    last one whose name contains its own, such as ``model/layer_0/output/add``.
+    last one whose name contains its own, such as ``model/layer_0/output/add``. Names are in tuples.
     """
     sides = [
         [" %s " % " ".join(words(_without_methods(name))) for name in names]

@@ -97,6 +97,29 @@ def _apart(ours, theirs):
     return None not in (ours, theirs) and ours != theirs
 
 
+def _orders_of_axes(recordings):
+    """The transpositions among the pairs."""
+    layouts = {pair.layout for pair in recordings.pairs}
+    return sorted({x.axes for x in layouts if x.order is None and not x.flipped})
+
+
+def _of_observations(recordings):
+    """[(number of the pair, distance)] of those that were computed from each observation."""
+    return [
+        (number, pair.off)
+        for number, pair in enumerate(recordings.pairs)
+        if recordings.agreement(pair.a, pair.b).proof
+        and recordings.a[pair.a].dtype.kind == "f"
+        and recordings.has_rows(pair.a, pair.b)
+        and not recordings.is_parameter(pair)
+    ]
+
+
+def _any_apart(recordings):
+    """Whether any pair is not equal bit for bit."""
+    return any(pair.off for pair in recordings.pairs)
+
+
 class Recordings:
     """Two recordings, and the pairs of their arrays that agree."""
 
@@ -149,6 +172,8 @@ class Recordings:
 
     def agreement(self, i, j):
         """``Agreement`` of two arrays; None if they do not agree."""
+        if self.a[i].size != self.b[j].size:
+            return None
         if (i, j) not in self.agreements:
             a, b, moments = self.a[i], self.b[j], (self.moments[0][i], self.moments[1][j])
             same = None if _apart(*moments) else agreement(a, b, self.tolerance)
@@ -213,6 +238,31 @@ class Recordings:
         away = int(PARTS * abs(starts[0] - starts[1]))
         return worth * 10**9 - 10**6 * away - i - j
 
+    @property
+    def pairs(self):
+        """The list of ``Pair``, in both recordings' order."""
+        return self._pairs
+
+    @pairs.setter
+    def pairs(self, pairs):
+        self._pairs = pairs
+        self.derived = {}  # what ``of_pairs`` has made of them
+        self._by_places = {pair[:2]: pair for pair in pairs}
+
+    def of_pairs(self, make):
+        """``make(self)``, made once for these pairs."""
+        if make not in self.derived:
+            self.derived[make] = make(self)
+        return self.derived[make]
+
+    def pair(self, i, j):
+        """The ``Pair`` of two places, or None."""
+        return self._by_places.get((i, j))
+
+    def before(self, i, j):
+        """The pairs before a place in A and a place in B."""
+        return [pair for pair in self.pairs if pair.a < i and pair.b < j]
+
     def gaps(self):
         """Yield (number of pairs before, positions in A, positions in B) between the pairs."""
         ends = [(-1, -1)] + [pair[:2] for pair in self.pairs] + [(len(self.a), len(self.b))]
@@ -225,11 +275,10 @@ class Recordings:
 
     def usual_layouts(self, a, b):
         """The transpositions of the pairs that also bring a's shape to b's."""
-        for layout in {pair.layout for pair in self.pairs if pair.layout.order is None}:
-            if len(layout.axes) == a.values.ndim and not layout.flipped:
-                moved = layout._replace(split=a.values.shape)
-                if tuple(a.values.shape[axis] for axis in layout.axes) == b.values.shape:
-                    yield moved
+        for axes in self.of_pairs(_orders_of_axes):
+            if len(axes) == a.values.ndim:
+                if tuple(a.values.shape[axis] for axis in axes) == b.values.shape:
+                    yield plain(a)._replace(axes=axes)
 
     def fresh(self, before):
         """Whether the first pairs are inputs only: nothing has been computed yet."""
@@ -242,15 +291,8 @@ class Recordings:
         A few pairs that are equal bit for bit may have been given, such as targets: a whole gap of
         arrays that differ one by one counts for more.
         """
-        later = [
-            pair
-            for pair in self.pairs[before:]
-            if self.agreement(pair.a, pair.b).proof
-            and self.a[pair.a].dtype.kind == "f"
-            and self.has_rows(pair.a, pair.b)
-            and not self.is_parameter(pair)
-        ]
-        if not later or any(pair.off for pair in later):
+        later = [off for place, off in self.of_pairs(_of_observations) if place >= before]
+        if not later or any(later):
             return bool(later)
         return len(later) > self._new_in_turn(before)
 
@@ -275,7 +317,7 @@ class Recordings:
         """
         if any(names.is_parameter(array.name) for array in (self.a[pair.a], self.b[pair.b])):
             return True
-        return not pair.off and any(other.off for other in self.pairs)
+        return not pair.off and self.of_pairs(_any_apart)
 
     def has_rows(self, i, j):
         """Whether two arrays have a row for each observation."""

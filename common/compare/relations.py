@@ -320,7 +320,7 @@ class Comparison:
         rest = [values[telling & ~wrong] for values in (ours, theirs)]
         if not rest[0].size:
             return None
-        both = [Array("", values) for values in rest]
+        both = [array.like(values) for array, values in zip((self.a, self.b), rest)]
         if agreement(both[0], both[1], self.tolerance) is None or not proven(*both, most=most):
             return None
         before = apart(ours, theirs) / self.b.spread

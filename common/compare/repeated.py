@@ -1,7 +1,6 @@
 """Arrays that one side has once and the other once per observation, such as positions."""
 
 from common.compare import names
-from common.compare.arrays import Array
 from common.compare.layers.layer import full
 
 
@@ -28,6 +27,4 @@ def _once(array):
     values = full(array)
     if len(values) == 1 or not array.finite or (values[1:] != values[:1]).any():
         return array
-    made = Array(array.name, values[:1].astype(array.dtype))
-    made.digits, made.epsilon, made.unit = array.digits, array.epsilon, array.unit
-    return made
+    return array.like(values[:1].astype(array.dtype))

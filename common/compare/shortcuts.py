@@ -22,7 +22,7 @@ def first_difference(recordings, difference):
         return None
     first = None
     while _may_be_one(recordings, *ends):
-        before = sum(pair.a < ends[0] and pair.b < ends[1] for pair in recordings.pairs)
+        before = len(recordings.before(*ends))
         made = differences.described(recordings, before, *ends, "value")
         if made["relation_holds"] and first:
             break  # a bias, which the norm absorbs

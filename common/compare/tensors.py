@@ -40,8 +40,8 @@ def in_order(a, b, pairs):
         if what != "plain":
             places.setdefault((what, step), []).append(place)
     ranks = {}
-    for rank, array in enumerate(a):
-        ranks.setdefault(steps.kind(array.name), rank)
+    for place, array in enumerate(a):
+        ranks.setdefault(steps.kind(array.name), place)
     for (what, step), own in places.items():
 
         def rank(array, what=what, step=step):

@@ -1,6 +1,7 @@
 """What the layers of two recordings compute, pair by pair, found by trying."""
 
 import copy
+from collections import OrderedDict
 
 import numpy as np
 
@@ -169,7 +170,7 @@ def _of_own_inputs(recordings, theirs, found, first, pairs):
 
 def _in_another_order(recordings, first, i, j):
     """How B has A's values in another order after the first difference, in words; or None."""
-    pair = next((pair for pair in recordings.pairs if pair[:2] == (i, j)), None)
+    pair = recordings.pair(i, j)
     if pair is None or i <= first["a_place"] or not recordings.has_rows(i, j):
         return None
     a, b = recordings.a[i], recordings.b[j]
@@ -219,7 +220,7 @@ def _with_borrowed(recordings, theirs, verdict, bank, in_order):
     known = {pair.a for pair in recordings.pairs}, {pair.b for pair in recordings.pairs}
     ours = [recordings.a[k] for k in range(i - 1, -1, -1) if k not in known[0]][:BORROWED]
     others = [theirs[k] for k in range(j - 1, -1, -1) if k not in known[1]][:BORROWED]
-    before = [pair for pair in recordings.pairs if pair.a < i and pair.b < j]
+    before = recordings.before(i, j)
     apart = max((pair.off / recordings.b[pair.b].scale for pair in before), default=0.0)
     pair = (
         Layer(recordings.a, i, bank, None, others, USUAL * apart),
@@ -316,11 +317,12 @@ def explanation(recordings, difference, layers):
         b.values, b.shape = full(b).reshape(a.values.shape), a.shape
     if not (a.shape == b.shape and a.finite and b.finite) or a.size > LARGEST:
         return None
-    agreeing = [recordings.a[pair.a] for pair in recordings.pairs if pair.a < i and pair.b < j]
+    before = recordings.before(i, j)
+    agreeing = [recordings.a[pair.a] for pair in before]
     inputs = [x for x in reversed(agreeing) if x.dtype.kind == "f" and x.finite]
     theirs = list(recordings.b)
     theirs[j] = b
-    start = max([pair[:2] for pair in recordings.pairs if pair.a < i and pair.b < j] or [(-1, -1)])
+    start = before[-1] if before else (-1, -1)
     alone = recordings.a[start[0] + 1 : i] + recordings.b[start[1] + 1 : j]
     both = Both(Layer(recordings.a, i), Layer(theirs, j), inputs, alone)
     with np.errstate(all="ignore"):
@@ -340,6 +342,10 @@ def weights(recordings):
 
 def counterparts(recordings):
     """[(place in A, place in B)] of all arrays that are equal, or should be."""
+    return recordings.of_pairs(_counterparts)
+
+
+def _counterparts(recordings):
     pairs = [pair[:2] for pair in recordings.pairs]
     for before, ours, theirs in recordings.gaps():
         new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
@@ -386,7 +392,7 @@ def as_in_a(recordings, pairs):
     known = {pair[:2]: pair.layout for pair in recordings.pairs}
     usual = {}
     for layout in known.values():
-        usual.setdefault(len(layout.axes), []).append(layout.axes)
+        usual.setdefault(len(layout.axes), OrderedDict())[layout.axes] = None
     for i, j in pairs:
         a, b = recordings.a[i], recordings.b[j]
         layout = known.get((i, j))

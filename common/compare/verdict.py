@@ -28,7 +28,8 @@ SCHEMA = os.path.join(os.path.dirname(__file__), "verdict.schema.json")
 def of(recordings, first, layers, request, convention, hints):
     """The result as a dict of JSON values.
 
-    convention: a difference that was accepted, in words. hints: what may be a mistake, in words.
+    convention: a difference that was accepted, in words. hints: what may be a mistake,
+    and what is none, in words.
     """
     return OrderedDict(
         schema=SCHEMA_VERSION,
@@ -100,7 +101,7 @@ def _pairs(recordings, first):
 def _pair(recordings, place, first, layer, moved):
     """The row of two arrays. moved: B's, with its axes in A's order."""
     a, b = recordings.a[place[0]], recordings.b[place[1]]
-    pair = next((pair for pair in recordings.pairs if pair[:2] == place), None)
+    pair = recordings.pair(*place)
     state, says, docs = "agree" if pair else "off", None, None
     if first is not None and place == (first["a_place"], first["b_place"]):
         state, says = "first difference", first["computes"] or first["relation"]

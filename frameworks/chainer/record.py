@@ -22,7 +22,7 @@ class Recorder(chainer.FunctionHook):
 
     def forward_preprocess(self, function, in_data):
         """Called before a function runs."""
-        name = "before %s %d" % (function.label, len(self.found))
+        name = "into %s %d" % (function.label, len(self.found))
         self.found[name] = cuda.to_cpu(in_data[0]).copy()
 
 

@@ -33,7 +33,7 @@ def record(network, x):
 
     def show(name, taken, given):
         place = "%s, %d" % (name, len(found))
-        found["before " + place], found[place] = np.array(taken), np.array(given)
+        found["into " + place], found[place] = np.array(taken), np.array(given)
 
     layers = network.leaf_modules()
     probes = tree_map_with_path(

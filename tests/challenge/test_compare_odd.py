@@ -117,3 +117,64 @@ def test_a_name_cannot_command_the_terminal(compared):
     a = {"x": X, "h\n\x1b[31m": Y}
     code, _, printed = compared(a, a)
     assert code == 0 and "\x1b" not in printed and "h??[31m (16, 32)" in printed
+
+
+def test_a_wrong_gradient_with_its_axes_in_another_order_is_a_difference(compared):
+    """Its kernel is no square, so that no transposition of a tied weight fits it."""
+    ours, theirs = normal(16, 8, 3, 5), normal(3, 5, 8, 16, seed=1)
+    code, difference, _ = compared({"x": X, "grad1 w": ours}, {"x": X, "grad1 w": theirs})
+    assert code == 3 and difference["a"] == "grad1 w"
+
+
+def test_a_kernel_whose_heads_are_joined_in_another_order_is_shown(compared):
+    w = normal(4, 6, 5)
+    joined = w.transpose(1, 2, 0).reshape(1, 30, 4)
+    code, _, printed = compared({"x": X, "w": w, "h": Y}, {"x": X, "w": joined, "h": Y})
+    assert code == 0 and "transposed by (1, 2, 0)" in printed
+
+
+def test_large_values_that_vary_are_no_mask(compared):
+    ours, theirs = Y.copy(), Y.copy()
+    ours[:, 3], theirs[:, 3] = (-20000 + 1000 * normal(16, seed=seed) for seed in (2, 9))
+    code, difference, _ = compared({"x": X, "h": ours}, {"x": X, "h": theirs})
+    assert code == 3 and difference["a"] == "h"
+    scores = np.where(normal(16, 32, seed=3) > 0, Y, Y - 10000)  # a mask that is added
+    code, _, printed = compared({"x": X, "h": scores}, {"x": X, "h": scores - 10 * (scores < -99)})
+    assert code == 0 and "masks with" in printed
+
+
+def test_an_infinite_value_on_both_sides_does_not_change_the_precision(compared):
+    ours = Y.astype(np.float16)
+    theirs = (Y * (1 + 2e-4 * normal(16, 32, seed=2))).astype(np.float16)
+    ours[0, 0] = theirs[0, 0] = np.inf
+    assert compared({"x": X, "h": ours}, {"x": X, "h": theirs})[0] == 0
+    assert compared({"x": X, "h": ours}, {"x": X, "h": 1.1 * theirs})[0] == 3
+
+
+def test_the_first_arrays_are_named_where_batches_differ(compared):
+    code, _, error = compared({"x": X, "h": Y}, {"h": Y + 1, "x": normal(16, 8, seed=5)})
+    assert code == 2 and "x (16, 8) in A, x (16, 8) in B" in error
+
+
+def test_an_update_of_another_shape_is_no_step(compared):
+    arrays = dict(x=X, w=Y[0], grad_w=Y[1])
+    arrays["update w"] = Y[2, :16]
+    assert compared(arrays, arrays)[0] == 0
+
+
+def test_names_in_an_error_are_printed_without_their_control_characters(compared):
+    code, _, error = compared({"x": X}, {"x\n\x1b[31m": np.zeros((0, 3))})
+    assert code == 2 and "x??[31m is empty" in error
+
+
+def test_whole_numbers_too_large_for_a_float_are_compared(compared):
+    ids = np.arange(16) + 2**60
+    assert compared({"x": X, "ids": ids, "h": Y}, {"x": X, "ids": ids, "h": Y})[0] == 0
+    code, difference, _ = compared({"x": X, "ids": ids}, {"x": X, "ids": ids + 1})
+    assert code == 3 and difference["a"] == "ids"
+
+
+def test_arrays_of_seven_axes_are_compared_as_they_are(compared):
+    ours = normal(*[2] * 7)
+    _, difference, _ = compared({"x": X, "h": ours}, {"x": X, "h": ours[::-1]})
+    assert "transposed" not in difference["relation"]

@@ -111,8 +111,8 @@ def test_a_mistake_is_named_from_modules_beside_operations(compared, other, plac
 
 
 def test_a_module_returns_what_the_last_operation_in_its_scope_does():
-    ours = ["layer.0.self", "layer.0.up"]
-    theirs = ["m/layer_._0/self/q/add", "m/layer_._0/self/Reshape", "m/layer_._1/up/add"]
+    ours = ("layer.0.self", "layer.0.up")
+    theirs = ("m/layer_._0/self/q/add", "m/layer_._0/self/Reshape", "m/layer_._1/up/add")
     assert names.scopes(ours, theirs) == {0: [0, 1]}
 
 

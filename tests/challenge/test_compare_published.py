@@ -172,6 +172,6 @@ def test_a_convolution_whose_bias_a_norm_takes_in(compared, change, place, says)
 
 
 def test_scopes_of_methods_are_no_part_of_a_module_and_flat_names_no_scopes():
-    ours = ["block.0.attention.bias_table", "conv1"]
-    theirs = ["net/block/0/attention/attention._make/attention.bias/bias_table/take", "conv1_relu"]
+    ours = ("block.0.attention.bias_table", "conv1")
+    theirs = ("net/block/0/attention/attention._make/attention.bias/bias_table/take", "conv1_relu")
     assert names.scopes(ours, theirs) == {0: [0]}

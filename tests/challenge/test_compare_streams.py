@@ -15,9 +15,9 @@ ORDER = (0, 1, 5, 3, 4, 2)  # gates exchanged
 silu, gelu, gelu_erf = (SHAPES[name] for name in ("SiLU", "GELU (by tanh)", "GELU (by erf)"))
 
 
-def normed(x, epsilon=1e-6):
+def normed(x, epsilon=1e-6, centered=True):
     """Rows, normalised."""
-    x = x - x.mean(-1, keepdims=True)
+    x = x - x.mean(-1, keepdims=True) if centered else x
     return x / np.sqrt((x**2).mean(-1, keepdims=True) + epsilon)
 
 
@@ -44,7 +44,8 @@ def stream(name, wrong=None, turned=False):
     one = dense(normed(x) * (1 + parts[1]) + parts[0], WIDTH, seed + 2)
     yield name + ".branch", one
     x = x + (1 if wrong == "missing" and name == "text" else parts[2]) * one
-    rows = normed(x, 1e-3 if wrong == "epsilon" and name == "text" else 1e-6)
+    wrong_norm = dict(epsilon=dict(epsilon=1e-3), centered=dict(centered=False))
+    rows = normed(x, **wrong_norm.get(wrong if name == "text" else None, {}))
     yield name + ".norm2", rows
     before = dense(rows * (1 + parts[4]) + parts[3], WIDTH, seed + 3)
     if wrong is None:  # B has it inside the next layer
@@ -74,6 +75,7 @@ def test_a_right_port_has_no_difference(compared, turned):
 WRONG = [
     ("missing", "the second times the third of 6 parts of the last"),
     ("order", "b text.parts has the values of text.parts on axis 1 in blocks of 32, in the order"),
+    ("centered", "LayerNorm of the sum of 2 arrays, the second times the third of 6 parts"),
     ("epsilon", "by another epsilon in a LayerNorm: B's is larger"),
 ]
 

@@ -49,7 +49,7 @@ def _case(layer, x, last):
     target = target if square else target[:, :CHANNELS]
     some = max(1, 2**18 // images[0].size)
     images, target = (array[:some].astype(np.float64) for array in (images, target))
-    return Case(layer, [x], x=images, y=target, last=last, outputs=outputs, fits={})
+    return Case(layer, [x], x=images, y=target, outputs=outputs, fits={})
 
 
 def options(case):

@@ -83,7 +83,7 @@ def off(case, constants):
     if made is None:
         return np.inf
     made = made.reshape(case.y.shape)
-    if case.found["kind"] == "LayerNorm":
+    if constants["kind"] == "LayerNorm":
         made = made - made.mean(1, keepdims=True)
     length = np.sqrt((case.y**2).sum(1) / (made**2).sum(1))
     return size(made * length[:, None] - case.y)

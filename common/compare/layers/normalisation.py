@@ -120,7 +120,7 @@ def _by_channel(layer, x, axis):
         table[:, some].transpose(0, 2, 1).reshape(count, -1).astype(np.float64) for table in tables
     ]
     kinds = BATCH if count >= LEAST * 2 else ()
-    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=kinds + (CHANNELS,), axis=axis)
+    yield Case(layer, [x], x=columns[0], y=columns[1], kinds=kinds + (CHANNELS,))
     if channels >= 4 and kinds:
         some = slice(0, max(2, 2 * VALUES // tables[0][0].size))  # observations
         places = tables[0].shape[2]

@@ -16,12 +16,12 @@ CHANNELS = 8
 
 def cases(layer):
     """The nearest earlier images with the same number of channels."""
-    for x, larger, smaller, last in images(layer):
+    for x, larger, smaller, _ in images(layer):
         if larger.shape[2] > smaller.shape[2]:
             larger, smaller = (part[:, :CHANNELS].astype(np.float64) for part in (larger, smaller))
-            yield Case(layer, [x], x=larger, y=smaller, last=last)
+            yield Case(layer, [x], x=larger, y=smaller)
             if larger.min() < 0 <= smaller.min():  # after a ReLU that was not recorded
-                yield Case(layer, [x], x=np.maximum(larger, 0), y=smaller, last=last)
+                yield Case(layer, [x], x=np.maximum(larger, 0), y=smaller)
 
 
 def options(case):

@@ -54,10 +54,8 @@ def _weighted(layer, x, states, gates):
 
 def _goes_with(bias, *weights):
     """Whether a bias has the last part of these weights' names, or otherwise the same name."""
-    last = [part for part in bias.name.replace("/", "_").split("_") if part]
-    return any(
-        last[-1] in weight.name.replace("/", "_").split("_")[-1:] for weight in weights
-    ) or any(
+    last = bias.name.replace("/", "_").split("_")[-1]
+    return any(last == weight.name.replace("/", "_").split("_")[-1] for weight in weights) or any(
         bias.name.replace("bias", "") == weight.name.replace("weight", "") for weight in weights
     )
 

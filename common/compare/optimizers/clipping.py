@@ -19,9 +19,9 @@ SHOWN = 3e-7  # of the limit, the least that shows that something is added
 def explained(a, b):
     """The side that adds a number to the norm, in words; None if no recorded step shows it."""
     ours, theirs = _norms(a), _norms(b)
-    if list(ours) != list(theirs):
+    if set(ours) != set(theirs):
         return None
-    pairs = list(zip(ours.values(), theirs.values()))
+    pairs = [(ours[step], theirs[step]) for step in ours]
     for names, turned in (("AB", pairs), ("BA", [pair[::-1] for pair in pairs])):
         limits = [_limit(less, exact) for less, exact in turned]
         shown = {limit for limit in limits if limit}

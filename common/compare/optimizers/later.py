@@ -8,7 +8,6 @@ gradients may be is measured: if a share of a step is rounding, it may change th
 what the step changes.
 """
 
-import re
 from collections import namedtuple
 
 import numpy as np
@@ -50,11 +49,8 @@ def accept(recordings, first):
 
 def _step_after(name):
     """The number of steps before an array of steps; 0 if it is of the first pass."""
-    what, step, _ = steps.kind(name)
-    if what in ("weight", "update"):
-        return step
-    loss = re.match(r"loss(\d+)$", name)
-    return step - 1 if what == "gradient" else int(loss.group(1)) - 1 if loss else 0
+    what, step = steps.moment(name) or ("plain", 1)
+    return step if what in ("weight", "update") else step - 1
 
 
 def _by_step(recordings):
@@ -79,7 +75,7 @@ class _Shares:
     def __init__(self, recordings, arrays):
         self.recordings = recordings
         self.known = {steps.kind(x.name): x for x in recordings.a}
-        self.known.update({x.name: x for x in recordings.a if x.name.startswith("loss")})
+        self.known.update({steps.moment(x.name): x for x in recordings.a})  # of losses
         self.of_both = {steps.kind(recordings.a[i].name) for i in recordings.named}
         rounding = {steps.kind(name)[2] for name in recordings.rounding_only}
         self.of = {0: 0.0}
@@ -95,7 +91,7 @@ class _Shares:
     def _before(self, x):
         """A's array of the same kind one step earlier; None if it was not recorded."""
         if x.what == "plain":
-            return self.known.get("loss%d" % (_step_after(self.recordings.a[x.i].name)))
+            return self.known.get(("loss", _step_after(self.recordings.a[x.i].name)))
         kinds = [(x.what, x.step - 1, x.key)]
         kinds += [("start", 1, x.key), ("plain", 0, x.key)] if kinds[0][:2] == ("weight", 0) else []
         return next((self.known[kind] for kind in kinds if kind in self.known), None)

@@ -11,18 +11,19 @@ from functools import lru_cache
 import numpy as np
 
 from common.compare.layers.layer import full
-from common.compare.names import key, words
+from common.compare.names import is_parameter, key, words
 
 SPACE = r"[ ._/:-]+"
 PATTERNS = (
     ("gradient", r"(?i)(?:grad|gradient)(?P<step>\d*)" + SPACE + "(?P<name>.+)$"),
     # But "d1.conv" is a layer, such as the first one of a U-Net's way down.
-    ("gradient", r"(?i)[gd](?P<step>\d*)(?:(?<!\d)" + SPACE + "| +)(?P<name>.+)$"),
+    ("gradient", r"(?i)[gd](?P<step>\d*)(?P<by>(?<!\d)" + SPACE + "| +)(?P<name>.+)$"),
     ("gradient", r"(?i)(?P<name>.+)" + SPACE + r"(?:grad|gradient)(?P<step>\d*)$"),
-    ("update", r"(?i)update[ _]?(?P<step>\d*)" + SPACE + "(?P<name>.+)$"),
+    ("update", r"(?i)update[ _]?(?P<step>\d+)" + SPACE + "(?P<name>.+)$"),
+    ("update", r"(?i)update(?P<step>)(?P<by>" + SPACE + ")(?P<name>.+)$"),
     ("weight", r"(?i)(?:step|after)[ _]?(?P<step>\d+)" + SPACE + "(?P<name>.+)$"),
     ("weight", r"(?i)(?P<name>.+)" + SPACE + r"(?:step|after)[ _]?(?P<step>\d+)$"),
-    ("start", r"(?i)(?:before|start|initial)(?P<step>)" + SPACE + "(?P<name>.+)$"),
+    ("start", r"(?i)(?:before|start|initial)(?P<step>)(?P<by>" + SPACE + ")(?P<name>.+)$"),
 )
 
 
@@ -38,15 +39,30 @@ class Step:
         return self.after - self.before
 
 
-@lru_cache(maxsize=None)
-def kind(name):
-    """(kind, step, name of the tensor) of an array; kind is "plain" for any other name."""
+def _matched(name):
+    """(kind, match) of an array of steps; None for any other.
+
+    Layers may be called ``G.conv1``, ``update_gate`` or ``start_logits``. So some words count only
+    if a space or a colon follows, or a parameter's name.
+    """
     for what, pattern in PATTERNS:
         match = re.match(pattern, name)
         if match:
-            step = match.group("step")
-            return what, int(step) if step else 1, key(words(match.group("name")))
-    return "plain", 0, key(words(name))
+            by = match.groupdict().get("by", " ")
+            if set(by) & set(" :") or is_parameter(match.group("name")):
+                return what, match
+    return None
+
+
+@lru_cache(maxsize=None)
+def kind(name):
+    """(kind, step, name of the tensor) of an array; kind is "plain" for any other name."""
+    found = _matched(name)
+    if found is None:
+        return "plain", 0, key(words(name))
+    what, match = found
+    step = match.group("step")
+    return what, int(step) if step else 1, key(words(match.group("name")))
 
 
 def moment(name):
@@ -62,8 +78,8 @@ def moment(name):
 
 def label(name):
     """The name of the tensor as it was written."""
-    matches = (re.match(pattern, name) for _, pattern in PATTERNS)
-    return next((match.group("name") for match in matches if match), name)
+    found = _matched(name)
+    return name if found is None else found[1].group("name")
 
 
 class Walk:
@@ -121,13 +137,14 @@ def of(arrays):
     steps = OrderedDict()
     for name, parts in _parts(arrays).items():
         gradient, after = parts.get(("gradient", 1)), parts.get(("weight", 1))
-        before = _start(parts)
-        update = parts.get(("update", 1))
-        if gradient is None or (after is None and (before is None or update is None)):
+        before, update = _start(parts), parts.get(("update", 1))
+        known = [x for x in (before, after, update) if x is not None]
+        if gradient is None or len({x.shape for x in known + [gradient]}) > 1:
+            continue
+        if after is None and (before is None or update is None):
             continue
         after = before + update if after is None else after
         if before is None and update is not None:
             before = after - update
-        if after.shape == gradient.shape and (before is None or before.shape == after.shape):
-            steps[name] = Step(parts["name"], gradient, after, before)
+        steps[name] = Step(parts["name"], gradient, after, before)
     return steps

@@ -14,7 +14,10 @@ def explained(recordings, difference):
         return None
     sides = ((a, b, recordings.b, "A", "B"), (b, a, recordings.a, "B", "A"))
     for whole, part, arrays, tying, other in sides:
-        off = full(whole) - (full(part) if a.shape == b.shape else full(part).T)
+        other_values = full(part) if a.shape == b.shape else full(part).T
+        if other_values.shape != whole.shape:
+            continue
+        off = full(whole) - other_values
         for x in arrays:
             if x is part or steps.kind(x.name)[:2] != steps.kind(part.name)[:2]:
                 continue
