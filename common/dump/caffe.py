@@ -18,7 +18,7 @@ def _blob(blob, name):
 
 def is_one(net):
     """Whether a message is a NetParameter that has layers."""
-    old = net.inner(2) if net.is_bytes(2) and 100 not in net.fields else []
+    old = net.inner_if_any(2) if 100 not in net.fields else []
     return net.is_bytes(100) or any(isinstance(layer.one(5, None), int) for layer in old)
 
 

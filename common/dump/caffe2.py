@@ -18,9 +18,10 @@ FILLS = {
 
 def is_one(net):
     """Whether a message is a NetDef with operators."""
-    if not net.is_bytes(2):
-        return False
-    return all(op.is_bytes(4) and op.text(4).isidentifier() for op in net.inner(2))
+    operators = net.inner_if_any(2)
+    return bool(operators) and all(
+        operator.is_bytes(4) and operator.text(4).isidentifier() for operator in operators
+    )
 
 
 def _filled(operator, contents):
@@ -42,6 +43,8 @@ def read(net, path):
     for operator in net.inner(2):
         if operator.text(4) in FILLS:
             _filled(operator, contents)
+        elif "GivenTensor" in operator.text(4):
+            raise Refused("it has a %s, which is not read here" % operator.text(4))
         contents.layers.append(_layer(operator))
     folder, file = os.path.split(path)
     other = os.path.join(folder, file.replace("init_net", "predict_net"))

@@ -13,8 +13,8 @@ PARAMETER, CONSTANT = 2, 3  # kinds of a variable
 
 def is_one(message):
     """Whether a message is a dictionary with a model."""
-    return message.is_bytes(2) and any(
-        entry.text(1) in ("primitive_functions", "root") for entry in message.inner(2)
+    return any(
+        entry.text(1) in ("primitive_functions", "root") for entry in message.inner_if_any(2)
     )
 
 

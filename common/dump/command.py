@@ -5,7 +5,6 @@ The file's content decides how it is read. Nothing in it is run, and no class in
 
 import io
 import os
-import zipfile
 
 from common.dump import (
     arrays,
@@ -24,7 +23,7 @@ from common.dump import (
 )
 from common.dump.contents import Contents, Refused
 from common.dump.protobuf import Message
-from common.system import array_files, commands
+from common.system import array_files, commands, memory, zips
 from common.system.errors import InputError
 from common.system.files import check_writable
 
@@ -36,7 +35,7 @@ KNOWN = (
 
 def of_zip(file):
     """``Contents`` of an archive."""
-    with zipfile.ZipFile(file) as zipped:
+    with zips.opened(file) as zipped:
         names = zipped.namelist()
         if "model.weights.h5" in names:
             return hdf5.keras(zipped)
@@ -56,10 +55,10 @@ def of_messages(path, data):
         return mindspore.read(message)
     if tensorflow.is_graph(message):
         return tensorflow.graph(message)
-    if cntk.is_one(message):
-        return cntk.read(message)
     if message.is_bytes(7) and not message.is_bytes(1):
         return onnx.read(message)
+    if cntk.is_one(message):
+        return cntk.read(message)
     if os.path.basename(path) == "saved_model.pb":
         raise Refused("its weights are in variables/variables.index, in the same folder")
     if caffe.is_one(message):
@@ -76,7 +75,7 @@ def contents_of(path):
             path += part
             break
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb") as file, memory.limited():
             if os.path.getsize(path) > Contents().room:
                 raise Refused("it is larger than the free memory")
             return read(path, file.read())
@@ -84,6 +83,8 @@ def contents_of(path):
         raise InputError("%s: %s" % (path, error.strerror or error))
     except InputError as error:
         raise InputError("%s: %s" % (path, error))
+    except MemoryError:
+        raise InputError("%s: it needs more than the free memory" % path)
     except Exception as error:  # a broken file can raise almost anything
         fault = " ".join(("%s: %s" % (type(error).__name__, error)).split())[:160]
         raise InputError("%s: it is damaged or has an unknown format (%s)" % (path, fault))
@@ -131,11 +132,12 @@ def command(arguments):
         array_files.ending(options.out)
         check_writable(options.out)
     contents = contents_of(options.file)
+    if options.out and contents.arrays:
+        array_files.write(options.out, contents.arrays)
     for line in lines(contents):
         print(commands.printable(line)[:500])
     if not contents.arrays:
         raise InputError("%s: it contains no arrays" % options.file)
     if options.out:
-        array_files.write(options.out, contents.arrays)
         print("%d arrays in %s" % (len(contents.arrays), options.out))
     return 0

@@ -9,6 +9,7 @@ from common.system.memory import available
 
 # NumPy's kinds that count as numbers: bool, integers, floats, complex.
 NUMBERS = "biufc"
+AXES = 64  # that NumPy allows; a product of millions of sizes would take hours
 
 
 class Refused(InputError):
@@ -33,17 +34,20 @@ class Contents:
 
     def add(self, name, array):
         """Add an array; refuse a second one of its name."""
-        name = str(name).strip("/") or "array"
+        name = str(name) or "array"
         if name in self.arrays:
             raise Refused("%s appears twice" % name)
         if array.dtype.kind not in NUMBERS:
             raise Refused("%s is %s, not numbers" % (name, array.dtype))
-        self.arrays[name] = np.array(array, order="C")
+        own = array.flags.owndata and array.flags.c_contiguous  # no view of the file
+        self.arrays[name] = array if own else np.array(array, order="C")
 
 
 def shaped(name, data, dtype, shape):
     """The bytes ``data`` as an array; refuse a shape that needs more or fewer bytes."""
     shape, size = tuple(int(n) for n in shape), np.dtype(dtype).itemsize
+    if len(shape) > AXES:
+        raise Refused("%s has %d axes" % (name, len(shape)))
     for n in shape:
         size *= n
     if min(shape, default=0) < 0 or size != len(data):

@@ -3,7 +3,7 @@
 import io
 import json
 
-from common.dump.contents import Contents, Refused
+from common.dump.contents import Contents, Refused, bfloat16
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 MOST = 1100  # times that deflate can shrink zeros
@@ -24,23 +24,32 @@ def read(content):
     contents = Contents()
     with h5py.File(io.BytesIO(content), "r") as file:
         for item in datasets(file):
-            if item.dtype.kind in "OSV":
+            if item.dtype.kind in "OS":
                 continue  # texts
             size = item.size * item.dtype.itemsize
             if size > max(item.id.get_storage_size(), SMALL) * MOST:
                 raise Refused("%s claims %d bytes, which it does not have" % (item.name, size))
             contents.take(size)
-            contents.add(item.name, item[()])
+            contents.add(item.name.strip("/"), _numbers(item))
         config = file.attrs.get("model_config")
-    if config is not None:
+    if isinstance(config, (str, bytes)):
         contents.layers = layers(config)
     return contents
+
+
+def _numbers(item):
+    """A data set's numbers; Keras writes bfloat16 as two bytes of no type."""
+    if item.dtype.kind != "V":
+        return item[()]
+    if item.dtype.itemsize != 2 or item.attrs.get("dtype") != "bfloat16":
+        raise Refused("%s is %s, not numbers" % (item.name, item.dtype))
+    return bfloat16(item[()].view("<u2"))
 
 
 def layers(config):
     """The layers of a Keras model's configuration, JSON."""
     try:
-        config = json.loads(config if isinstance(config, str) else bytes(config).decode())
+        config = json.loads(config if isinstance(config, str) else config.decode())
         config = config.get("config", config)
         listed = config if isinstance(config, list) else config["layers"]
         return [

@@ -3,6 +3,8 @@
 A class that is not on the list becomes a ``Held``, an empty object that keeps its attributes. It
 cannot be called, so a pickle that calls something is refused. Arrays and their types are built by
 hand: NumPy's own ``__setstate__`` trusts a pickle with flags that say whether bytes are pointers.
+
+The unpickler is that in Python: the one in C fills its memory if a pickle says so in eight bytes.
 """
 
 import pickle
@@ -10,9 +12,22 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.dump.contents import Contents, Refused, shaped
+from common.dump.contents import Contents, Refused, bfloat16, shaped
 
 DEEPEST = 200  # nested containers
+KEY = 3, 16  # a key of a dict may be nested so deeply, and be so long
+PADDLES, BIG = "StructuredToParameterName@@", "UnpackBigParamInfor@@"  # keys of a .pdparams
+CLASSES = 10000  # that a pickle may name; each takes a kilobyte
+
+
+def checked(key, depth=0):
+    """The key of a dict; refused if it is nested deeply, because hashing it may take for ever."""
+    if isinstance(key, (tuple, frozenset)):
+        if depth > KEY[0] or len(key) > KEY[1]:
+            raise Refused("it has a key that is no name")
+        for part in key:
+            checked(part, depth + 1)
+    return key
 
 
 class Uncallable(type):
@@ -48,6 +63,8 @@ class Type:
     """The type of an array; of its state, only the order of bytes counts."""
 
     def __init__(self, name, *flags):
+        if not isinstance(name, str):
+            raise Refused("it has a type without a name")
         self.dtype = np.dtype(name)
         if self.dtype.hasobject and name not in ("O", "O8"):
             raise Refused("it has the type %s" % self.dtype)
@@ -60,29 +77,32 @@ class Type:
 
 
 class Numbers:
-    """An array; ``array`` is None until its state comes, and for an array of objects."""
+    """An array; an array of objects has ``items`` instead."""
 
-    def __init__(self, kind, shape, code):
-        self.array = None
+    def __init__(self, kind=None, shape=None, code=None):
+        self.array, self.items = None, ()
 
     def __setstate__(self, state):
         _, shape, kind, columns_first, data = state
-        if not kind.dtype.hasobject:
+        if kind.dtype.hasobject:
+            self.items = list(data)
+        else:
             self.array = _from_buffer(data, kind, shape, "F" if columns_first else "C").array
 
     @classmethod
     def of(cls, array):
         """An array that is known already."""
-        made = cls(None, None, None)
+        made = cls()
         made.array = array
         return made
 
 
-def _from_buffer(data, kind, shape, order):
+def _from_buffer(data, kind, shape, order, axes=None):
     data = data.encode("latin1") if isinstance(data, str) else bytes(memoryview(data))
     if order == "F":
         return Numbers.of(shaped("an array", data, kind.dtype, shape[::-1]).T)
-    return Numbers.of(shaped("an array", data, kind.dtype, shape))
+    array = shaped("an array", data, kind.dtype, shape)
+    return Numbers.of(array if axes is None else array.transpose(axes))
 
 
 def _scalar(kind, data):
@@ -107,14 +127,21 @@ def _reconstructor(kind, base, state):
     return Held.__new__(kind)
 
 
-def _ordered(*items):
-    return OrderedDict(*items)
+def _ordered(items=()):
+    pairs = items.items() if isinstance(items, dict) else items
+    return OrderedDict((checked(key), value) for key, value in pairs)
+
+
+def _set(items=()):
+    return frozenset(map(checked, items))
 
 
 ARRAYS = {
     ("numpy", "dtype"): Type,
     ("_codecs", "encode"): _encode,
     ("collections", "OrderedDict"): _ordered,
+    ("collections", "Counter"): _ordered,
+    ("collections", "defaultdict"): lambda *_: OrderedDict(),
     ("copyreg", "_reconstructor"): _reconstructor,
     ("copy_reg", "_reconstructor"): _reconstructor,
 }
@@ -125,19 +152,54 @@ for _core in ("numpy.core", "numpy._core"):
 for _builtins in ("builtins", "__builtin__"):
     ARRAYS[_builtins, "object"] = object
     ARRAYS[_builtins, "tuple"] = tuple
-    ARRAYS[_builtins, "set"] = frozenset
+    ARRAYS[_builtins, "set"] = _set
+    ARRAYS[_builtins, "frozenset"] = _set
     ARRAYS[_builtins, "bytearray"] = _bytes
 
 
-class Unpickler(pickle.Unpickler):
+class Unpickler(pickle._Unpickler):
     """Reads a pickle; ``allowed``: {(module, name): its replacement} besides ``ARRAYS``."""
 
     allowed = {}
+    dispatch = dict(pickle._Unpickler.dispatch)
 
     def find_class(self, module, name):
         """The replacement on the list, or a class whose objects only hold their attributes."""
         known = self.allowed.get((module, name)) or ARRAYS.get((module, name))
-        return known or Uncallable("%s.%s" % (module, name), (Held,), {})
+        if known is None:
+            held = self.__dict__.setdefault("held", {})
+            if (module, name) not in held:
+                if len(held) == CLASSES:
+                    raise Refused("it names more than %d classes" % CLASSES)
+                held[module, name] = Uncallable("%s.%s" % (module, name), (Held,), {})
+            known = held[module, name]
+        return known
+
+    def build(self):
+        """Give an object its state; only those that expect one, as others would be changed."""
+        if not isinstance(self.stack[-2], (Held, Type, Numbers, OrderedDict)):
+            raise Refused("it gives a state to an object that has none")
+        self.load_build()
+
+    def keyed(self, load, first, step):
+        """Let ``load`` put items into a container, whose keys, each of ``step``, are checked."""
+        for key in self.stack[first::step]:
+            checked(key)
+        load(self)
+
+
+def _keyed(opcode, first, step):
+    load = Unpickler.dispatch[opcode[0]]
+    Unpickler.dispatch[opcode[0]] = lambda self: self.keyed(load, first, step)
+
+
+Unpickler.dispatch[pickle.BUILD[0]] = Unpickler.build
+# Where these find keys on the stack: the last two items, or all since a mark.
+_keyed(pickle.SETITEM, -2, 2)
+_keyed(pickle.SETITEMS, 0, 2)
+_keyed(pickle.DICT, 0, 2)
+_keyed(pickle.ADDITEMS, 0, 1)
+_keyed(pickle.FROZENSET, 0, 1)
 
 
 def walk(value, contents, array=lambda value: value):
@@ -148,8 +210,11 @@ def walk(value, contents, array=lambda value: value):
     seen = set()
 
     def inside(value, path, depth):
-        value = value.array if isinstance(value, Numbers) else array(value)
+        if isinstance(value, Numbers):
+            value = value.items if value.array is None else value.array
+        value = array(value)
         if isinstance(value, np.ndarray):
+            contents.take(value.nbytes)
             contents.add(path or "array", value)
             return
         if isinstance(value, Held):
@@ -168,7 +233,26 @@ def walk(value, contents, array=lambda value: value):
 
 
 def read(file):
-    """``Contents`` of a pickle; Python 2's strings are read as it wrote them."""
-    contents = Contents()
-    walk(Unpickler(file, encoding="latin1").load(), contents)
+    """``Contents`` of all pickles in a file; Python 2's strings are read as it wrote them.
+
+    Several, as after a ``pickle.dump`` for each array, are numbered.
+    """
+    contents, values = Contents(), []
+    while not values or file.read(1):
+        file.seek(-1 if values else 0, 1)
+        values.append(Unpickler(file, encoding="latin1").load())
+    value = values if len(values) > 1 else values[0]
+    if isinstance(value, dict) and PADDLES in value:
+        if BIG in value:
+            raise Refused("its large arrays are in parts, which are not joined here")
+        walk(value, contents, _of_paddle)
+    else:
+        walk(value, contents)
     return contents
+
+
+def _of_paddle(value):
+    """Paddle's bfloat16, which has no other type in NumPy than its bits', as float32."""
+    if isinstance(value, np.ndarray) and value.dtype == np.uint16:
+        return bfloat16(value)
+    return value

@@ -98,6 +98,13 @@ class Message:
             raise Refused("it is not of this format")
         return [Message(value) for value in values]
 
+    def inner_if_any(self, number):
+        """The messages in a field; [] if it has none, or texts or numbers."""
+        try:
+            return self.inner(number)
+        except Refused:
+            return []
+
     def message(self, number):
         """The message in a field; an empty one if it is missing."""
         return (self.inner(number) or [Message(b"")])[-1]

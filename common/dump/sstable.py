@@ -52,7 +52,11 @@ def read(data):
     data, entries = memoryview(data), OrderedDict()
     _, _, at = _handle(data, len(data) - FOOTER)  # of a block that has no values
     start, size, _ = _handle(data, at)
+    end = 0
     for _, place in _block(data, start, size):
         start, size, _ = _handle(place, 0)
+        if start < end:
+            raise Refused("a block is there twice")
+        end = start + size
         entries.update(_block(data, start, size))
     return entries

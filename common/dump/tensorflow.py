@@ -54,44 +54,50 @@ def tensor(message, name, kind=None, shape=None):
         half = kind in (BFLOAT16, 19)
         values = wide.astype(np.uint16).view(dtype) if half else wide.astype(dtype)
     size = int(np.prod(shape, dtype=float))
-    if len(values) < size and len(values):
-        Contents().take(size * dtype.itemsize)
-        values = np.append(values, np.full(size - len(values), values[-1]))
+    if len(values) < size:  # the last one stands for all that are missing; none at all, for zeros
+        Contents().take(2 * size * dtype.itemsize)
+        last = values[-1] if len(values) else 0
+        values = np.append(values, np.full(size - len(values), last, values.dtype))
     array = shaped(name, values.tobytes(), dtype, shape)
     return bfloat16(array) if kind == BFLOAT16 else array
 
 
 def is_graph(message):
     """Whether a message is a GraphDef with nodes."""
-    if not message.is_bytes(1):
-        return False
-    try:
-        nodes = message.inner(1)
-    except Refused:
-        return False
-    return all(node.is_bytes(1) and node.is_bytes(2) for node in nodes)
+    nodes = message.inner_if_any(1)
+    return bool(nodes) and all(node.is_bytes(1) and node.is_bytes(2) for node in nodes)
 
 
 def graph(message):
-    """``Contents`` of a GraphDef: its constants."""
+    """``Contents`` of a GraphDef: its constants, and those of its functions, such as loops."""
     contents = Contents()
-    for node in message.inner(1):
-        name = node.text(1)
+    _add_nodes(message.inner(1), contents, "")
+    for function in message.message(2).inner(1):
+        _add_nodes(function.inner(3), contents, function.message(1).text(1) + "/")
+    if not contents.arrays:
+        raise Refused("the graph has no constants: its weights are in a checkpoint")
+    return contents
+
+
+def _add_nodes(nodes, contents, start):
+    """Add nodes to the layers, and constants among them to the arrays."""
+    for node in nodes:
+        name = start + node.text(1)
         contents.layers.append((node.text(2), name, node.texts(3), [name]))
         for attribute in node.inner(5) if node.text(2) == "Const" else ():
             if attribute.text(1) == "value":
                 value = attribute.message(2).message(8)
                 if value.one(1) != TEXT:
                     contents.add(name, tensor(value, name))
-    if not contents.arrays:
-        raise Refused("the graph has no constants: its weights are in a checkpoint")
-    return contents
 
 
 def checkpoint(path, table):
     """``Contents`` of a checkpoint of the second kind, whose index is ``table``."""
     contents, prefix = Contents(), path[: -len(".index")] if path.endswith(".index") else path
-    shards = Message(table.get(b"", b"")).one(1, 1)
+    header = Message(table.get(b"", b""))
+    shards = header.one(1, 1)
+    if header.one(2):
+        raise Refused("its numbers are not little-endian")
     for key, value in table.items():
         entry, name = Message(value), key.decode("utf-8", "replace")
         if not key or entry.one(1) == TEXT:

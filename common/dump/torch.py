@@ -66,10 +66,9 @@ class Tensor:
         if len(self.shape) != len(self.strides):
             raise Refused("a tensor's shape does not match its strides")
         last = self.offset + sum((n - 1) * s for n, s in zip(self.shape, self.strides))
-        empty = 0 in self.shape
-        if self.storage.data is None or (not empty and last >= self.storage.size):
+        empty, data = 0 in self.shape, self.storage.data
+        if data is None or (not empty and last >= len(data)):
             raise Refused("a tensor goes beyond its storage")
-        data = self.storage.data
         Contents().take(int(np.prod(self.shape, dtype=float)) * data.itemsize)
         strides = [stride * data.itemsize for stride in self.strides]
         view = np.lib.stride_tricks.as_strided(data[self.offset :], self.shape, strides)
@@ -113,17 +112,21 @@ class Unpickler(pickles.Unpickler):
             return words[1]
         if words[0] != "storage" or not isinstance(words[1], Kind):
             raise Refused("it has a storage of an unknown type")
-        return self.found(str(words[2]), words[1], int(words[4]))
+        if not isinstance(words[2], (str, int)) or any(words[5:]):
+            raise Refused("it has a storage that is a part of another")
+        storage = self.found(str(words[2]), words[1], int(words[4]))
+        if (storage.kind, storage.size) != (words[1], words[4]):
+            raise Refused("it has a storage of two types or sizes")
+        return storage
 
 
 def _contents(value):
-    contents = Contents()
+    contents, named = Contents(), Contents()
     pickles.walk(value, contents, lambda v: v.array() if isinstance(v, Tensor) else v)
-    renamed = [(name.replace("/", "."), array) for name, array in contents.arrays.items()]
-    contents.arrays.clear()
-    for name, array in renamed:
-        contents.add(name, array)
-    return contents
+    while contents.arrays:
+        name, array = contents.arrays.popitem(last=False)
+        named.add(name.replace("/", "."), array)
+    return named
 
 
 def archive(zipped):
@@ -132,7 +135,8 @@ def archive(zipped):
     (name,) = [name for name in zipped.namelist() if name.endswith("/data.pkl")][:1] or [""]
     folder, storages = name[: -len("data.pkl")], {}
     sizes = {entry.filename: entry.file_size for entry in zipped.infolist()}
-    if folder + "byteorder" in sizes and zipped.read(folder + "byteorder") != b"little":
+    order = folder + "byteorder"
+    if order in sizes and (sizes[order] != 6 or zipped.read(order) != b"little"):
         raise Refused("its numbers are not little-endian")
 
     def found(key, kind, size):

@@ -1,4 +1,4 @@
-"""python -m common.rosetta compare, challenge or dump. ``--help`` lists the options."""
+"""python -m common.rosetta COMMAND. ``--help`` lists the commands, and each one its options."""
 
 import sys
 

@@ -1,7 +1,8 @@
 """Weights in a folder that transformers loads: ``config.json`` and ``model.safetensors``.
 
 A network that can be written so has ``common/networks/MODEL/hugging_face.py``: its ``CONFIG``, and
-``names()``, {transformers' name: (canonical name, whether transformers has it transposed)}.
+``names()``, {transformers' name: (canonical name, whether transformers has it transposed)}; and
+``DEFAULTS``, what transformers takes if a key is missing that says what is computed.
 """
 
 import json
@@ -32,7 +33,7 @@ def known(description, path):
 def read(description, path):
     """Canonical weights from such a folder; InputError names the file and the fault."""
     part, file = known(description, path), os.path.join(path, FILE)
-    _check_config(part.CONFIG, os.path.join(path, "config.json"))
+    _check_config(part, os.path.join(path, "config.json"))
     shapes = {
         theirs: description.shapes[ours][::-1] if transposed else description.shapes[ours]
         for theirs, (ours, transposed) in part.names().items()
@@ -46,24 +47,26 @@ def read(description, path):
     return canonical.check(description, weights, file)
 
 
-def _check_config(ours, path):
+def _check_config(part, path):
     """InputError if the file's network computes something else."""
     try:
         with open(path, encoding="utf-8") as file:
             theirs = json.load(file)
     except OSError as error:
         raise InputError("%s: %s" % (path, error.strerror))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("%s is not JSON: %s" % (path, error))
     if not isinstance(theirs, dict):
         raise InputError("%s: not an object" % path)
-    rope = theirs.get("rope_parameters")  # where version 5 keeps the base
+    rope = theirs.get("rope_parameters")  # where version 5 keeps the base and the scaling
     if isinstance(rope, dict):
-        theirs = dict(theirs, rope_theta=rope.get("rope_theta"))
-    for key, value in ours.items():
+        scaling = None if rope.get("rope_type", "default") == "default" else rope
+        theirs = dict(theirs, rope_theta=rope.get("rope_theta"), rope_scaling=scaling)
+    for key, value in dict(part.DEFAULTS, **part.CONFIG).items():
         computes = not key.endswith(("_token_id", "_pdrop", "architectures"))
-        if computes and theirs.get(key, value) != value:
-            raise InputError("%s: %s is %r, not %r" % (path, key, theirs[key], value))
+        found = theirs.get(key, part.DEFAULTS.get(key, value))
+        if computes and found != value:
+            raise InputError("%s: %s is %r, not %r" % (path, key, found, value))
 
 
 def write(description, path, weights):

@@ -12,9 +12,10 @@ import zipfile
 import numpy as np
 
 import frameworks
+from common.dump import command as dump
 from common.networks import weights as canonical
 from common.run import hugging_face
-from common.system import array_files, modules
+from common.system import array_files, modules, zips
 from common.system.errors import InputError
 
 STATES = 4  # a file may be so many times the weights' size: it may have an optimiser's state
@@ -133,12 +134,14 @@ def _refuse(path, limit):
     try:
         size = os.path.getsize(path)
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
+            with zips.opened(path) as archive:
                 size = sum(entry.file_size for entry in archive.infolist())
                 if size <= limit:
                     for entry in archive.infolist():
                         if entry.filename.endswith(".h5"):
                             size += _hdf5_size(archive.open(entry).read())
+        elif path.endswith((".pkl", ".pdparams")):
+            _read_pickle(path)
         elif path.endswith(".h5"):
             with open(path, "rb") as file:
                 size += _hdf5_size(file.read()) if size <= limit else 0
@@ -149,6 +152,15 @@ def _refuse(path, limit):
     if size > limit:
         sizes = (path, size, limit)
         raise InputError("%s: it contains %d bytes; this network's weights take at most %d" % sizes)
+
+
+def _read_pickle(path):
+    """InputError for a pickle of more than arrays: NumPy, which frameworks use, trusts its bytes."""
+    try:
+        with open(path, "rb") as file:
+            dump.read(path, file.read())
+    except Exception as error:  # a broken file can raise almost anything
+        raise InputError("not weights of this network: %s" % (error or type(error).__name__))
 
 
 def _hdf5_size(content):

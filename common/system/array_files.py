@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.system import safetensors
+from common.system import safetensors, zips
 from common.system.errors import InputError
 from common.system.files import atomic_write
 from common.system.memory import available
@@ -104,16 +104,15 @@ def _check_form(path, name, shape, expected, dtype, dtypes):
 
 def _npz(path, shapes, what, dtypes, kinds):
     arrays, room = OrderedDict(), available()
-    with zipfile.ZipFile(path) as archive:
+    with zips.opened(path) as archive:
         for entry in archive.infolist():
             name = entry.filename[: -len(".npy")]
             if not entry.filename.endswith(".npy"):
                 raise InputError("%s: %r is not an array" % (path, entry.filename))
             _check_name(path, shapes, what, name, arrays)
-            if shapes is None:
-                room -= entry.file_size
-                _check_room(path, name, room)
-            elif entry.file_size > 8 * np.prod(shapes[name], dtype=int) + HEADER:
+            room -= entry.file_size
+            _check_room(path, name, room)
+            if shapes and entry.file_size > 8 * np.prod(shapes[name], dtype=float) + HEADER:
                 raise InputError("%s: %s is longer than its shape" % (path, name))
             with archive.open(entry) as file:
                 shape, _, dtype = HEADERS[np.lib.format.read_magic(file)](file)

@@ -124,8 +124,11 @@ def guarded(command, arguments):
     try:
         return command(arguments)
     except InputError as error:
-        print("error: %s" % error, file=sys.stderr)
+        print("error: %s" % printable(str(error)), file=sys.stderr)
         return 2
+    except BrokenPipeError:  # such as "| head"; nothing is left that could be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except BaseException as error:
         stop = interrupt_in(error)
         if stop is None:
@@ -144,8 +147,13 @@ def guarded(command, arguments):
 
 
 def printable(line):
-    """A line with names from a stranger's file, without characters that a terminal obeys."""
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
+    """A line with names from a stranger's file, without characters that a terminal obeys.
+
+    Nor does it have characters that stdout cannot write.
+    """
+    line = "".join(letter if letter.isprintable() else "?" for letter in line)
+    code = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return line.encode(code, "replace").decode(code)
 
 
 def call(command, log=None, **options):
@@ -170,9 +178,19 @@ def call(command, log=None, **options):
 
 
 def end_family(child):
-    """End a child process and its descendants; after five seconds, kill those that are left."""
-    import psutil  # here, because dump and compare do without it
+    """End a child process and its descendants; after five seconds, kill those that are left.
 
+    Without psutil, a child that runs ``guarded`` ends its own children.
+    """
+    try:
+        import psutil  # here, because dump, compare and check do without it
+    except ImportError:
+        child.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(5)
+        child.kill()
+        child.wait()
+        return
     family = []
     with suppress(psutil.NoSuchProcess):
         family.append(psutil.Process(child.pid))

@@ -37,7 +37,7 @@ def entries(file, size):
             continue
         start, end = (8 + length + int(place) for place in entry["data_offsets"])
         shape = tuple(int(n) for n in entry["shape"])
-        if not 8 + length <= start <= end <= size or min(shape, default=0) < 0:
+        if not 8 + length <= start <= end <= size or min(shape, default=0) < 0 or len(shape) > 64:
             raise ValueError("%s goes beyond the file" % name)
         item = np.dtype(NAMES[entry["dtype"]]).itemsize if entry["dtype"] in NAMES else 2
         for n in shape:

@@ -1,11 +1,13 @@
 """Files of weights, made by hand: every array is listed; hostile files are refused in one line."""
 
+import collections
 import io
 import json
 import os
 import pickle
 import re
 import struct
+import subprocess
 import sys
 import types
 import zipfile
@@ -15,9 +17,12 @@ import numpy as np
 import pytest
 
 from common.dump import command as dump
+from common.dump import pickles
 from common.dump.protobuf import Message
 from common.dump.sstable import MAGIC
-from common.system import commands
+from common.system import commands, memory
+from common.system.errors import InputError
+from common.system.files import ROOT
 
 W = np.arange(6, dtype="<f4").reshape(2, 3)
 
@@ -52,7 +57,8 @@ def onnx():
     raw = onnx_tensor("w")
     packed = message((1, b"\x02"), (2, 7), (7, number(-1) + number(5)), (8, "i"))
     node = message((1, "x"), (1, "w"), (2, "y"), (3, "mm"), (4, "MatMul"))
-    return message((1, 8), (7, message((1, node), (5, raw), (5, packed))))
+    graph = message((1, node), (5, raw), (5, packed))
+    return message((1, 8), (2, "pytorch"), (3, "2.13"), (7, graph))
 
 
 def caffe():
@@ -297,6 +303,50 @@ def test_pickles_of_arrays_are_read(protocol, tmp_path):
     assert np.array_equal(arrays["a/0"], W) and np.array_equal(arrays["b/0"], W)
 
 
+def test_several_pickles_in_a_file_are_numbered(tmp_path):
+    """As Theano's tutorial writes them, one for each array."""
+    path = tmp_path / "m.pkl"
+    path.write_bytes(b"".join(pickle.dumps(value, 2) for value in (W, {"b": W[0]})))
+    assert list(dump.contents_of(str(path)).arrays) == ["0", "1/b"]
+
+
+def test_arrays_in_an_array_of_objects_are_read(tmp_path):
+    path, parts = tmp_path / "m.pkl", np.empty(2, object)
+    parts[:] = [W, None]
+    path.write_bytes(pickle.dumps({"w": parts}, 2))
+    assert list(dump.contents_of(str(path)).arrays) == ["w/0"]
+
+
+def test_paddles_bfloat16_becomes_float32(tmp_path):
+    bits, path = (W.view("<u4") >> 16).astype("<u2"), tmp_path / "m.pdparams"
+    value = {"w": bits, "StructuredToParameterName@@": {"w": "linear_0.w_0"}}
+    path.write_bytes(pickle.dumps(value, 2))
+    assert np.array_equal(dump.contents_of(str(path)).arrays["w"], W)
+    path.write_bytes(pickle.dumps(dict(value, **{"UnpackBigParamInfor@@": {}}), 2))
+    with pytest.raises(InputError, match="in parts"):
+        dump.contents_of(str(path))
+
+
+def test_counters_and_arrays_of_newer_numpys_are_read(tmp_path):
+    path = tmp_path / "m.pkl"
+    steps = collections.Counter({30: 1})
+    kept = collections.defaultdict(list, w=W)
+    path.write_bytes(pickle.dumps([steps, kept, W.transpose()], 4))
+    assert list(dump.contents_of(str(path)).arrays) == ["1/w", "2"]
+    array = pickles._from_buffer(W.tobytes(), pickles.Type("f4"), (2, 3), "K", (1, 0)).array
+    assert np.array_equal(array, W.T)
+
+
+def test_constants_of_a_function_and_zeros_without_values_are_read(tmp_path):
+    zeros = message((8, message((1, 1), (2, SHAPE))))
+    const = message((1, "z"), (2, "Const"), (5, message((1, "value"), (2, zeros))))
+    function = message((1, message((1, "body"))), (3, const))
+    path = tmp_path / "frozen.pb"
+    path.write_bytes(graph() + message((2, message((1, function)))))
+    arrays = dump.contents_of(str(path)).arrays
+    assert list(arrays) == ["w", "body/z"] and not arrays["body/z"].any()
+
+
 class Layer:
     """A class that exists only where the network was pickled."""
 
@@ -453,7 +503,34 @@ def cut(data):
     return data[: len(data) - 3]
 
 
+def packed_by(kind):
+    """An archive whose member needs more than ``deflate``."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", kind) as archive:
+        archive.writestr("w.npy", header((2**20,)) + bytes(2**22))
+    return out.getvalue()
+
+
+# A storage of six numbers that a second opcode makes larger, and a tensor of so many.
+ENLARGED = (
+    b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n"
+    b"X\x01\0\0\x000X\x03\0\0\0cpuK\x06tQ}X\x04\0\0\0sizeJ\x00\xca\x9a;sbK\x00J\x00\xe1\xf5\x05"
+    b"\x85K\x01\x85\x89}tR."
+)
+
 HOSTILE = {
+    "enlarged.pt": (archived(ENLARGED), "a state to an object that has none"),
+    "keys.pkl": (b"\x80\x02})" + b"2\x86" * 60 + b"Ns.", "a key that is no name"),
+    "deep.pkl": (b"\x80\x02})" + b"\x85" * 300000 + b"Ns.", "a key that is no name"),
+    "memo.pkl": (b"\x80\x02Nr\0\0\0\x40.", ""),
+    "copies.pkl": (pickle.dumps([np.zeros(2**22)] * 10**5, 2), "more than the free memory"),
+    "bzip2.npz": (packed_by(zipfile.ZIP_BZIP2), "packed in a way that is not read"),
+    "lzma.npz": (packed_by(zipfile.ZIP_LZMA), "packed in a way that is not read"),
+    "axes.onnx": (
+        message((1, 8), (7, message((5, message(*[(1, 1)] * 99, (2, 1), (8, "w"), (9, b"0123")))))),
+        "has 99 axes",
+    ),
+    "big-endian.ckpt": (table([(b"", message((1, 1), (2, 1)))]), "not little-endian"),
     "calls.pkl": (pickle.dumps([Runs()], 0), "it calls (posix|nt).system"),
     "calls2.pkl": (pickle.dumps({"w": W, "x": Runs()}, 2), "it calls (posix|nt).system"),
     "calls.pdparams": (pickle.dumps(Runs(), 4), "it calls (posix|nt).system"),
@@ -601,3 +678,45 @@ def test_repeated_numbers_are_taken_together(count):
     given = Message(message(*([(5, value) for value in values] + [(6, 7), (5, 9.0)])))
     assert given.floats(5).tolist() == values + [9.0] and given.one(6) == 7
     assert len(given.all(5)) == 2
+
+
+def test_bfloat16_of_keras_becomes_float32_and_other_types_are_refused(tmp_path, capsys):
+    h5py = pytest.importorskip("h5py")
+    path, bits = tmp_path / "m.h5", (W.view("<u4") >> 16).astype("<u2")
+    with h5py.File(str(path), "w") as file:
+        file.create_dataset("d/kernel", data=bits.view("V2")).attrs["dtype"] = "bfloat16"
+        file.attrs["model_config"] = np.int64(3 * 10**10)  # not a text of so many bytes
+    assert np.array_equal(dump.contents_of(str(path)).arrays["d/kernel"], W)
+    with h5py.File(str(path), "a") as file:
+        file["table"] = np.zeros(3, [("a", "f4"), ("b", "f4")])
+    code, error = dumped(path, capsys)
+    assert code == 2 and "table is" in error and "not numbers" in error
+
+
+def test_a_container_has_less_memory_than_the_machine(tmp_path):
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("2000\n")
+    assert memory.available(str(tmp_path)) == 3000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available(str(tmp_path)) > 3000
+
+
+def test_a_block_with_limited_memory_raises_before_the_memory_is_full():
+    with pytest.raises(MemoryError), memory.limited():
+        np.ones(memory.available())
+    assert np.ones(2**20).all()
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(onnx())
+    command = "%s -m common.dump %s | true" % (sys.executable, tmp_path / "m.onnx")
+    done = subprocess.run(command, shell=True, cwd=ROOT, stderr=subprocess.PIPE)
+    assert done.stderr == b""
+
+
+def test_names_that_a_terminal_cannot_write_are_printed_all_the_same(tmp_path):
+    np.savez(str(tmp_path / "m.npz"), **{"\u6743": W})
+    command = [sys.executable, "-m", "common.dump", str(tmp_path / "m.npz")]
+    environ = dict(os.environ, PYTHONIOENCODING="ascii")
+    done = subprocess.run(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE)
+    assert done.returncode == 0 and done.stdout.startswith(b"? ")

@@ -7,6 +7,7 @@ import pytest
 
 from common import networks
 from common.run import hugging_face
+from common.system.errors import InputError
 from tests.common.test_data import refused
 
 MODELS = [name for name in networks.MODELS if networks.part(name, "hugging_face")]
@@ -40,6 +41,32 @@ def test_another_configuration_is_refused(model, folder):
     config["vocab_size"] = 50257
     (folder / "config.json").write_text(json.dumps(config))
     refused(lambda: hugging_face.read(model, str(folder)), "vocab_size is 50257, not 65")
+
+
+OTHERS = [
+    ({"rope_scaling": {"rope_type": "linear", "factor": 4}}, "rope_scaling is"),
+    ({"rope_parameters": {"rope_theta": 1e4, "rope_type": "linear"}}, "rope_scaling is"),
+    ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
+    ({"rms_norm_eps": None}, "rms_norm_eps is 1e-06, not 1e-05"),  # a missing key is the default
+]
+
+
+@pytest.mark.parametrize("change, line", OTHERS)
+def test_what_else_changes_the_network_is_refused(tmp_path, change, line):
+    """By at least one of the networks: each has keys of its own."""
+    found = []
+    for model in map(networks.find, MODELS):
+        folder = tmp_path / (model.name + ".hf")
+        hugging_face.write(model, str(folder), model.initialize(model.shapes, 0))
+        config = json.loads((folder / "config.json").read_text())
+        config.update(change)
+        config = {key: value for key, value in config.items() if change.get(key, 0) is not None}
+        (folder / "config.json").write_text(json.dumps(config))
+        try:
+            hugging_face.read(model, str(folder))
+        except InputError as error:
+            found.append(str(error))
+    assert any(line in error for error in found), found
 
 
 @pytest.mark.parametrize("content, line", [("{", "is not JSON"), ("[]", "not an object")])

@@ -29,6 +29,14 @@ CONFIG = {
     "bos_token_id": None,
     "eos_token_id": None,
 }
+DEFAULTS = {
+    "layer_norm_epsilon": 1e-5,
+    "activation_function": "gelu_new",
+    "n_inner": None,  # four times the width
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "add_cross_attention": False,
+}
 
 
 def names():
