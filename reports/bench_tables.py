@@ -13,6 +13,7 @@ from reports.studies import LEVERS, SHARED, STEP, answers, turned
 from reports.table import CHANGED, Table, dagger, titled
 
 WIDEST = 100  # the factor between an interval's ends that are still shown
+ONE_RUN = " One run does not show how processes differ from start to start."
 PLAIN_SCRIPTS = "Are the lanes faster than a tutorial's script?"
 
 
@@ -102,12 +103,15 @@ def compared(bench, since=True):
     """
     result = bench.result
     model = ALL[result["model"]]
-    rows, drawn, against = [], [], result.get("against") if since else None
+    rows, drawn, unknown, several = [], [], [], result["runs"] > 1
+    against = result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         name = _with_comma(key) + mark(result, key)
         ratio = contender["ratio"], *contender["interval"]
         if _is_measured(*contender["interval"]):
             drawn.append((name, *ratio))
+        else:
+            unknown.append(name)
         product = contender.get("share_of_matmul")
         rows.append(
             [
@@ -116,8 +120,8 @@ def compared(bench, since=True):
                 _ratio(*ratio),
                 "%.0f" % contender["per_second"],
                 "-" if product is None else "%.0f%%" % (100 * product),
-                "%.1f%%" % (100 * contender["within_runs"]),
-                "%.1f%%" % (100 * contender["between_runs"]),
+                "%.1f%%" % (100 * np.expm1(contender["within_runs"])),
+                "%.1f%%" % (100 * np.expm1(contender["between_runs"])) if several else "-",
                 "%.0f%%" % (100 * max(contender["others"])),
             ]
         )
@@ -127,7 +131,7 @@ def compared(bench, since=True):
         "{}, {}. Every contender{} passed the proof; then they were timed in turn: {}, {} threads, "
         "batches of {}. The ratio is the speed relative to {}, with its 95% interval; an interval "
         "that contains 1 shows no difference. Within and between runs: the spread of the ratios. "
-        "Others: the largest share of the cores that other programs used at the same time. {}"
+        "Others: the largest share of the cores that other programs used at the same time.{} {}"
     ).format(
         bench.machine,
         _when(result),
@@ -136,6 +140,7 @@ def compared(bench, since=True):
         result["threads"],
         result["batch_size"],
         _with_comma(result["baseline"]),
+        "" if several else ONE_RUN,
         CHANGED,
     )
     if "bfloat16_flops" in result:
@@ -160,7 +165,7 @@ def compared(bench, since=True):
     if _has_scripts(result):
         answered = _beside_scripts(result["contenders"])
     else:
-        answered = _fastest(drawn, baseline, changed, len(rows))
+        answered = _fastest(drawn, unknown, baseline, changed)
     return Table(title, note, columns, rows, figure, answered)
 
 
@@ -177,10 +182,11 @@ def _beside_scripts(timed):
     return answered + [("Proof", "The lanes passed every rung. Nothing proves the scripts.")]
 
 
-def _fastest(drawn, baseline, changed, proven):
+def _fastest(drawn, unknown, baseline, changed):
     """Who is fastest, if the intervals show it, and whether that may be believed.
 
-    drawn: the fastest first. changed: the baseline's mark. proven: how many were.
+    drawn: the fastest first. unknown: those whose intervals say nothing. changed: the baseline's
+    mark.
     """
     (name, ratio, low, high), *others = drawn
     level = [other for other, _, _, most in others if most >= low]
@@ -189,11 +195,13 @@ def _fastest(drawn, baseline, changed, proven):
         said %= name, "those" if len(level) > 1 else "that", "; ".join(level)
     else:
         said = "%s is the fastest: its interval overlaps with no other." % name
+    if unknown:
+        said += " Not judged, because their runs differ too much: %s." % "; ".join(unknown)
     if name != baseline + changed:
         figures = (name, ratio, low, high, baseline)
         said += " %s has %.2f times (%.2f–%.2f) the speed of %s." % figures
     believe = "All %d contenders passed every rung of the proof before they were timed."
-    return [("Answer", said), ("Proof", believe % proven)]
+    return [("Answer", said), ("Proof", believe % len(drawn + unknown))]
 
 
 def scaled(bench):
@@ -220,7 +228,7 @@ def scaled(bench):
         "{}, {}. Every contender passed the proof; then they were timed in turn: {}, {} threads. "
         "A step's time is fitted as a fixed cost and a cost for each of the {}; off is the largest "
         "error of the fit. Memory: the process's peak. For each batch size: the median step with "
-        "its quartiles, and the speed relative to {} with its 95% interval. {}"
+        "its quartiles, and the speed relative to {} with its 95% interval.{} {}"
     ).format(
         bench.machine,
         result["made"][:10],
@@ -228,6 +236,7 @@ def scaled(bench):
         result["threads"],
         noun,
         _with_comma(first),
+        "" if result["runs"] > 1 else ONE_RUN,
         CHANGED,
     )
     study = STEP.get(model.name)
@@ -400,12 +409,15 @@ def _shared_row(bench, key, three, ratio, interval):
 
 
 def _won(benches, gains, runs):
-    """In words, with which batches workers are faster; gains: {contender: [(size, verdict)]}."""
+    """In words, with which batches workers are faster; gains: {contender: [(size, verdict)]}.
+
+    The workers have one core each.
+    """
     won = []
     for (name, model), sizes in sorted(gains.items()):
         won_with = _sizes(sorted(sizes)) + _crossing(benches, name, model, sorted(sizes))
         won.append("%s, %s: %s" % (name, model, won_with))
-    start = "Two workers of one core each are faster than one process on both%s: "
+    start = "Workers of one core each, compared with one process on all of these cores%s: "
     return start % ("" if runs > 1 else ", in one run") + "; ".join(won)
 
 
@@ -414,14 +426,12 @@ def _parameters(model):
 
 
 def _sizes(verdicts):
-    """In words, the batch sizes with which workers win, from sorted (size, verdict) pairs."""
-    won, lost = (
-        ", ".join(str(size) for size, verdict in verdicts if (verdict == "faster") == faster)
-        for faster in (True, False)
-    )
-    if not won:
-        return "with none of the batches of " + lost
-    return "with batches of " + won + (", but not of " + lost if lost else ", all sizes tried")
+    """In words, how workers do with each batch size, from sorted (size, verdict) pairs."""
+    groups = OrderedDict((verdict, []) for verdict in ("faster", "slower", "no difference shown"))
+    for size, verdict in verdicts:
+        groups[verdict].append(str(size))
+    said = ["%s with batches of %s" % (v, ", ".join(sizes)) for v, sizes in groups.items() if sizes]
+    return ", ".join(said)
 
 
 def _crossing(benches, name, model, verdicts):
@@ -444,7 +454,7 @@ def _crossing(benches, name, model, verdicts):
             size = max(key.workers, int(np.ceil(extra / gained))) if gained > 0 else np.inf
             faster = [verdict == "faster" for _, verdict in verdicts]
             if any(faster) and faster == [batch >= size for batch, _ in verdicts]:
-                return ", by the fits from %d on" % size
+                return ", by the fits faster from %d on" % size
     return ""
 
 

@@ -36,7 +36,7 @@ def book(modules):
     ]
     missed = misses(modules)
     if missed:
-        raise InputError("\n    ".join(["these entries are not in their modules:"] + missed))
+        raise InputError("these entries are not in their modules: " + "; ".join(missed))
     return phrases
 
 

@@ -95,9 +95,10 @@ def certificates(committed, model):
                 cells.append("%s%s of %.1e" % (failed, error, rung["tolerance"]))
         rows.append(cells)
     note = (
-        "One row for each committed run. A cell is the error and the tolerance of the check that "
-        "came closest to failing; equal: bit for bit; -: this network has no such rung. Compare an "
-        "error with its own tolerance only: checks have different units. " + CHANGED
+        "One row for each environment and lane: its latest committed run. A cell is the error and "
+        "the tolerance of the check that came closest to failing; equal: bit for bit; -: this "
+        "network has no such rung. Compare an error with its own tolerance only: checks have "
+        "different units. " + CHANGED
     )
     return Table(
         titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows

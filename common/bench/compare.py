@@ -58,12 +58,15 @@ def change(now, before):
     """How many times as fast ``now`` is as ``before``: (ratio, [low, high]).
 
     now, before: for each run, the log speed of each round. The rounds are not the same, so both
-    spreads count (Welch, 1947).
+    spreads count (Welch, 1947). If one side has a single run, its runs are taken to spread as the
+    other's.
     """
     random = np.random.RandomState(SEED)
     draws = drawn(now, random) - drawn(before, random)
-    errors = [squared_error(now), squared_error(before)]
-    degrees = [max(len(now) - 1, 1), max(len(before) - 1, 1)]
+    most = max(now, before, key=len)
+    sides = [(side if len(side) > 1 else most, len(side)) for side in (now, before)]
+    errors = [squared_error(known) * len(known) / count for known, count in sides]
+    degrees = [max(len(known) - 1, 1) for known, _ in sides]
     parts = sum(error**2 / number for error, number in zip(errors, degrees))
     freedom = sum(errors) ** 2 / parts if parts else 1
     centre = medians(now).mean() - medians(before).mean()

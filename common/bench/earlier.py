@@ -14,7 +14,7 @@ from common.system.files import ROOT
 SCHEMA = os.path.join(ROOT, "reports", "bench.schema.json")
 TOGETHER = 3  # the median of so many unchanged contenders shows the machine's speed
 # The fields that are equal in an unchanged contender.
-AS_IT_WAS = ("source_sha256", "versions", "settings", "cpu_switches")
+AS_IT_WAS = ("source_sha256", "versions", "settings", "cpu_switches", "allocator")
 SAME = ("model", "threads", "batch_size")  # must be equal in both benches, like the machine
 
 
@@ -39,9 +39,10 @@ def read(path):
 
 def check(earlier, path, **now):
     """InputError unless the earlier bench has the same machine, model, threads and batch size."""
-    for key in ("cpu", "cores", "gpus"):
-        if earlier["machine"][key] != now["machine"][key]:
-            both = (path, key, earlier["machine"][key], now["machine"][key])
+    for key in ("cpu", "cores", "gpus", "cpu_family", "cpu_model", "isa"):
+        then, here = earlier["machine"].get(key), now["machine"].get(key)
+        if None not in (then, here) and then != here:  # older ones lack a CPU's family
+            both = (path, key, then, here)
             raise InputError("%s comes from another machine: %s %r, not %r" % both)
     for key in SAME:
         if earlier[key] != now[key]:

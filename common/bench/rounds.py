@@ -91,7 +91,7 @@ def block(contender, steps):
     time.sleep(SETTLE)
     before, started = busy(), time.perf_counter()
     answer = contender.order(steps)
-    window = (time.perf_counter() - started) * machine.usable_cores()
+    window = (time.perf_counter() - started) * len(machine.allowed_cores())
     others = busy() - before - answer["cpu_seconds"]
     return answer["seconds"] / steps, max(0.0, others / window)
 

@@ -67,6 +67,11 @@ class Judgement(NamedTuple):
         return self.share / self.usual.share if self.usual else None
 
     @property
+    def comparable(self):
+        """Whether the usual share is of a machine that is not too unlike this one."""
+        return self.usual is not None and usual.comparable(self.usual.machine, machine.facts())
+
+    @property
     def blas(self):
         """The speed of the user's matrix product in NumPy, as a part of ours."""
         return self.plain["product"] / self.yardstick["product"]
@@ -155,7 +160,7 @@ def kernels_in_words(installation):
     name, model = installation.name, installation.model
     if "convolution" not in model.traits:
         return None
-    return report.onednn(installation.kernels(), usual.kernels(name, model.name))
+    return report.onednn(installation.kernels(), usual.kernels(name, model.name, machine.facts()))
 
 
 def parse(arguments):
@@ -206,5 +211,5 @@ def command(arguments):
             best = installation.time(trials.joined([finding.trial for finding in found]))
     print(report.verdict(judgement, found, best))
     sys.stdout.flush()
-    half = judgement.usual and judgement.of_usual < usual.MUCH_LESS
+    half = judgement.comparable and judgement.of_usual < usual.MUCH_LESS
     return SLOW if half else 0

@@ -11,6 +11,7 @@ LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
 PAGED = 10e6  # bytes that each step requests again, from which they are reported,
+COMPILED = ("PYTENSOR_FLAGS", "THEANO_FLAGS")  # they choose a BLAS and a compiler
 KERNEL = 0.05  # if the kernel has this share of the CPU time
 
 
@@ -45,7 +46,9 @@ def circumstances(judgement):
     plain, quota, allowed = judgement.plain, cgroup.cpus(), machine.allowed_cores()
     if quota is not None and quota < len(allowed):
         counts = (quota, len(allowed), plain["throttled"])
-        line = "the container's quota is %.1f CPUs' time on %d cores; it was stopped for %.1f s"
+        line = (
+            "the container's quota is %.1f CPUs' time on %d cores; they stopped for %.1f s in all"
+        )
         yield line % counts + ": raise it (docker run --cpus)"
     if len(allowed) < os.cpu_count():
         counts = (len(allowed), os.cpu_count())
@@ -77,11 +80,15 @@ def circumstances(judgement):
 
 
 def overridden(name, own):
-    """Variables that the module sets for itself, and the user's shell differently."""
-    for key, value in frameworks.ENVIRONMENTS[name].environ.items():
+    """Variables that the module or its environment sets, and the user's shell differently."""
+    environment = frameworks.ENVIRONMENTS[name]
+    for key, value in environment.environ.items():
         if own.get(key, value) != value:
             text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"
             yield text % (key, own[key], value)
+    for key in sorted(environment.set_env):
+        if key in machine.CPU_SWITCHES + COMPILED and key not in own and key not in os.environ:
+            yield "the check sets %s, which your shell does not: your own code may be slower" % key
 
 
 def onednn(kernels, usual):
@@ -123,6 +130,8 @@ def verdict(judgement, found, best):
     part = judgement.of_usual
     if part is None:
         lines.append("answer       unknown: nothing to compare with is committed")
+    elif not judgement.comparable:
+        lines.append("answer       unknown: the usual share is of a machine too unlike this one")
     elif part >= LESS and not found:
         lines.append("answer       yes: %.2f of the usual share" % part)
     elif part >= LESS:

@@ -5,9 +5,9 @@ import os
 from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
+import frameworks
 from common.system import machine, mkl, modules
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 BUSY = 0.1  # the share of the cores from which other processes matter
 NEWER = "AVX512"  # the instructions that oneDNN is asked to leave out
 
@@ -69,10 +69,12 @@ def unsetting(name, value):
 def candidates(name, base, own, plain, yardstick):
     """The trials for an environment, the likeliest cause first.
 
-    base: the variables of the plain process. own: the names of those that the user's shell sets.
+    base: the variables of the plain process. own: those that the user's shell sets.
     plain: the process's answer. yardstick: our NumPy's answer.
     """
-    listed = [unsetting(key, base[key]) for key in _by_likelihood(own) if key in base]
+    needed = frameworks.ENVIRONMENTS[name].environ
+    tried = [key for key in _by_likelihood(own) if key in base and key not in needed]
+    listed = [unsetting(key, base[key]) for key in tried]
     listed += _beside_others(plain) + _threads(base) + _cores()
     listed += _kernels(plain, yardstick) + _openmp(plain) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())
@@ -80,7 +82,8 @@ def candidates(name, base, own, plain, yardstick):
 
 def _by_likelihood(own):
     """Names of variables: numbers of threads first, then those that choose kernels."""
-    return sorted(own, key=lambda key: (key not in THREADS, key not in machine.CPU_SWITCHES, key))
+    first = (machine.THREADS, machine.CPU_SWITCHES)
+    return sorted(own, key=lambda key: ([key not in names for names in first], key))
 
 
 def _threads(base):
@@ -88,7 +91,7 @@ def _threads(base):
     cores, physical = machine.usable_cores(), machine.physical_cores()
     asked = machine.asked_threads(base) or cores
     fewer = min(cores, physical or cores)
-    if asked == fewer or (asked == cores and fewer == cores):
+    if asked == fewer:
         return []
     change = setting("OMP_NUM_THREADS", str(fewer), "one per physical core")
     return [change._replace(threads=fewer)]

@@ -1,5 +1,6 @@
 """The result file of a run."""
 
+import hashlib
 import json
 import os
 
@@ -27,7 +28,8 @@ def path(request, recipe, dataset, facts):
         parts += ["%dx%d" % (request.workers, request.threads)]
     elif request.threads != facts["cores"]:
         parts += ["%dthreads" % request.threads]
-    parts += ["own"] if request.python else []
+    if request.python:
+        parts += ["own", hashlib.sha256(request.python.encode()).hexdigest()[:6]]
     folder = reports_folder("results", machine.folder_name(facts))
     return os.path.join(folder, "-".join(parts) + ".json")
 

@@ -14,6 +14,7 @@ REPORTS = os.path.join(ROOT, "reports")
 IDENTITY = ("cpu_family", "cpu_model", "isa")
 
 
+CORES = 4  # times as many cores reach another share
 MUCH_LESS = 0.5  # of the usual share: too slow for any difference between machines
 
 
@@ -51,13 +52,25 @@ def find(name, model, lane, machine, reports=REPORTS):
     return max(known, key=lambda each: (_alike(each[1].machine, machine), each[0], each[1].made))[1]
 
 
-def kernels(name, model, reports=REPORTS):
-    """oneDNN's kernels for a step's convolutions in lane best, from a committed profile, or []."""
+def comparable(theirs, ours):
+    """Whether a committed share tells anything about a machine; all are of x86 processors."""
+    if theirs["cpu"] != ours["cpu"] and IDENTITY[0] not in ours:
+        return False
+    return ours["cores"] <= CORES * theirs["cores"]
+
+
+def kernels(name, model, machine, reports=REPORTS):
+    """oneDNN's kernels for a step's convolutions in lane best, from a committed profile, or [].
+
+    The profile is that of the machine that is most like this one.
+    """
+    found = []
     for _, profile in _files(reports, "profiles"):
         about = (profile.get("framework"), profile.get("model"), profile.get("lane"))
         if about == (name, model, "best") and profile.get("kernels"):
-            return profile["kernels"]
-    return []
+            found.append(profile)
+    likest = max(found, key=lambda each: _alike(each["machine"], machine), default={})
+    return likest.get("kernels", [])
 
 
 def complaint(result):
@@ -66,7 +79,9 @@ def complaint(result):
     if share is None or not result["certificate"]["passed"]:
         return None
     known = find(name, result["model"], result["lane"], result["machine"])
-    if known is None or share >= MUCH_LESS * known.share:
+    if known is None or not comparable(known.machine, result["machine"]):
+        return None
+    if share >= MUCH_LESS * known.share:
         return None
     text = "slow         %.0f%% is far below the usual %.0f%% (%s); for the reason: "
     words = (name, result["model"], sys.executable)

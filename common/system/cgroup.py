@@ -17,13 +17,17 @@ def cpus(mount=MOUNT, membership=MEMBERSHIP):
 
 
 def throttled(mount=MOUNT, membership=MEMBERSHIP):
-    """Seconds for which a quota has stopped this process's group; 0 if unknown."""
+    """Seconds for which a quota has stopped this process's group, added over cores; 0 if unknown.
+
+    The quota may be that of a group above it.
+    """
+    seconds = [0.0]
     for folder in _folders(mount, membership):
         for line in (_read(folder, "cpu.stat") or "").splitlines():
             name, _, value = line.partition(" ")
             if name in ("throttled_usec", "throttled_time"):
-                return int(value) / (1e6 if name == "throttled_usec" else 1e9)
-    return 0.0
+                seconds.append(int(value) / (1e6 if name == "throttled_usec" else 1e9))
+    return max(seconds)
 
 
 def _folders(mount, membership):
@@ -32,8 +36,11 @@ def _folders(mount, membership):
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        # Version 2 has no list of controllers, and no folder for them.
+        # Version 2 has no list of controllers, and no folder for them. In version 1 the folder's
+        # name may list them in another order; then there is a link with the one's name.
         root = os.path.join(mount, controllers)
+        if controllers and not os.path.isdir(root):
+            root = os.path.join(mount, "cpu")
         while True:
             yield os.path.join(root, path.strip("/"))
             if path.strip("/") == "":

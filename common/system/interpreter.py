@@ -4,6 +4,7 @@ It needs the framework and NumPy there. Python packages that we need are borrowe
 user's shell sets for maths libraries reaches them, which tox would hold back.
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import frameworks
 from common.system import borrowed, commands, environments, machine, shell
 from common.system.errors import InputError
-from common.system.files import ROOT
+from common.system.files import ROOT, cache_folder
 
 HERE = machine.OWN  # the variable that says in which PATH a command has been restarted
 HELP = "run in this interpreter, which has the framework and NumPy, instead of the environment"
@@ -90,21 +91,34 @@ def _environ(path, environment, prefix):
     for foreign in ("VIRTUAL_ENV", "PYTHONHOME", "__PYVENV_LAUNCHER__"):
         kept.pop(foreign, None)
     kept.update(shell.variables())
-    needed = set_env(environment, prefix, kept)
+    needed = set_env(environment, prefix, kept, _caches(path))
     folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
     return dict(needed, **dict(kept, **ours))
 
 
-def set_env(environment, prefix, variables):
-    """The variables that tox sets for an environment, as if that were in the folder ``prefix``."""
+def set_env(environment, prefix, variables, caches):
+    """The variables that tox sets for an environment, as if that were in the folder ``prefix``.
+
+    caches: the folder for what frameworks compile, which tox's environments keep in themselves.
+    """
 
     def value(match):
-        name, default = match.groups()
-        return prefix if name is None else variables.get(name, default or "")
+        libraries, name, default = match.groups()
+        if name is not None:
+            return variables.get(name, default or "")
+        return caches if libraries is None else prefix + libraries
 
-    braces = r"\{(?:env_dir|env:(\w+)(?::([^}]*))?)\}"
+    braces = r"\{(?:env_dir\}(/lib\b)?|env:(\w+)(?::([^}]*))?\})"
     return {key: re.sub(braces, value, text) for key, text in environment.set_env.items()}
+
+
+def _caches(path):
+    """The folder, which exists, for what frameworks compile in the interpreter at PATH."""
+    name = hashlib.sha256(path.encode()).hexdigest()[:8]
+    made = os.path.join(cache_folder(), "interpreters", name)
+    os.makedirs(made, exist_ok=True)
+    return made
 
 
 def _prefix(path, environment):

@@ -9,7 +9,7 @@ TICK = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 Snapshot = namedtuple("Snapshot", "cores processes")
 Snapshot.__doc__ = """CPU seconds since the machine started.
 
-cores: of all usable cores together, idle time left out.
+cores: of all these cores together, idle time left out.
 processes: {(process id, name): its own}.
 """
 
@@ -30,7 +30,7 @@ def snapshot(cores, proc=PROC):
 def _processes(proc):
     for name in filter(str.isdigit, os.listdir(proc)):
         try:
-            with open(os.path.join(proc, name, "stat")) as file:
+            with open(os.path.join(proc, name, "stat"), errors="replace") as file:
                 before, _, after = file.read().rpartition(")")
         except OSError:  # it has ended
             continue

@@ -14,6 +14,7 @@ import numpy as np
 
 from common.system import cgroup, mkl
 
+LOADED = time.time()
 BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python names since 3.7
 
 
@@ -35,12 +36,13 @@ def usable_cores():
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
 
 
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 OWN = "ROSETTA_PYTHON"  # set in an interpreter of the user's: see interpreter.py
 
 
 def asked_threads(environ=os.environ):
     """The number of threads that a shell's variables ask for; None if they ask for none."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for name in THREADS:
         number = environ.get(name, "").partition(",")[0].strip()
         if number.isdigit() and int(number):
             return int(number)
@@ -103,9 +105,11 @@ def process_age():
             ticks = int(file.read().rpartition(")")[2].split()[19])
         return time.clock_gettime(BOOT_CLOCK) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, AttributeError):
-        import psutil  # where there is no /proc
+        with suppress(ImportError):
+            import psutil  # where there is no /proc
 
-        return time.time() - psutil.Process().create_time()
+            return time.time() - psutil.Process().create_time()
+        return time.time() - LOADED
 
 
 def _cpuinfo(field):
@@ -124,7 +128,14 @@ def is_amd():
 
 def cpu():
     """The processor's name."""
-    return _cpuinfo("model name") or platform.processor() or platform.machine()
+    return _cpuinfo("model name") or _brand() or platform.processor() or platform.machine()
+
+
+def _brand():
+    """The processor's name on macOS; None elsewhere."""
+    with suppress(OSError, subprocess.SubprocessError):
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.check_output(command, stderr=subprocess.DEVNULL).decode().strip() or None
 
 
 # The instruction sets that decide how fast a CPU multiplies, by their flags in /proc/cpuinfo.
@@ -246,22 +257,28 @@ def folder_name(facts):
     return "-".join(words + ["%d" % facts["cores"], "cores"])
 
 
+# The files of NumPy's BLAS: in its wheel, or in no Python package at all.
+NUMPYS = r"-packages/numpy(\.libs)?/|^(?!.*-packages/)"
+
+
 def versions(package):
-    """The versions of Python, NumPy, the BLAS in NumPy's wheel, and the library ``package``."""
+    """The versions of Python, NumPy, the BLAS of NumPy, and the library ``package``."""
     import threadpoolctl
 
     version = getattr(sys.modules.get(package), "__version__", None)
     if version is None:  # it has none, or is a part of another package that does not import it
-        from importlib.metadata import version as installed
+        version = "unknown"
+        with suppress(ImportError):  # not there before Python 3.8, or another package has it
+            from importlib.metadata import version as installed
 
-        version = installed(package)
+            version = installed(package)
     known = {
         "python": platform.python_version(),
         "numpy": np.__version__,
         "framework": str(version),
     }
     for library in threadpoolctl.threadpool_info():
-        if library["user_api"] == "blas" and "numpy" in os.path.dirname(library["filepath"]):
+        if library["user_api"] == "blas" and re.search(NUMPYS, library["filepath"]):
             # An old BLAS that does not know a new CPU may use code for a very old one.
             words = (library["internal_api"], library["version"], library.get("architecture"))
             known["blas"] = " ".join(word for word in words if word)

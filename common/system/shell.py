@@ -10,10 +10,11 @@ from urllib.parse import parse_qsl, urlencode
 import frameworks
 
 SHELL = "ROSETTA_SHELL"  # the variables as a query string, because braces mean something to tox
-# Variables with these beginnings set the threads, the kernels or the memory of maths libraries.
+# Variables with these beginnings set the threads, the kernels or the memory of maths libraries, or
+# what a framework compiles.
 PREFIXES = (
-    "ATEN_ BLIS_ DNNL_ GOMP_ GOTO_ KMP_ LD_PRELOAD MALLOC_ MKLDNN_ MKL_ NUMEXPR_ OMP_ ONEDNN_ "
-    "OPENBLAS_ VECLIB_ GLIBC_TUNABLES"
+    "ATEN_ BLIS_ DNNL_ FLAGS_ GOMP_ GOTO_ JAX_ KMP_ LD_PRELOAD MALLOC_ MKLDNN_ MKL_ MXNET_ "
+    "NUMEXPR_ OMP_ ONEDNN_ OPENBLAS_ TF_ VECLIB_ XLA_ GLIBC_TUNABLES"
 ).split()
 
 

@@ -25,7 +25,7 @@ from common.bench import (
 )
 from common.networks.cnn import CNN
 from common.system import commands, environments, machine
-from common.system.errors import NotProven
+from common.system.errors import InputError, NotProven
 from common.system.files import ROOT
 from tests import some
 from tests.common.test_signals import heed_signals
@@ -77,6 +77,12 @@ def test_unchanged_contenders_show_no_change_in_nearly_all_benches(runs):
         )
         shown += compare.verdict(compare.change(now, before)[1]) != "no difference shown"
     assert shown <= 6  # 2 are expected
+
+
+def test_a_single_run_is_taken_to_spread_as_the_other_sides_runs():
+    apart = [np.full(20, 0.1 * run) for run in range(3)]
+    for now, before in ((apart, apart[2:]), (apart[2:], apart)):
+        assert compare.verdict(compare.change(now, before)[1]) == "no difference shown"
 
 
 def test_a_change_is_held_to_the_spread_of_both_benches():
@@ -339,6 +345,9 @@ def check_against(out, monkeypatch, capsys):
     assert changes["numpy:best"]["ratio"] == pytest.approx(1)
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "mlp"]) == 2
     assert "has another model: 'lstm', not 'mlp'" in capsys.readouterr().err
+    facts = dict(result["machine"], cpu_family=1, cpu_model=2, isa=[])
+    with pytest.raises(InputError, match="comes from another machine: cpu_model 2, not 3"):
+        earlier.check({"machine": facts}, "x.json", machine=dict(facts, cpu_model=3))
     result["machine"]["cpu"] = "another one"
     out.write_text(json.dumps(result))
     assert commands.guarded(bench.command, ["--against", str(out), "--model", "lstm"]) == 2

@@ -47,10 +47,17 @@ def test_a_quota_of_version_1(group, quota, cpus):
     assert cgroup.cpus(*group("4:memory:/box\n3:cpu,cpuacct:/box\n", files)) == cpus
 
 
+def test_a_folder_of_version_1_that_lists_its_controllers_in_another_order(group):
+    files = {"cpu/box/cpu.cfs_quota_us": "50000", "cpu/box/cpu.cfs_period_us": "100000"}
+    assert cgroup.cpus(*group("3:cpuacct,cpu:/box\n", files)) == 0.5
+
+
 def test_the_time_for_which_a_quota_stopped_a_group(group):
     stat = "usage_usec 5\nnr_throttled 2\nthrottled_usec 2500000\n"
     assert cgroup.throttled(*group("0::/\n", {"cpu.stat": stat})) == 2.5
     assert cgroup.throttled(*group("1:cpu:/\n", {"cpu/cpu.stat": "throttled_time 10"})) == 1e-8
+    outer = {"a/b/cpu.stat": "throttled_usec 0", "a/cpu.stat": "throttled_usec 3000000"}
+    assert cgroup.throttled(*group("0::/a/b\n", outer)) == 3
 
 
 @pytest.mark.parametrize("quota, cores", [(None, 8), (1.0, 1), (1.5, 2), (0.3, 1), (16.0, 8)])

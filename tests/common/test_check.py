@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import frameworks
 from common import networks
 from common.check import check, measuring, report, trials, worker
 from common.run import usual
@@ -23,7 +24,9 @@ MODEL = networks.find("mlp")
 USUAL_SHARE, PRODUCT = 0.5, 300e9
 HEALTHY = USUAL_SHARE * PRODUCT / (2 * MODEL.step_multiply_adds)  # observations per second
 # An environment and a network that have a committed profile with oneDNN's kernels.
-WITH_ONEDNN = some.environment(lambda facts: usual.kernels(facts.name, "cnn")), "cnn"
+FACTS = machine.facts()
+WITH_ONEDNN = some.environment(lambda facts: usual.kernels(facts.name, "cnn", FACTS)), "cnn"
+OLD_BLAS = some.environment(lambda facts: "OPENBLAS_CORETYPE" in facts.set_env)
 FASTER_ON_AMD = some.environment(lambda facts: facts.amd_environ, gpu_of="")
 WITH_NEWER_MKL = some.environment(lambda facts: facts.newer_mkl, gpu_of="")
 
@@ -250,6 +253,37 @@ def test_a_quota_is_named(monkeypatch):
     assert any("the container's quota is 1.0 CPUs' time on 2 cores" in line for line in said)
 
 
+def test_a_setting_of_the_environment_that_hides_a_fault_is_named(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    (line,) = report.overridden(OLD_BLAS, {})
+    assert line.startswith("the check sets OPENBLAS_CORETYPE, which your shell does not")
+    assert list(report.overridden(OLD_BLAS, {"OPENBLAS_CORETYPE": "Zen"})) == []
+
+
+@pytest.mark.parametrize(
+    "cpu, family, cores, answer",
+    [("any", None, 8, "no: "), ("another", 25, 8, "no: "), ("another", None, 2, "unknown: ")]
+    + [("any", 25, 9, "unknown: ")],
+)
+def test_a_machine_unlike_all_committed_ones_is_not_called_slow(
+    monkeypatch, cpu, family, cores, answer
+):
+    facts = dict({"cpu_family": family} if family else {}, cpu=cpu, cores=cores, gpus=[])
+    monkeypatch.setattr(machine, "facts", lambda: facts)
+    judgement = judged(Installation(lambda environ, trial: (0.3, 1)))
+    last = report.verdict(judgement, [], None).splitlines()[-1]
+    assert last.startswith("answer       " + answer)
+    assert judgement.comparable == (answer == "no: ")
+
+
+def test_a_variable_that_the_module_needs_is_not_tried():
+    name = some.environment(lambda facts: facts.environ, gpu_of="")
+    own = dict(frameworks.ENVIRONMENTS[name].environ, XLA_FLAGS="--any")
+    here = Installation(own=own, name=name)
+    tried = trials.candidates(name, here.base, own, here.time(), {"versions": {}})
+    assert [trial.drop for trial in tried if trial.drop] == [("XLA_FLAGS",)]
+
+
 def test_a_setting_that_the_module_overrides_is_named():
     name = some.environment(lambda facts: facts.environ, gpu_of="")
     variable, value = next(iter(report.frameworks.ENVIRONMENTS[name].environ.items()))
@@ -386,9 +420,11 @@ def test_the_usual_share_is_from_the_likest_machine(tmp_path):
 
 
 def test_a_run_far_below_the_usual_share_says_so(monkeypatch):
-    known = usual.Usual(0.58, "2026", {}, 2, {}, "reports/bench/x.json")
+    facts = dict(cpu="any", cores=2)
+    facts = dict(cpu="any", cores=2)
+    known = usual.Usual(0.58, "2026", facts, 2, {}, "reports/bench/x.json")
     monkeypatch.setattr(usual, "find", lambda *_: known)
-    result = dict(framework="numpy", model="cnn", lane="best", machine={})
+    result = dict(framework="numpy", model="cnn", lane="best", machine=facts)
     result.update(timings={"share_of_matmul": 0.04}, certificate={"passed": True})
     complaint = usual.complaint(dict(result, model="gpt"))
     assert complaint.startswith("slow         4% is far below the usual 58%")
@@ -429,7 +465,7 @@ def test_the_load_of_others_is_read_from_proc(tmp_path, monkeypatch):
 
 
 def test_onednn_that_is_off_is_named():
-    usually = usual.kernels(*WITH_ONEDNN)
+    usually = usual.kernels(*WITH_ONEDNN, FACTS)
     line = report.onednn([], usually)
     assert "oneDNN computes 0 convolutions of a step; usually %d (" % len(usually) in line
     line = report.onednn([{"kernel": "jit:sse41"}] * 2, usually)

@@ -86,11 +86,20 @@ def test_without_tox_the_shell_itself_counts(clean, monkeypatch):
     assert shell.variables() == {"MKL_NUM_THREADS": "2"}
 
 
+def test_the_shells_compiler_flags_count(clean, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--any")
+    assert shell.variables() == {"XLA_FLAGS": "--any"}
+
+
+def test_the_version_of_an_unknown_package_is_unknown():
+    assert machine.versions("no_such_package")["framework"] == "unknown"
+
+
 def test_a_frameworks_variables_are_set_as_tox_would():
     facts = {"A": "{env_dir}/lib", "B": "{env:B:Haswell}", "C": "{env:C:x}:{env_dir}", "D": "plain"}
     environment = Environment("n", "N", "n", set_env=facts)
-    known = interpreter.set_env(environment, "/opt/conda", {"B": "Zen"})
-    assert known == {"A": "/opt/conda/lib", "B": "Zen", "C": "x:/opt/conda", "D": "plain"}
+    known = interpreter.set_env(environment, "/opt/conda", {"B": "Zen"}, "/cache/1")
+    assert known == {"A": "/opt/conda/lib", "B": "Zen", "C": "x:/cache/1", "D": "plain"}
 
 
 def test_the_number_of_threads_is_the_shells_in_the_users_interpreter_alone(clean, monkeypatch):

@@ -210,3 +210,10 @@ def test_two_runs_of_a_kind_at_a_time_do_not_disturb_each_other(tmp_path):
         results.append(json.loads((folder / "result.json").read_text()))
     assert [result["status"] for result in results] == ["finished", "finished"]
     assert results[0]["losses"] == results[1]["losses"] == [2.0] * 3 * STEPS
+
+
+def test_a_child_is_ended_without_psutil(monkeypatch):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    commands.end_family(child)
+    assert child.returncode == -signal.SIGTERM

@@ -110,6 +110,19 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     assert_drawn(table, TWO + ", best", ONE + ", same", "times as fast")
 
 
+def test_a_contender_whose_runs_differ_too_much_is_not_judged(tmp_path):
+    found = bench_result()
+    found["contenders"][TWO + ":best"]["interval"] = [0.01, 30]
+    (table,) = measured_alone(tmp_path, found)
+    answer = table.answers[0][1]
+    assert answer.startswith(ONE + ", same is the fastest")
+    assert answer.endswith("Not judged, because their runs differ too much: %s, best." % TWO)
+    assert "One run does not show" in table.note and table.rows[0][6] == "-"
+    found["runs"] = 2
+    (table,) = measured_alone(tmp_path, found)
+    assert "One run does not show" not in table.note and table.rows[0][6] == "0.0%"
+
+
 def test_what_was_timed_of_a_module_that_has_changed_since_is_marked(tmp_path):
     found = bench_result()
     found["contenders"][ONE + ":same"]["processes"] = [{"source_sha256": "0" * 64}]
