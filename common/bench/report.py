@@ -75,7 +75,8 @@ def summary(result):
     for key in sorted(contenders, key=lambda key: -contenders[key]["ratio"]):
         contender = contenders[key]
         ratio = "%.3f (%.3f to %.3f)" % (contender["ratio"], *contender["interval"])
-        spread = ["%.1f%%" % (100 * contender[name]) for name in ("within_runs", "between_runs")]
+        logs = [contender[name] for name in ("within_runs", "between_runs")]
+        spread = ["%.1f%%" % (100 * value) for value in np.expm1(logs)]
         product = contender.get("share_of_matmul")
         cells = [key, "%.0f" % contender["per_second"], ratio] + spread
         cells += ["-" if product is None else "%.0f%%" % (100 * product), contender["verdict"]]

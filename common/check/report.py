@@ -11,7 +11,7 @@ LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
 PAGED = 10e6  # bytes that each step requests again, from which they are reported,
-COMPILED = ("PYTENSOR_FLAGS", "THEANO_FLAGS")  # they choose a BLAS and a compiler
+COMPILERS = "_FLAGS"  # the end of a variable that chooses a BLAS and a compiler
 KERNEL = 0.05  # if the kernel has this share of the CPU time
 
 
@@ -87,7 +87,8 @@ def overridden(name, own):
             text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"
             yield text % (key, own[key], value)
     for key in sorted(environment.set_env):
-        if key in machine.CPU_SWITCHES + COMPILED and key not in own and key not in os.environ:
+        tunes = key in machine.CPU_SWITCHES or key.endswith(COMPILERS)
+        if tunes and key not in own and key not in os.environ:
             yield "the check sets %s, which your shell does not: your own code may be slower" % key
 
 

@@ -155,7 +155,7 @@ def _refuse(path, limit):
 
 
 def _read_pickle(path):
-    """InputError for a pickle of more than arrays: NumPy, which frameworks use, trusts its bytes."""
+    """InputError for a pickle of more than arrays; NumPy, which frameworks use, trusts it."""
     try:
         with open(path, "rb") as file:
             dump.read(path, file.read())

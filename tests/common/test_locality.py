@@ -18,13 +18,14 @@ DEFAULTS = "a cause says whose default the mistake is"
 # {beginning of a path: (names that it may have, why)}
 EXCEPTIONS = {
     "common/dump/": (
-        "caffe2 cntk flax keras mxnet pytorch tensorflow torch",
+        "caffe2 cntk flax keras mxnet paddle pytorch tensorflow torch",
         "readers of their files, without them",
     ),
     "tests/common/test_dump.py": (
-        "caffe2 cntk flax mxnet pytorch torch",
+        "caffe2 cntk flax keras mxnet pytorch theano torch",
         "the same files, by hand",
     ),
+    "common/system/shell.py": ("jax mxnet", "the beginnings of variables that tune them"),
     "common/challenge/": ("caffe2 chainer cntk gluon keras mxnet tensorflow theano", DEFAULTS),
     "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
     "common/lessons/initializers.py": (

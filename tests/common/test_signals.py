@@ -213,7 +213,8 @@ def test_two_runs_of_a_kind_at_a_time_do_not_disturb_each_other(tmp_path):
 
 
 def test_a_child_is_ended_without_psutil(monkeypatch):
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    child = subprocess.Popen(sleeping, preexec_fn=heed_signals)
     monkeypatch.setitem(sys.modules, "psutil", None)
     commands.end_family(child)
     assert child.returncode == -signal.SIGTERM
