@@ -33,7 +33,7 @@ class Contents:
             raise Refused("it contains more than the free memory: %d bytes" % size)
 
     def add(self, name, array):
-        """Add an array; refuse a second one of its name."""
+        """Add an array, and return what is kept; refuse a second one of its name."""
         name = str(name) or "array"
         if name in self.arrays:
             raise Refused("%s appears twice" % name)
@@ -41,6 +41,7 @@ class Contents:
             raise Refused("%s is %s, not numbers" % (name, array.dtype))
         own = array.flags.owndata and array.flags.c_contiguous  # no view of the file
         self.arrays[name] = array if own else np.array(array, order="C")
+        return self.arrays[name]
 
 
 def shaped(name, data, dtype, shape):

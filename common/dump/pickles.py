@@ -207,15 +207,19 @@ def walk(value, contents, array=lambda value: value):
 
     array: turns a value into an array, or returns it as it is.
     """
-    seen = set()
+    seen, kept = set(), {}
 
     def inside(value, path, depth):
-        if isinstance(value, Numbers):
-            value = value.items if value.array is None else value.array
-        value = array(value)
+        numbers = value if isinstance(value, Numbers) else None
+        if numbers is not None:
+            value = numbers.items if numbers.array is None else numbers.array
+        # An array may have many names, as tied weights have two: it is copied once.
+        value = kept[numbers] if numbers in kept else array(value)
         if isinstance(value, np.ndarray):
             contents.take(value.nbytes)
-            contents.add(path or "array", value)
+            added = contents.add(path or "array", value)
+            if numbers is not None:
+                kept[numbers] = added
             return
         if isinstance(value, Held):
             value = value.__dict__

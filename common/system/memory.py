@@ -11,12 +11,17 @@ UNKNOWN = 2**34  # bytes, where the system does not say
 GROUPS = (("memory.max", "memory.current"),)
 GROUPS += (("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),)
 MOUNT = "/sys/fs/cgroup"
+SPARED = 8
 
 
 def available(mount=MOUNT):
-    """Bytes that can be used without swapping, also by a container's limit."""
+    """Bytes that can be used without swapping, also by a container's limit.
+
+    A part is spared: a system that is full to the last byte kills a process.
+    """
     groups = [_of_a_group(mount, names) for names in GROUPS]
-    return min([_of_the_machine()] + [free for free in groups if free is not None])
+    free = min([_of_the_machine()] + [free for free in groups if free is not None])
+    return free - free // SPARED
 
 
 def _of_a_group(mount, names):

@@ -317,6 +317,13 @@ def test_arrays_in_an_array_of_objects_are_read(tmp_path):
     assert list(dump.contents_of(str(path)).arrays) == ["w/0"]
 
 
+def test_an_array_with_two_names_is_copied_once(tmp_path):
+    path, other = tmp_path / "m.pkl", W + 1
+    path.write_bytes(pickle.dumps({"a": W, "b": W, "c": other}, 2))
+    arrays = dump.contents_of(str(path)).arrays
+    assert arrays["a"] is arrays["b"] and np.array_equal(arrays["c"], other)
+
+
 def test_paddles_bfloat16_becomes_float32(tmp_path):
     bits, path = (W.view("<u4") >> 16).astype("<u2"), tmp_path / "m.pdparams"
     value = {"w": bits, "StructuredToParameterName@@": {"w": "linear_0.w_0"}}
@@ -696,7 +703,7 @@ def test_bfloat16_of_keras_becomes_float32_and_other_types_are_refused(tmp_path,
 def test_a_container_has_less_memory_than_the_machine(tmp_path):
     (tmp_path / "memory.max").write_text("5000\n")
     (tmp_path / "memory.current").write_text("2000\n")
-    assert memory.available(str(tmp_path)) == 3000
+    assert memory.available(str(tmp_path)) == 3000 - 375  # an eighth is spared
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available(str(tmp_path)) > 3000
 
