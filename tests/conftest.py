@@ -3,8 +3,6 @@
 import pytest
 
 from common import networks
-from common.proof.reference_cache import ReferenceCache
-from common.proof.rungs import Certifier
 from common.system import machine, modules
 
 
@@ -36,11 +34,3 @@ def threads():
 def module(name, model, threads):
     """The framework's module with the six steps."""
     return modules.load(name, model.name)
-
-
-@pytest.fixture(scope="session")
-def certifier(model, threads):
-    """One certifier for all tests, whose reference's results are read from the cache and kept."""
-    cache = ReferenceCache(model, threads)
-    yield Certifier(model, threads, cache)
-    cache.save()

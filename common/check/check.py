@@ -97,7 +97,7 @@ def judge(installation):
     product = (before["product"] + after["product"]) / 2
     known = usual.find(installation.name, model.name, "best", machine.facts())
     yardstick = dict(before, product=product)
-    asked = machine.asked_threads(installation.own)
+    asked = machine.asked_threads(installation.base)
     return Judgement(plain, yardstick, model.step_multiply_adds, known, asked)
 
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
 import frameworks
-from common.system import machine, mkl, modules
+from common.system import machine, mkl, modules, shell
 
 BUSY = 0.1  # the share of the cores from which other processes matter
 NEWER = "AVX512"  # the instructions that oneDNN is asked to leave out
@@ -74,6 +74,7 @@ def candidates(name, base, own, plain, yardstick):
     """
     needed = frameworks.ENVIRONMENTS[name].environ
     tried = [key for key in _by_likelihood(own) if key in base and key not in needed]
+    tried = [key for key in tried if shell.tunes(key)]
     listed = [unsetting(key, base[key]) for key in tried]
     listed += _beside_others(plain) + _threads(base) + _cores()
     listed += _kernels(plain, yardstick) + _openmp(plain) + _lane(name, base)

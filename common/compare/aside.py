@@ -43,7 +43,12 @@ def _is_nearest(recordings, i, j, places):
 
 
 def _has_results(recordings, i, j):
-    """Whether two arrays may be the same layer's results, with numbers for each observation."""
+    """Whether two arrays may be the same layer's results, with numbers for each observation.
+
+    If B's has the name of another array of A, it is that one's.
+    """
+    if not recordings.same_name(i, j) and j in recordings.named.values():
+        return False
     numbers = all(x.dtype.kind == "f" and x.spread for x in (recordings.a[i], recordings.b[j]))
     return numbers and may_be(recordings, i, j) and recordings.has_rows(i, j)
 

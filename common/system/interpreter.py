@@ -94,6 +94,9 @@ def _environ(path, environment, prefix):
     needed = set_env(environment, prefix, kept, _caches(path))
     folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
+    # The last one is of NumPy's BLAS alone.
+    names = machine.THREADS[: None if environment.folder == frameworks.REFERENCE else -1]
+    ours[machine.OBEYED] = " ".join(names)
     return dict(needed, **dict(kept, **ours))
 
 

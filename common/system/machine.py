@@ -37,12 +37,13 @@ def usable_cores():
 
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+OBEYED = "ROSETTA_THREADS"  # those that the framework in a user's interpreter obeys
 OWN = "ROSETTA_PYTHON"  # set in an interpreter of the user's: see interpreter.py
 
 
 def asked_threads(environ=os.environ):
     """The number of threads that a shell's variables ask for; None if they ask for none."""
-    for name in THREADS:
+    for name in environ.get(OBEYED, " ".join(THREADS)).split():
         number = environ.get(name, "").partition(",")[0].strip()
         if number.isdigit() and int(number):
             return int(number)

@@ -18,6 +18,9 @@ PREFIXES = (
 ).split()
 
 
+CARRIED = "PYTHONPATH"  # tox sets its own; the user's may be where the framework is
+
+
 def tunes(name):
     """Whether an environment variable tunes a maths library or a framework."""
     return name.startswith(tuple(PREFIXES)) or name in _frameworks_variables()
@@ -34,13 +37,13 @@ def _frameworks_variables():
 
 
 def variables():
-    """{variable: value}: what tunes maths libraries in the user's shell.
+    """{variable: value}: what tunes maths libraries in the user's shell, and CARRIED.
 
     tox gives it in one variable, and withholds the others. Without tox the shell is at hand.
     """
     if SHELL in os.environ:
         return dict(parse_qsl(os.environ[SHELL], keep_blank_values=True))
-    return {name: value for name, value in os.environ.items() if tunes(name)}
+    return {name: value for name, value in os.environ.items() if tunes(name) or name == CARRIED}
 
 
 def text():

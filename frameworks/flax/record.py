@@ -9,7 +9,6 @@ Surprise: ``nnx.capture`` with ``method_outputs`` sees modules alone. A ReLU or 
 from collections import OrderedDict
 from collections.abc import Mapping
 
-import numpy as np
 from flax import nnx
 
 from frameworks.jax import record as functions
@@ -29,20 +28,23 @@ def exact(network, x):
     return functions.exact_function(*_split(network), x)
 
 
-def record_step(network, x, loss, optimizer, steps=1):
+def record_step(network, x, loss, optimizer, steps=1, training=False):
     """The same, and the loss, the gradients and the weights before and after each step.
 
     loss: a function of what the model returns. optimizer: an ``nnx.Optimizer`` of this network.
+    training: whether batch norms use this batch in the steps, and move their running statistics;
+    dropout then is on, too.
     """
     found = record(network, x)
-    network.train()
-    found.update(_named("step0", nnx.state(network, nnx.Param)))
+    network.train() if training else network.eval()
+    moving = nnx.Any(nnx.Param, nnx.BatchStat)
+    found.update(_named("step0", nnx.state(network, moving)))
     for step in range(1, steps + 1):
         value, gradients = nnx.value_and_grad(lambda net: loss(_called(net, x)))(network)
-        found["loss%d" % step] = np.array(value)
+        found["loss%d" % step] = functions.numbers(value)
         found.update(_named("grad%d" % step, gradients))
         optimizer.update(network, gradients)
-        found.update(_named("step%d" % step, nnx.state(network, nnx.Param)))
+        found.update(_named("step%d" % step, nnx.state(network, moving)))
     return found
 
 
@@ -50,7 +52,8 @@ def _split(network):
     """(a function of the state and the inputs, the state)"""
     network.eval()  # dropout off
     graph, state = nnx.split(network)
-    return lambda state, *x, **named: nnx.merge(graph, state)(*x, **named), state
+    # The state has no name here: an input may be called so.
+    return lambda *given, **named: nnx.merge(graph, given[0])(*given[1:], **named), state
 
 
 def _called(network, x):

@@ -32,10 +32,10 @@ def record_function(function, weights, x):
     weights: any tree of arrays. x: an array; a tuple of arrays, in the order of the arguments after
     the weights; or a dict of them, by name. Dropout must be off.
     """
-    found = _inputs(x)
-    traced = jax.make_jaxpr(lambda weights, x: _called(function, weights, x))(weights, x)
-    kept = []
-    _run(traced.jaxpr, traced.consts, jax.tree.leaves((weights, x)), kept)
+    found, kept = _inputs(x), []
+    with jax.default_matmul_precision("highest"):  # on a GPU, TF32's error would pass for float32's
+        traced = jax.make_jaxpr(lambda weights, x: _called(function, weights, x))(weights, x)
+        _run(traced.jaxpr, traced.consts, jax.tree.leaves((weights, x)), kept)
     for n, (name, array) in enumerate(kept, 1):
         found["%s %d" % (name, n)] = numbers(array)
     return found
@@ -50,18 +50,18 @@ def exact_function(function, weights, x):
 def record_step(function, weights, x, loss, optimizer, steps=1):
     """The same, and the loss, the gradients and the weights before and after each step.
 
-    loss: a function of what ``function`` returns. optimizer: one of Optax, or another with its
-    ``init`` and ``update``.
+    weights: those that are trained, without running statistics. loss: a function of what
+    ``function`` returns. optimizer: one of Optax, or another with its ``init`` and ``update``.
     """
     found = record_function(function, weights, x)
     found.update(named("step0", weights))
     state = optimizer.init(weights)
     for step in range(1, steps + 1):
         value, gradients = jax.value_and_grad(lambda w: loss(_called(function, w, x)))(weights)
-        found["loss%d" % step] = np.array(value)
+        found["loss%d" % step] = numbers(value)
         found.update(named("grad%d" % step, gradients))
         updates, state = optimizer.update(gradients, state, weights)
-        weights = jax.tree.map(lambda w, u: w + u, weights, updates)
+        weights = jax.tree.map(lambda w, u: (w + u).astype(w.dtype), weights, updates)
         found.update(named("step%d" % step, weights))
     return found
 
@@ -104,7 +104,7 @@ def _double(leaf):
 
 
 def _run(jaxpr, constants, arguments, kept):
-    """The results of a jaxpr. kept: gets (name, array) of each equation's first result."""
+    """The results of a jaxpr. kept: gets (name, array) of each equation's results."""
     values = dict(zip(jaxpr.constvars, constants))
     values.update(zip(jaxpr.invars, arguments))
     for equation in jaxpr.eqns:
@@ -137,12 +137,15 @@ def _inner(equation):
 
 
 def _keep(equation, results, kept):
-    """Add an equation's first result; that of a function is its last equation's, renamed."""
-    if not results or jnp.issubdtype(results[0].dtype, jax.dtypes.extended):
-        return  # a random key is no array
+    """Add an equation's results; the first of a function is its last equation's, renamed."""
     scope = str(equation.source_info.name_stack)
     name = equation.params.get("name", equation.primitive.name)
-    entry = ("%s/%s" % (scope, name) if scope else name, results[0])
-    if kept and kept[-1][1] is results[0]:
-        kept.pop()
-    kept.append(entry)
+    name = "%s/%s" % (scope, name) if scope else name
+    for n, result in enumerate(results, 1):
+        if jnp.issubdtype(result.dtype, jax.dtypes.extended) or not result.size:
+            continue  # a random key is no array
+        if n == 1 and kept and kept[-1][1] is result:
+            kept.pop()
+        elif n > 1 and any(array is result for _, array in kept):
+            continue  # an equation inside has returned it
+        kept.append(("%s, result %d" % (name, n) if n > 1 else name, result))

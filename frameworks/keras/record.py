@@ -2,7 +2,8 @@
 
 Idiom: while a pass runs eagerly, ``Layer.__call__`` keeps what each layer returns: of functional
     models, of subclassed ones, and of layers inside layers. For a step, the model trains itself
-    with ``train_on_batch``, eagerly, and its optimiser is asked for gradients.
+    with ``train_on_batch``, eagerly, and its optimiser is asked for gradients. What the network
+    itself returns is ``output``, unless a layer has returned it.
 Surprise: a layer with ``activation=`` gives only the activation's result. The trainers of
     TensorFlow and PyTorch call the optimiser's ``apply``, that of JAX its ``stateless_apply``.
 """
@@ -104,18 +105,32 @@ def _kept_results(found):
 def _keep(found, name, result):
     """Add a layer's first result and its like, such as the streams of an image and of a text.
 
-    Not those of the model itself, nor what is only a layer's shape.
+    Of the network itself, which has no name, all results that no layer has returned. Not what is
+    only a layer's shape, or a place in a loop that is being compiled.
     """
     tensors = [t for t in keras.tree.flatten(result) if keras.ops.is_tensor(t)]
-    if not name or not tensors or isinstance(tensors[0], keras.KerasTensor):
+    if not tensors or not all(map(_has_numbers, tensors)):
         return
-    streams = [t for t in tensors[1:] if _alike(tensors[0], t)]
-    for n, tensor in enumerate(tensors[:1] + streams, 1):
-        first = full = "%s, result %d" % (name, n) if n > 1 else name
+    own = not name
+    chosen = [t for t in tensors[1:] if own or _alike(tensors[0], t)]
+    for n, tensor in enumerate(tensors[:1] + chosen, 1):
+        if own and any(np.array_equal(array, _array(tensor)) for array in found.values()):
+            continue
+        first = full = (name or "output") + (", result %d" % n if n > 1 else "")
         call = 2
         while full in found:
             full, call = "%s, call %d" % (first, call), call + 1
         found[full] = _array(tensor)
+
+
+def _has_numbers(tensor):
+    """Whether a tensor is computed, and not a symbol in a graph or a loop of the backend's."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return not isinstance(tensor, (keras.KerasTensor, jax.core.Tracer))
+    symbol = keras.backend.backend() == "tensorflow" and not hasattr(tensor, "numpy")
+    return not (symbol or isinstance(tensor, keras.KerasTensor))
 
 
 def _alike(a, b):
@@ -132,19 +147,31 @@ def record_step(network, x, y, steps=1):
     found = record(network, x)
     variables = network.trainable_variables
     running = [v for v in network.non_trainable_variables if "float" in v.dtype]
-    moving = [*variables, *running]
-    found.update(("step0 " + v.path, _array(v)) for v in moving)
+    moving = _named([*variables, *running])
+    found.update(("step0 " + name, _array(v)) for name, v in moving.items())
     eager, network.run_eagerly = network.run_eagerly, True
+    network.train_function = None  # that of an earlier training is compiled
     try:
         for step in range(1, steps + 1):
             with _kept(network.optimizer) as gradients:
                 losses = np.array(network.train_on_batch(x, y))  # and metrics
             found["loss%d" % step] = losses.reshape(-1)[:1]
-            pairs = zip(variables, gradients)
-            found.update(("grad%d %s" % (step, v.path), g) for v, g in pairs if g is not None)
-            found.update(("step%d %s" % (step, v.path), _array(v)) for v in moving)
+            pairs = zip(moving, gradients)
+            found.update(("grad%d %s" % (step, name), g) for name, g in pairs if g is not None)
+            found.update(("step%d %s" % (step, name), _array(v)) for name, v in moving.items())
     finally:
-        network.run_eagerly = eager
+        network.run_eagerly, network.train_function = eager, None
+    return found
+
+
+def _named(variables):
+    """{path: variable}; a path that two layers have is numbered."""
+    found = OrderedDict()
+    for variable in variables:
+        path, n = variable.path, 2
+        while path in found:
+            path, n = "%s, %d" % (variable.path, n), n + 1
+        found[path] = variable
     return found
 
 
@@ -155,8 +182,12 @@ def _kept(optimizer):
     apply, stateless_apply = optimizer.apply, optimizer.stateless_apply
 
     def keep(given):
+        scale = getattr(optimizer, "dynamic_scale", None)  # of the loss, in half precision
+        scale = 1 if scale is None else float(_array(scale))
+        scale *= getattr(optimizer, "loss_scale_factor", None) or 1
         if not gradients:
-            gradients.extend(None if g is None else _array(g) for g in given)
+            arrays = [None if g is None else _array(g) for g in given]
+            gradients.extend(None if a is None else a / a.dtype.type(scale) for a in arrays)
 
     def kept(grads, trainable_variables=None):
         keep(grads)

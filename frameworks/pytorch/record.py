@@ -1,6 +1,7 @@
 """Recording a pass, or a step of training, of any PyTorch model as it is.
 
-Idiom: a forward hook on every module; nothing in the model is changed.
+Idiom: a forward hook on every module; nothing in the model is changed. What the network itself
+    returns is ``output``, unless a module has returned it.
 Surprise: ``nn.ReLU(inplace=True)`` writes over the tensor that an earlier hook was given, so each
     is copied. ``nn.TransformerEncoder`` has a fast path past its modules, which is switched off.
 """
@@ -10,10 +11,9 @@ import copy
 from collections import OrderedDict
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import nn
-
-CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)  # their last module says it already
 
 
 def record(network, x):
@@ -22,14 +22,25 @@ def record(network, x):
     x: an array; a tuple of arrays, in the order of the model's arguments; or a dict of them, by
     their names, such as input_ids and attention_mask.
     """
+    network = _bare(network)
+    modes = [(module, module.training) for module in network.modules()]
     network.eval()  # dropout off
-    with torch.inference_mode():
-        return _passed(network, x)
+    try:
+        with torch.no_grad():
+            return _passed(network, x)
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 def exact(network, x):
     """The same in float64, for ``compare --exact``."""
-    return record(copy.deepcopy(network).double(), x)
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of what the network makes, such as a first state
+    try:
+        return record(copy.deepcopy(_bare(network)).double(), x)
+    finally:
+        torch.set_default_dtype(before)
 
 
 def record_step(network, x, loss, optimizer, steps=1, training=False):
@@ -38,6 +49,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
     loss: a function of what the model returns. training: whether batch norms use this batch in the
     steps, and move their running statistics; dropout then is on, too.
     """
+    network = _bare(network)
     found = record(network, x)
     network.train(training)
     weights = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
@@ -45,11 +57,17 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
         (name, b) for name, b in network.named_buffers() if name.endswith(("_mean", "_var"))
     ]
     found.update(("step0 " + name, _array(p)) for name, p in moving)
-    arguments, named = _arguments(network, x)
+    groups = getattr(optimizer, "param_groups", None) or [{"params": [p for _, p in weights]}]
+    moved = {id(p) for group in groups for p in group["params"]}
     for step in range(1, steps + 1):
         optimizer.zero_grad()
-        value = loss(network(*arguments, **named))
-        value.backward()
+        for _, p in weights:
+            if id(p) not in moved:  # else its gradients would add up
+                p.grad = None
+        arguments, named = _arguments(network, x)
+        with _full_precision():
+            value = loss(network(*arguments, **named))
+            value.backward()
         found["loss%d" % step] = _array(value)
         found.update(
             ("grad%d %s" % (step, name), _array(p.grad))
@@ -61,6 +79,15 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
     return found
 
 
+def _bare(network):
+    """The network that ``torch.compile`` or ``DataParallel`` has wrapped; TypeError if scripted."""
+    network = getattr(network, "_orig_mod", network)
+    network = network.module if isinstance(network, nn.DataParallel) else network
+    if isinstance(network, torch.jit.ScriptModule):
+        raise TypeError("a scripted network calls no hooks: record the one that was scripted")
+    return network
+
+
 def _passed(network, x):
     """What a pass records."""
     arguments, named = _arguments(network, x)
@@ -68,8 +95,10 @@ def _passed(network, x):
 
     def keep(name):
         def hook(module, inputs, output):
-            for part, tensor in _tensors(output):
-                first = full = name + part
+            for part, tensor in _tensors(output) if name else _parts(output):
+                first = full = (name or "output") + part
+                if not name and any(_same(array, tensor) for array in found.values()):
+                    continue
                 call = 2  # of a module that is used more than once
                 while full in found:
                     full, call = "%s, call %d" % (first, call), call + 1
@@ -80,10 +109,10 @@ def _passed(network, x):
     hooks = [
         module.register_forward_hook(keep(name))
         for name, module in network.named_modules()
-        if name and not isinstance(module, CONTAINERS)
+        if not name or type(module).forward is not nn.Sequential.forward
     ]
     try:
-        with _no_fast_path():
+        with _no_fast_path(), _full_precision():
             network(*arguments, **named)
     finally:
         for hook in hooks:
@@ -92,12 +121,16 @@ def _passed(network, x):
 
 
 def _inputs(x):
-    """The inputs under their names."""
+    """Copies of the inputs under their names: a network may write over what it is given."""
     if isinstance(x, Mapping):
-        return OrderedDict(x)
+        return OrderedDict((name, _copy(array)) for name, array in x.items())
     if isinstance(x, (tuple, list)):
-        return OrderedDict(("x%d" % n, array) for n, array in enumerate(x))
-    return OrderedDict(x=x)
+        return OrderedDict(("x%d" % n, _copy(array)) for n, array in enumerate(x))
+    return OrderedDict(x=_copy(x))
+
+
+def _copy(array):
+    return _array(array) if isinstance(array, torch.Tensor) else np.array(array)
 
 
 def _arguments(network, x):
@@ -105,7 +138,7 @@ def _arguments(network, x):
     weight = next((p for p in network.parameters() if p.is_floating_point()), torch.zeros(()))
 
     def tensor(array):
-        made = torch.as_tensor(array).to(weight.device)
+        made = torch.as_tensor(array).detach().to(weight.device, copy=True)
         return made.to(weight.dtype) if made.is_floating_point() else made
 
     if isinstance(x, Mapping):
@@ -132,6 +165,24 @@ def _tensors(output):
             yield from ((", result %d" % n, x) for n, x in enumerate(streams, 2))
 
 
+def _parts(output):
+    """Yield (ending of its name, tensor) of all tensors that the network returns."""
+    if isinstance(output, torch.Tensor):
+        yield "", output
+    elif isinstance(output, Mapping):
+        for key, value in output.items():
+            yield from ((".%s%s" % (key, part), tensor) for part, tensor in _parts(value))
+    elif isinstance(output, (tuple, list)):
+        for n, value in enumerate(output, 1):
+            start = ", result %d" % n if n > 1 else ""
+            yield from ((start + part, tensor) for part, tensor in _parts(value))
+
+
+def _same(array, tensor):
+    """Whether a recorded array is this tensor."""
+    return array.shape == tuple(tensor.shape) and np.array_equal(array, _array(tensor))
+
+
 def _alike(a, b):
     """Whether two tensors have rows of equal width for each token of each observation."""
     return a.ndim == b.ndim > 2 and (a.shape[0], a.shape[-1]) == (b.shape[0], b.shape[-1])
@@ -152,3 +203,23 @@ def _no_fast_path():
         yield
     finally:
         torch.backends.mha.set_fastpath_enabled(before)
+
+
+@contextlib.contextmanager
+def _full_precision():
+    """No TF32: on a GPU, its error would be taken for float32's own."""
+    switch, off = "fp32_precision", "ieee"
+    places = [torch.backends.cuda.matmul]
+    if hasattr(torch.backends.cudnn, "conv"):
+        places += [torch.backends.cudnn.conv, torch.backends.cudnn.rnn]
+    else:  # an older PyTorch
+        switch, off = "allow_tf32", False
+        places.append(torch.backends.cudnn)
+    before = [getattr(place, switch) for place in places]
+    for place in places:
+        setattr(place, switch, off)
+    try:
+        yield
+    finally:
+        for place, value in zip(places, before):
+            setattr(place, switch, value)

@@ -13,6 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 NOT_COMPUTED = ("Placeholder", "Const", "ReadVariableOp", "Identity", "NoOp")
+# Operations with several results that count; others' further ones are of use to gradients alone.
+SEVERAL = ("Split", "SplitV", "Unpack", "While", "StatelessWhile", "If", "StatelessIf")
+SEVERAL += ("PartitionedCall", "StatefulPartitionedCall")
 NO_NUMBERS = (tf.resource, tf.variant, tf.string)
 
 
@@ -35,13 +38,17 @@ def record(network, x):
     finally:
         tf.config.run_functions_eagerly(eager)
     results = [
-        op.outputs[0]
+        result
         for op in traced.graph.get_operations()
-        if op.type not in NOT_COMPUTED and op.outputs and op.outputs[0].dtype not in NO_NUMBERS
+        for result in op.outputs[: None if op.type in SEVERAL else 1]
+        if op.type not in NOT_COMPUTED and result.dtype not in NO_NUMBERS
     ]
     probe = traced.prune(traced.inputs[: len(specs)], results)
     arrays = probe(*(tf.constant(array) for array in found.values()))
-    found.update((result.op.name, _numbers(array)) for result, array in zip(results, arrays))
+    for result, array in zip(results, map(_numbers, arrays)):
+        n = result.value_index
+        if array.size:
+            found[result.op.name + (", result %d" % (n + 1) if n else "")] = array
     return found
 
 
@@ -62,7 +69,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
         trained = {name: v for name, v in variables.items() if v.trainable}
         gradients = tape.gradient(value, trained)
         gradients = {name: g for name, g in gradients.items() if g is not None}
-        found["loss%d" % step] = np.array(value)
+        found["loss%d" % step] = _numbers(tf.convert_to_tensor(value))
         for name, g in gradients.items():  # an embedding's has the rows alone that were looked up
             found["grad%d %s" % (step, name)] = _numbers(tf.convert_to_tensor(g))
         pairs = [(g, trained[name]) for name, g in gradients.items()]
@@ -70,7 +77,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
             optimizer.apply_gradients(pairs)
         else:
             optimizer.apply(*zip(*pairs))
-        found.update(("step%d %s" % (step, name), v.numpy()) for name, v in variables.items())
+        found.update(("step%d %s" % (step, name), _numbers(v)) for name, v in variables.items())
     return found
 
 
@@ -99,7 +106,7 @@ def _variables(network):
 
 def _numbers(tensor):
     """A tensor as NumPy's; bfloat16 as float32, because files of NumPy's have no such type."""
-    array = tensor.numpy()
+    array = np.array(tensor.numpy())
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 

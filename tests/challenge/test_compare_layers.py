@@ -710,17 +710,17 @@ def test_a_function_of_each_value_is_not_said_to_be_an_activation_before_a_dense
     compared, function
 ):
     a, b = recording(2 * X, SHAPES["SiLU"](2 * X)), recording(2 * X, function(2 * X), seed=2)
-    _, says = computes(compared, a, b)
-    assert not says or "not recorded" not in says
+    code, says = computes(compared, a, b)
+    assert code == 3 and "not recorded" not in (says or "")
 
 
 def test_a_norm_before_a_sum_is_not_said_to_be_an_activation(compared):
     up = X.dot(MLP[0])
     h, y = normal(8, 12, 32, seed=7), X.dot(normal(32, 32, seed=8) / 5)
-    for made in (layer_norm(h + y, 1e-5), h + layer_norm(y, 1e-5)):
+    for made, right in ((layer_norm(h + y, 1e-5), True), (h + layer_norm(y, 1e-5), False)):
         a = recording(X, h, up, y, layer_norm(h + y, 1e-5))
-        _, says = computes(compared, a, recording(X, h, up, y, made, seed=2))
-        assert not says or "not recorded" not in says
+        code, says = computes(compared, a, recording(X, h, up, y, made, seed=2))
+        assert code == (0 if right else 3) and "not recorded" not in (says or "")
 
 
 @pytest.mark.parametrize("last", [False, True])

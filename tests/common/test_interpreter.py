@@ -24,7 +24,7 @@ MISSING = some.PLAIN  # it is not in these tests' environments
 def clean(monkeypatch, tmp_path):
     """A shell without variables of ours; packages are borrowed from the folder that it returns."""
     for name in list(os.environ):
-        if shell.tunes(name) or name in (shell.SHELL, interpreter.HERE):
+        if shell.tunes(name) or name in (shell.SHELL, shell.CARRIED, interpreter.HERE):
             monkeypatch.delenv(name)
     monkeypatch.setenv(borrowed.FOLDER, str(tmp_path))
     return tmp_path
@@ -68,13 +68,24 @@ def test_every_package_to_borrow_is_pinned():
 
 def test_the_users_variables_reach_the_interpreter_and_toxs_do_not(clean, no_step, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")  # ours: this process has set it for itself
-    monkeypatch.setenv(shell.SHELL, "KMP_AFFINITY=compact%2C1&OMP_NUM_THREADS=3")
+    monkeypatch.setenv(shell.SHELL, "KMP_AFFINITY=compact%2C1&OMP_NUM_THREADS=3&PYTHONPATH=/mine")
     monkeypatch.setenv("VIRTUAL_ENV", "/tox")
     environ = interpreter.environ(sys.executable, ASK)
     assert environ["OMP_NUM_THREADS"] == "3" and environ["KMP_AFFINITY"] == "compact,1"
     assert "VIRTUAL_ENV" not in environ
-    assert environ["PYTHONPATH"].split(os.pathsep)[0] == ROOT
+    assert environ["PYTHONPATH"].split(os.pathsep) == [ROOT, "/mine"]
     assert environ[interpreter.HERE] == sys.executable
+
+
+def test_only_numpy_obeys_the_variable_of_its_blas(clean, no_step, monkeypatch):
+    """Others compute with all cores under OPENBLAS_NUM_THREADS=1."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    other = some.environment(lambda facts: facts.package not in sys.modules, gpu_of="")
+    monkeypatch.setattr(interpreter, "_prefix", lambda *_: "/opt/conda")
+    for name, asked in ((frameworks.REFERENCE, 1), (other, None)):
+        variables = interpreter.environ(sys.executable, ASK._replace(name=name))
+        assert machine.asked_threads(variables) == asked
+        assert variables["OPENBLAS_NUM_THREADS"] == "1"
 
 
 def test_without_tox_the_shell_itself_counts(clean, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -99,4 +100,6 @@ def test_the_same_code_makes_the_same_file(tmp_path):
         build.build(str(tmp_path / name))
         contents.append((tmp_path / name).read_bytes())
     assert contents[0] == contents[1]
+    with zipfile.ZipFile(str(tmp_path / "a.pyz")) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {build.WHEN}
     assert b"tqdm-" in contents[0] and b"LICENSE" in contents[0]

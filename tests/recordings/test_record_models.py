@@ -186,3 +186,114 @@ def test_bfloat16_is_recorded_in_a_type_that_a_file_can_have(name, tmp_path):
         *_, last = (arrays[key] for key in arrays)
     assert last.dtype == np.float32 and last.shape == (4, 6, 8) and np.abs(last).max() > 0
     assert (last.view(np.uint32) & 0xFFFF == 0).all()  # it has the digits of bfloat16
+
+
+def tied_pytorch(record):
+    """A network that computes its result itself, writes into its input and keeps a table."""
+    import torch
+    from torch import nn
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dense, self.table = nn.Linear(16, 16), None
+
+        def forward(self, x):
+            x.mul_(2)
+            if self.table is None:
+                self.table = torch.ones(16)
+            return self.dense(x * self.table) @ self.dense.weight.T, self.table
+
+    network, given = Network(), X.copy()
+    network.dense.eval()
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    recorded = record.record_step(network, given, lambda y: y[0].mean(), optimizer, steps=2)
+    assert np.array_equal(given, X) and np.array_equal(recorded["x"], X)
+    assert network.training is False and "output, result 2" in recorded
+    with pytest.raises(TypeError, match="scripted"):
+        record.record(torch.jit.trace(nn.Linear(16, 3), torch.from_numpy(X)), X)
+    names = list(record.record(nn.DataParallel(nn.Sequential(nn.Linear(16, 3))), X))
+    assert names == ["x", "0"]  # the network's own result is its last layer's
+    w, bias = (recorded["step0 dense." + kind] for kind in ("weight", "bias"))
+    return recorded["output"], (2 * X @ w.T + bias) @ w.T
+
+
+def frozen_pytorch(record):
+    """Gradients of weights that no optimiser clears do not add up."""
+    import torch
+    from torch import nn
+
+    network = nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 3))
+    optimizer = torch.optim.SGD(network[1].parameters(), 0.0)
+    loss = lambda y: (y**2).mean()  # noqa: E731
+    recorded = record.record_step(network, X, loss, optimizer, steps=2)
+    return recorded["grad1 0.weight"], recorded["grad2 0.weight"]
+
+
+def tied_keras(record):
+    """A subclassed network that computes its result itself, of two networks with one name."""
+    import keras
+
+    def inner():
+        return keras.Sequential([keras.Input((6, 16)), keras.layers.Dense(16, name="fc")], name="s")
+
+    class Network(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.parts = [inner(), inner()]
+
+        def call(self, x):
+            return 3 * self.parts[1](self.parts[0](x))
+
+    network = Network()
+    network(X)
+    network.compile(optimizer="sgd", loss="mse")
+    network.train_on_batch(X, X)  # compiles the step
+    recorded = record.record_step(network, X, X)
+    gradients = [key for key in recorded if key.startswith("grad1")]
+    assert len(gradients) == 4 and sum(key.endswith(", 2") for key in gradients) == 2
+    last = [array for key, array in recorded.items() if key.endswith("fc") or "call 2" in key][-1]
+    return recorded["output"], 3 * last
+
+
+def scaled_keras(record):
+    """The gradients of a loss that is scaled, as in half precision, are recorded without it."""
+    import keras
+
+    found = []
+    for factor in (None, 64.0):
+        keras.utils.set_random_seed(0)
+        network = keras.Sequential([keras.Input((6, 16)), keras.layers.Dense(3, name="fc")])
+        optimizer = keras.optimizers.SGD(0.1, loss_scale_factor=factor)
+        network.compile(optimizer=optimizer, loss="mse")
+        recorded = record.record_step(network, X, np.zeros((4, 6, 3), "f"))
+        found += [a for key, a in recorded.items() if key.startswith("grad1") and "kernel" in key]
+    return found
+
+
+def several_jax(record):
+    """All results of an operation with several, such as a scan's and a split's."""
+    import jax
+
+    def function(w, x):
+        carry, rows = jax.lax.scan(lambda h, row: (h + row, h * row), w, x)
+        q, k, v = jax.numpy.split(x, [4, 9], axis=2)
+        return carry.sum() + rows.sum() + q.sum() + k.sum() + v.sum()
+
+    recorded = list(record.record_function(function, np.zeros((6, 16), "f"), X).values())
+    assert all(any(np.array_equal(a, p) for a in recorded) for p in np.split(X, [4, 9], axis=2))
+    rows = next(a for a in recorded[1:] if a.shape == X.shape)
+    return rows, (np.cumsum(X, 0) - X) * X
+
+
+RIGHT = {
+    "tied": dict(pytorch=tied_pytorch, keras=tied_keras),
+    "further": dict(pytorch=frozen_pytorch, keras=scaled_keras, jax=several_jax),
+}
+
+
+@pytest.mark.parametrize("case", list(RIGHT))
+def test_what_is_recorded_is_what_the_network_computes(name, case):
+    record, made = recorder(name, **RIGHT[case])
+    got, right = made(record)
+    assert got.shape == right.shape and np.abs(got - right).max() < 1e-5 * np.abs(right).max()

@@ -121,7 +121,7 @@ def test_running_statistics_are_recorded_and_the_pass_is_of_prediction(name):
     beside.need(name, "record")
     record = modules.load(name, "record")
     if record.__name__.split(".")[-2] != "pytorch":
-        pytest.skip("only there is training a choice of record_step, with batch norms")
+        pytest.skip("its names and its network are PyTorch's")
     import torch
     from torch import nn
 
