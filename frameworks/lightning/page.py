@@ -32,5 +32,5 @@ PHRASES = {
     "weights taken out": "state_dict",
     "save weights": "save_checkpoint",
     "restore weights": "load_state_dict",
-    "record a pass": "register_forward_hook",
+    "record a pass": "hooks.record",
 }

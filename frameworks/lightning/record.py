@@ -1,9 +1,13 @@
 """Recording a pass through a network in Lightning.
 
-Idiom: a forward hook on every layer, as in PyTorch: a trainer gives the results of steps alone.
+Idiom: a ``LightningModule`` is a module of PyTorch's, with whose recorder it is recorded: a trainer
+    gives the results of steps alone.
 Surprise: ``trainer.predict`` would first move the network to a device and afterwards back.
 """
 
-from frameworks.pytorch.record import record
+from frameworks.pytorch import record as hooks
 
-__all__ = ["record"]
+
+def record(network, x):
+    """{name: array} of the inputs and of each layer's result, in the order of computation."""
+    return hooks.record(network, x)
