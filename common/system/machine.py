@@ -258,8 +258,7 @@ def folder_name(facts):
     return "-".join(words + ["%d" % facts["cores"], "cores"])
 
 
-# The files of NumPy's BLAS: in its wheel, or in no Python package at all.
-NUMPYS = r"-packages/numpy(\.libs)?/|^(?!.*-packages/)"
+WHEEL = r"-packages/numpy(\.libs)?/"  # where a BLAS is that NumPy brings
 
 
 def versions(package):
@@ -278,11 +277,14 @@ def versions(package):
         "numpy": np.__version__,
         "framework": str(version),
     }
-    for library in threadpoolctl.threadpool_info():
-        if library["user_api"] == "blas" and re.search(NUMPYS, library["filepath"]):
-            # An old BLAS that does not know a new CPU may use code for a very old one.
-            words = (library["internal_api"], library["version"], library.get("architecture"))
-            known["blas"] = " ".join(word for word in words if word)
+    found = [each for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"]
+    own = [library for library in found if re.search(WHEEL, library["filepath"])]
+    if not own and len(found) == 1 and "-packages/" not in found[0]["filepath"]:
+        own = found  # conda's, or the system's
+    for library in own:
+        # An old BLAS that does not know a new CPU may use code for a very old one.
+        words = (library["internal_api"], library["version"], library.get("architecture"))
+        known["blas"] = " ".join(word for word in words if word)
     return known
 
 
