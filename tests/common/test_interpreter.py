@@ -99,6 +99,7 @@ def test_without_tox_the_shell_itself_counts(clean, monkeypatch):
 
 def test_the_shells_compiler_flags_count(clean, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--any")
+    monkeypatch.setenv("TF_CLI_CONFIG_FILE", "Terraform's")
     assert shell.variables() == {"XLA_FLAGS": "--any"}
 
 
