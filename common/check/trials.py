@@ -73,9 +73,8 @@ def candidates(name, base, own, plain, yardstick):
     plain: the process's answer. yardstick: our NumPy's answer.
     """
     needed = frameworks.ENVIRONMENTS[name].environ
-    tried = [key for key in _by_likelihood(own) if key in base and key not in needed]
-    tried = [key for key in tried if shell.tunes(key)]
-    listed = [unsetting(key, base[key]) for key in tried]
+    tried = [key for key in own if key in base and key not in needed and shell.tunes(key)]
+    listed = [unsetting(key, base[key]) for key in _by_likelihood(tried)]
     listed += _beside_others(plain) + _threads(base) + _cores()
     listed += _kernels(plain, yardstick) + _openmp(plain) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())

@@ -6,10 +6,10 @@ import numpy as np
 
 from common.system.errors import InputError
 from common.system.memory import available
+from common.system.safetensors import AXES
 
 # NumPy's kinds that count as numbers: bool, integers, floats, complex.
 NUMBERS = "biufc"
-AXES = 64  # that NumPy allows; a product of millions of sizes would take hours
 
 
 class Refused(InputError):
@@ -44,13 +44,20 @@ class Contents:
         return self.arrays[name]
 
 
-def shaped(name, data, dtype, shape):
-    """The bytes ``data`` as an array; refuse a shape that needs more or fewer bytes."""
-    shape, size = tuple(int(n) for n in shape), np.dtype(dtype).itemsize
+def bytes_of(name, dtype, shape):
+    """How many bytes an array of this shape has."""
     if len(shape) > AXES:
         raise Refused("%s has %d axes" % (name, len(shape)))
+    size = np.dtype(dtype).itemsize
     for n in shape:
         size *= n
+    return size
+
+
+def shaped(name, data, dtype, shape):
+    """The bytes ``data`` as an array; refuse a shape that needs more or fewer bytes."""
+    shape = tuple(int(n) for n in shape)
+    size = bytes_of(name, dtype, shape)
     if min(shape, default=0) < 0 or size != len(data):
         raise Refused("%s has %d bytes, which is not shape %s" % (name, len(data), shape))
     return np.frombuffer(data, dtype).reshape(shape)

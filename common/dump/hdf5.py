@@ -49,7 +49,7 @@ def _numbers(item):
 def layers(config):
     """The layers of a Keras model's configuration, JSON."""
     try:
-        config = json.loads(config if isinstance(config, str) else config.decode())
+        config = json.loads(config)
         config = config.get("config", config)
         listed = config if isinstance(config, list) else config["layers"]
         return [

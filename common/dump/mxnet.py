@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from common.dump.contents import AXES, Contents, Refused, bfloat16, shaped
+from common.dump.contents import Contents, Refused, bfloat16, bytes_of, shaped
 from common.dump.reader import Reader
 
 MAGIC = struct.pack("<Q", 0x112)
@@ -37,12 +37,8 @@ def _array(reader, name):
     kind = reader.number("i")
     if not 0 <= kind < len(TYPES):
         raise Refused("%s has an unknown type, %d" % (name, kind))
-    dtype, size = np.dtype(TYPES[kind]), 1
-    if len(shape) > AXES:
-        raise Refused("%s has %d axes" % (name, len(shape)))
-    for n in shape:
-        size *= n
-    array = shaped(name, reader.bytes(size * dtype.itemsize), dtype, shape)
+    dtype = np.dtype(TYPES[kind])
+    array = shaped(name, reader.bytes(bytes_of(name, dtype, shape)), dtype, shape)
     return bfloat16(array) if kind == BFLOAT16 else array
 
 

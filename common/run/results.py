@@ -1,12 +1,11 @@
 """The result file of a run."""
 
-import hashlib
 import json
 import os
 
 import numpy as np
 
-from common.system import machine
+from common.system import interpreter, machine
 from common.system.files import atomic_write, reports_folder
 
 SCHEMA_VERSION = 1
@@ -29,7 +28,7 @@ def path(request, recipe, dataset, facts):
     elif request.threads != facts["cores"]:
         parts += ["%dthreads" % request.threads]
     if request.python:
-        parts += ["own", hashlib.sha256(request.python.encode()).hexdigest()[:6]]
+        parts += ["own", interpreter.mark(request.python)]
     folder = reports_folder("results", machine.folder_name(facts))
     return os.path.join(folder, "-".join(parts) + ".json")
 

@@ -53,7 +53,7 @@ def find(name, model, lane, machine, reports=REPORTS):
 
 
 def comparable(theirs, ours):
-    """Whether a committed share tells anything about a machine; all are of x86 processors."""
+    """Whether this machine's share can be compared with a committed one, all from x86 machines."""
     if theirs["cpu"] != ours["cpu"] and IDENTITY[0] not in ours:
         return False
     return ours["cores"] <= CORES * theirs["cores"]
@@ -69,8 +69,8 @@ def kernels(name, model, machine, reports=REPORTS):
         about = (profile.get("framework"), profile.get("model"), profile.get("lane"))
         if about == (name, model, "best") and profile.get("kernels"):
             found.append(profile)
-    likest = max(found, key=lambda each: _alike(each["machine"], machine), default={})
-    return likest.get("kernels", [])
+    nearest = max(found, key=lambda each: _alike(each["machine"], machine), default={})
+    return nearest.get("kernels", [])
 
 
 def complaint(result):

@@ -50,6 +50,11 @@ def absolute(path):
     return os.path.abspath(os.path.expanduser(path))
 
 
+def mark(path):
+    """A word that stands for the interpreter at PATH in the names of files."""
+    return hashlib.sha256(path.encode()).hexdigest()[:6]
+
+
 def restart(path, ask, module, arguments):
     """Replace this process by ``python -m module`` in the interpreter at PATH, if it is not there.
 
@@ -94,9 +99,8 @@ def _environ(path, environment, prefix):
     needed = set_env(environment, prefix, kept, _caches(path))
     folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
-    # The last one is of NumPy's BLAS alone.
-    names = machine.THREADS[: None if environment.folder == frameworks.REFERENCE else -1]
-    ours[machine.OBEYED] = " ".join(names)
+    of_numpy = environment.folder == frameworks.REFERENCE  # the last variable is of its BLAS alone
+    ours[machine.OBEYED] = " ".join(machine.THREADS if of_numpy else machine.THREADS[:-1])
     return dict(needed, **dict(kept, **ours))
 
 
@@ -118,8 +122,7 @@ def set_env(environment, prefix, variables, caches):
 
 def _caches(path):
     """The folder, which exists, for what frameworks compile in the interpreter at PATH."""
-    name = hashlib.sha256(path.encode()).hexdigest()[:8]
-    made = os.path.join(cache_folder(), "interpreters", name)
+    made = os.path.join(cache_folder(), "interpreters", mark(path))
     os.makedirs(made, exist_ok=True)
     return made
 

@@ -8,8 +8,10 @@ UNKNOWN = 2**34  # bytes, where the system does not say
 
 
 # Files with a container's limit and what it uses, of control groups of version 2 and 1.
-GROUPS = (("memory.max", "memory.current"),)
-GROUPS += (("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),)
+GROUPS = (
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+)
 MOUNT = "/sys/fs/cgroup"
 SPARED = 8
 

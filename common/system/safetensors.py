@@ -9,6 +9,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 
 LONGEST = 10**8  # bytes of a header
+AXES = 64  # that NumPy allows; a product of millions of sizes would take hours
 # {a type's name in NumPy: its name in the file}.
 TYPES = {"bool": "BOOL"}
 TYPES.update(("float%d" % n, "F%d" % n) for n in (16, 32, 64))
@@ -37,7 +38,7 @@ def entries(file, size):
             continue
         start, end = (8 + length + int(place) for place in entry["data_offsets"])
         shape = tuple(int(n) for n in entry["shape"])
-        if not 8 + length <= start <= end <= size or min(shape, default=0) < 0 or len(shape) > 64:
+        if not 8 + length <= start <= end <= size or min(shape, default=0) < 0 or len(shape) > AXES:
             raise ValueError("%s goes beyond the file" % name)
         item = np.dtype(NAMES[entry["dtype"]]).itemsize if entry["dtype"] in NAMES else 2
         for n in shape:

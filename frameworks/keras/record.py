@@ -114,13 +114,19 @@ def _keep(found, name, result):
     own = not name
     chosen = [t for t in tensors[1:] if own or _alike(tensors[0], t)]
     for n, tensor in enumerate(tensors[:1] + chosen, 1):
-        if own and any(np.array_equal(array, _array(tensor)) for array in found.values()):
+        array = _array(tensor)
+        if own and any(np.array_equal(array, known) for known in found.values()):
             continue
-        first = full = (name or "output") + (", result %d" % n if n > 1 else "")
-        call = 2
-        while full in found:
-            full, call = "%s, call %d" % (first, call), call + 1
-        found[full] = _array(tensor)
+        full = (name or "output") + (", result %d" % n if n > 1 else "")
+        found[_free(found, full, "call ")] = array
+
+
+def _free(found, name, word=""):
+    """The name, or if it is taken, the first free one with a number."""
+    free, n = name, 2
+    while free in found:
+        free, n = "%s, %s%d" % (name, word, n), n + 1
+    return free
 
 
 def _has_numbers(tensor):
@@ -168,10 +174,7 @@ def _named(variables):
     """{path: variable}; a path that two layers have is numbered."""
     found = OrderedDict()
     for variable in variables:
-        path, n = variable.path, 2
-        while path in found:
-            path, n = "%s, %d" % (variable.path, n), n + 1
-        found[path] = variable
+        found[_free(found, variable.path)] = variable
     return found
 
 

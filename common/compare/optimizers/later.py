@@ -75,7 +75,8 @@ class _Shares:
     def __init__(self, recordings, arrays):
         self.recordings = recordings
         self.known = {steps.kind(x.name): x for x in recordings.a}
-        self.known.update({steps.moment(x.name): x for x in recordings.a})  # of losses
+        # The losses, which have no tensor.
+        self.known.update({steps.moment(x.name): x for x in recordings.a})
         self.of_both = {steps.kind(recordings.a[i].name) for i in recordings.named}
         rounding = {steps.kind(name)[2] for name in recordings.rounding_only}
         self.of = {0: 0.0}
