@@ -56,7 +56,7 @@ def results(uncommitted_too):
         if uncommitted_too:
             return committed.everything()
         for path in committed.uncommitted():
-            print("not committed: %s (git add takes it in)" % path, file=sys.stderr)
+            print("not committed: reports/%s (git add takes it in)" % path, file=sys.stderr)
         with committed.folder() as folder:
             return committed.read(folder)
     except committed.NoGit:

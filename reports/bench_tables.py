@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+import frameworks
 from common.bench import compare, contenders
 from common.networks import ALL
 from common.system import modules
@@ -14,6 +15,8 @@ from reports.table import CHANGED, Table, dagger, titled
 
 WIDEST = 100  # the factor between an interval's ends that are still shown
 ONE_RUN = " One run does not show how processes differ from start to start."
+BELIEVE = "All %d contenders passed every rung of the proof before they were timed."
+VERDICTS = ("faster", "slower", "no difference shown")  # of a ratio's interval
 PLAIN_SCRIPTS = "Are the lanes faster than a tutorial's script?"
 
 
@@ -116,7 +119,7 @@ def compared(bench, since=True):
         rows.append(
             [
                 (name, bench.path),
-                contender["verdict"],
+                contender["verdict"] if _is_measured(*contender["interval"]) else "not judged",
                 _ratio(*ratio),
                 "%.0f" % contender["per_second"],
                 "-" if product is None else "%.0f%%" % (100 * product),
@@ -128,24 +131,24 @@ def compared(bench, since=True):
         if against:
             rows[-1] += _since(against["changes"].get(key))
     note = (
-        "{}, {}. Every contender{} passed the proof; then they were timed in turn: {}, {} threads, "
-        "batches of {}. The ratio is the speed relative to {}, with its 95% interval; an interval "
+        "{}, {}: {}, {} threads, batches of {}. Ratios of speed are relative to `{}`; an interval "
         "that contains 1 shows no difference. Within and between runs: the spread of the ratios. "
-        "Others: the largest share of the cores that other programs used at the same time.{} {}"
+        "Others: the cores' largest share that other programs used in any one block.{} {}"
     ).format(
         bench.machine,
         _when(result),
-        " but the plain scripts" if _has_scripts(result) else "",
         _runs(result),
         result["threads"],
         result["batch_size"],
-        _with_comma(result["baseline"]),
+        result["baseline"],
         "" if several else ONE_RUN,
         CHANGED,
     )
     if "bfloat16_flops" in result:
         speeds = result["matmul_flops"], result["bfloat16_flops"]
-        products = " NumPy's matrix product reaches {:.0f} GFLOP/s; in bfloat16 one reaches {:.0f}."
+        products = (
+            " NumPy's float32 product reaches {:.0f} GFLOP/s, the fastest bfloat16 one {:.0f}."
+        )
         note += products.format(*(speed / 1e9 for speed in speeds))
     columns = ["contender", "", "ratio of speed (95%) ", "%s/s " % model.task.observations]
     columns += ["of matrix product ", "within runs ", "between runs ", "others "]
@@ -164,29 +167,56 @@ def compared(bench, since=True):
     baseline, changed = _with_comma(result["baseline"]), mark(result, result["baseline"])
     if _has_scripts(result):
         answered = _beside_scripts(result["contenders"])
+    elif "bfloat16_flops" in result:
+        answered = _rounded(result["contenders"])
     else:
-        answered = _fastest(drawn, unknown, baseline, changed)
+        answered = _fastest(drawn, unknown, baseline, changed, several)
     return Table(title, note, columns, rows, figure, answered)
 
 
+def _of_one_framework(timed, lane, other):
+    """{framework: (how many times as fast lane is as other, its interval)}, where both were."""
+    found = OrderedDict()
+    for key, contender in timed.items():
+        beside = timed.get(contenders.read(key)._replace(lane=other).text)
+        if contender["lane"] == lane and beside:
+            times = contender["seconds_per_step"], beside["seconds_per_step"]
+            found[contender["framework"]] = compare.ratio(*times)
+    return found
+
+
 def _beside_scripts(timed):
-    """How many times as much lane best does as its framework's script, and what is proven."""
-    pairs = [(key, contenders.read(key)._replace(lane="best").text) for key in timed]
-    gains = [
-        timed[best]["per_second"] / timed[key]["per_second"]
-        for key, best in pairs
-        if timed[key]["lane"] == modules.PLAIN and best in timed
+    """How many times as fast lane best is as its framework's script, and what is proven."""
+    gains = _of_one_framework(timed, "best", modules.PLAIN)
+    said, level = [], [name for name, (_, ends) in gains.items() if ends[0] <= 1 <= ends[1]]
+    if gains:
+        ratios = [ratio for ratio, _ in gains.values()]
+        text = "Lane best is %.2f to %.2f times as fast as a script of the same framework"
+        text = text % (min(ratios), max(ratios))
+        text += "; no difference is shown for %s." % ", ".join(level) if level else "."
+        said.append(("Answer", text))
+    return said + [("Proof", "The lanes passed every rung. Nothing proves the scripts.")]
+
+
+def _rounded(timed):
+    """How lane bf16 compares with lane best of the same framework, and what is proven."""
+    verdicts = OrderedDict((verdict, []) for verdict in VERDICTS)
+    for name, (ratio, ends) in _of_one_framework(timed, "bf16", "best").items():
+        verdicts[compare.verdict(ends)].append("%s %.2f (%.2f–%.2f)" % (name, ratio, *ends))
+    said = [
+        "%s: %s." % (verdict.capitalize(), ", ".join(names))
+        for verdict, names in verdicts.items()
+        if names
     ]
-    said = "Lane best does %.2f to %.2f times as much as a script of the same framework."
-    answered = [("Answer", said % (min(gains), max(gains)))] if gains else []
-    return answered + [("Proof", "The lanes passed every rung. Nothing proves the scripts.")]
+    text = " ".join(["Lane bf16, relative to lane best of the same framework."] + said)
+    return [("Answer", text), ("Proof", BELIEVE % len(timed))]
 
 
-def _fastest(drawn, unknown, baseline, changed):
+def _fastest(drawn, unknown, baseline, changed, several):
     """Who is fastest, if the intervals show it, and whether that may be believed.
 
     drawn: the fastest first. unknown: those whose intervals say nothing. changed: the baseline's
-    mark.
+    mark. several: whether there was more than one run.
     """
     (name, ratio, low, high), *others = drawn
     level = [other for other, _, _, most in others if most >= low]
@@ -194,14 +224,14 @@ def _fastest(drawn, unknown, baseline, changed):
         said = "No contender is shown to be the fastest: the interval of %s overlaps with %s of %s."
         said %= name, "those" if len(level) > 1 else "that", "; ".join(level)
     else:
-        said = "%s is the fastest: its interval overlaps with no other." % name
+        said = "%s is the fastest%s: its interval overlaps with no other."
+        said %= name, "" if several else " in this one run"
     if unknown:
         said += " Not judged, because their runs differ too much: %s." % "; ".join(unknown)
     if name != baseline + changed:
         figures = (name, ratio, low, high, baseline)
         said += " %s has %.2f times (%.2f–%.2f) the speed of %s." % figures
-    believe = "All %d contenders passed every rung of the proof before they were timed."
-    return [("Answer", said), ("Proof", believe % len(drawn + unknown))]
+    return [("Answer", said), ("Proof", BELIEVE % len(drawn + unknown))]
 
 
 def scaled(bench):
@@ -332,11 +362,16 @@ def _step(result, key, first, size):
         return "-"
     times = result["contenders"][here]["seconds_per_step"]
     low, median, high = np.percentile(1e3 * np.concatenate(times), [25, 50, 75])
-    text = "%.3g ms (%.3g–%.3g)" % (median, low, high)
+    text = "%s ms (%s–%s)" % tuple(map(_three_digits, (median, low, high)))
     if base in (None, here):
         return text
     ratio, interval = compare.ratio(times, result["contenders"][base]["seconds_per_step"])
     return text + "; %.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1])
+
+
+def _three_digits(value):
+    """A number with three digits or more, but never as a power of ten."""
+    return "%.0f" % value if value >= 100 else "%.3g" % value
 
 
 def shared(benches, machine):
@@ -378,7 +413,10 @@ def shared(benches, machine):
     command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
     key = "workers-" + machine
     figure = partial(study_figures.shared, key, title + " " + machine, speeds, benches, command)
-    return Table(title, note, columns, rows, figure, answers(SHARED, _won(benches, gains, runs)))
+    study = SHARED
+    if not any(name == study.of for name, _ in gains):
+        study = study._replace(published="", why="")
+    return Table(title, note, columns, rows, figure, answers(study, _won(benches, gains, runs)))
 
 
 def _shared(result):
@@ -399,7 +437,7 @@ def _shared_row(bench, key, three, ratio, interval):
     return [
         (key.name + mark(bench.result, key.text), bench.path),
         model,
-        "%.2f" % (_parameters(model) / 1e6),
+        "%.2g" % (_parameters(model) / 1e6),
         str(three["workers"]["batch_size"]),
         *("%.0f" % contender["per_second"] for contender in three.values()),
         "%.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1]),
@@ -427,7 +465,7 @@ def _parameters(model):
 
 def _sizes(verdicts):
     """In words, how workers do with each batch size, from sorted (size, verdict) pairs."""
-    groups = OrderedDict((verdict, []) for verdict in ("faster", "slower", "no difference shown"))
+    groups = OrderedDict((verdict, []) for verdict in VERDICTS)
     for size, verdict in verdicts:
         groups[verdict].append(str(size))
     said = ["%s with batches of %s" % (v, ", ".join(sizes)) for v, sizes in groups.items() if sizes]
@@ -454,7 +492,8 @@ def _crossing(benches, name, model, verdicts):
             size = max(key.workers, int(np.ceil(extra / gained))) if gained > 0 else np.inf
             faster = [verdict == "faster" for _, verdict in verdicts]
             if any(faster) and faster == [batch >= size for batch, _ in verdicts]:
-                return ", by the fits faster from %d on" % size
+                if not all(faster):  # nothing is known of batches below the smallest
+                    return ", according to the fits faster from batches of %d" % size
     return ""
 
 
@@ -474,14 +513,21 @@ def pulled(benches, machine, model):
     for bench in benches:
         for key, contender in bench.result["contenders"].items():
             key = contenders.read(key)
-            levers = modules.levers(key.name, model.name)
-            known = levers.get(key.lever)
-            ratio, (low, high) = contender["ratio"], contender["interval"]
-            if known is None:
-                lever, ratio, low, high = turned(key.lever, contender)
-                known = levers.get(lever)
             plain = key._replace(lever=None).text
-            if known is None or key.lane != "best" or bench.result["baseline"] != plain:
+            without = bench.result["contenders"].get(plain)
+            if key.lever is None or key.lane != "best" or without is None:
+                continue
+            if key.name not in frameworks.ENVIRONMENTS:
+                continue
+            levers = modules.levers(key.name, model.name)
+            known, times = levers.get(key.lever), contender["seconds_per_step"]
+            ratio, (low, high) = contender["ratio"], contender["interval"]
+            if bench.result["baseline"] != plain:
+                ratio, (low, high) = compare.ratio(times, without["seconds_per_step"])
+            if known is None:
+                lever, ratio, low, high = turned(key.lever, ratio, low, high)
+                known = levers.get(lever)
+            if known is None:
                 continue
             if known.kept:  # the lever takes it away
                 ratio, low, high = 1 / ratio, 1 / high, 1 / low
@@ -501,14 +547,16 @@ def pulled(benches, machine, model):
             drawn.append(("%s: %s" % (name, known.says), ratio, low, high))
         for key, failed in bench.result.get("not_proven", {}).items():
             key = contenders.read(key)
-            says = modules.find_lever(key.name, key.lever, model.name).says
-            rows.append([(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"])
+            if key.name in frameworks.ENVIRONMENTS:
+                known = modules.levers(key.name, model.name).get(key.lever)
+                says = known.says if known else key.lever
+                rows.append([(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"])
     study = LEVERS.get(model.name)
-    title = titled(study.question if study else "What does each switch gain?", model)
+    title = titled(study.question if study else "What does each lever gain?", model)
     command = _command(model, " --levers")
     note = (
-        "{}, {}. Each switch alone: lane best with it against lane best without it, both proven "
-        "and timed in turn ({} runs of each): `{}`. They are in frameworks/NAME/variants.py. {}"
+        "{}, {}. Each lever alone: lane best with it relative to lane best without it, both proven "
+        "and timed in turn ({} runs each): `{}`. `frameworks/NAME/variants.py` has them. {}"
     ).format(
         machine, ", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED
     )

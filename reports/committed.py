@@ -15,6 +15,7 @@ import jsonschema
 
 from common.bench import report
 from common.lessons import request as lessons_request
+from common.networks import ALL
 from common.profiles import profiles
 from common.run import results
 from common.sweep import request as sweep_request
@@ -115,6 +116,8 @@ def _read(folder, kind, left_out):
         if problem:
             where = "/".join(str(part) for part in problem.absolute_path) or "the whole"
             left_out[name] = "not a result: %s: %s" % (where, problem.message[:100])
+        elif result.get("model", "cnn") not in ALL:
+            left_out[name] = "of a network that is not here: %s" % result["model"]
         elif result.get("status", "finished") != "finished":
             left_out[name] = "of a run that stopped: %s" % result.get("error", "")
         else:

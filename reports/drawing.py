@@ -113,11 +113,12 @@ def intervals(rows, title, xlabel, at):
     """
     with matplotlib.rc_context(STYLE):
         height = 0.6 + 0.22 * len(rows)
-        left = max(0.36, 0.009 * max(len(row[0]) for row in rows))  # room for the longest name
+        longest = max(len(row[0]) for row in rows)
+        left = min(0.7, max(0.36, 0.009 * longest))  # room for names, and for the intervals
         figure = Figure(figsize=(8, height))
         figure.subplots_adjust(left=left, right=0.99, bottom=0.5 / height, top=1 - 0.1 / height)
         axes = figure.subplots()
-        axes.axvline(at, color=LINES, linewidth=1.5)
+        axes.axvline(at, color=TEXT, linewidth=1)
         for place, (_, value, low, high) in enumerate(rows):
             shown = ACCENT if low <= at <= high else OTHER
             axes.plot([low, high], [place, place], color=shown, linewidth=2)

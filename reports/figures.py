@@ -66,18 +66,27 @@ def learning(committed, machine):
     figures = []
     for number, length in enumerate(dict.fromkeys(kind(run.result) for run in runs)):
         some = [run for run in runs if kind(run.result) == length]
-        images = some[0].result["dataset"]["train_images"]
-        epochs = some[0].result["hyperparameters"]["epochs"]
         title = "Learning curves, %s: %s" % (length, machine)
         caption = (
             "Training loss of each step, with dropout; a moving mean over a 40th of the run. "
             + CHANGED
         )
         svg = _panels(some, title, "step", "training loss", _learning)
-        command = "tox run -e NAME -- --lane LANE --train-images %d --epochs %d" % (images, epochs)
+        command = "tox run -e NAME -- --lane LANE" + _options(some[0].result)
         key = "learning-%s-%d" % (machine, number)
         figures.append(Drawn(key, title, caption, svg, command, provenance(some)))
     return figures
+
+
+def _options(result):
+    """The options of the command line that make a run of the same kind."""
+    hp, settings = result["hyperparameters"], result["settings"]
+    said = " --train-images %d --epochs %d" % (result["dataset"]["train_images"], hp["epochs"])
+    said += " --seed %d" % hp["seed"] if hp.get("seed") else ""
+    said += " --dropout off" if not any(hp["dropout"]) else ""
+    said += " --workers %d" % settings["workers"] if settings.get("workers", 1) > 1 else ""
+    fewer = settings["threads"] != result["machine"]["cores"]
+    return said + (" --threads %d" % settings["threads"] if fewer else "")
 
 
 def sample(runs, model):

@@ -114,12 +114,12 @@ def in_time(lesson, benches, name):
     for bench in sorted(benches, key=lambda bench: bench.result["made"]):
         for key, contender in bench.result["contenders"].items():
             plain, plus, lever = key.partition("+")
-            lever, ratio, low, high = turned(lever, contender)
+            lever, *figures = turned(lever, contender["ratio"], *contender["interval"])
             if not plus or lever not in lesson.levers or bench.result["baseline"] != plain:
                 continue
-            figures = (name(bench, plain), lesson.levers[lever], ratio, low, high)
-            text = "%s: %s %.3f times as fast (%.3f to %.3f)" % figures
-            verdict = held(lesson, compare.verdict((low, high)), (low, high))
+            text = "%s: %s %.3f times as fast (%.3f to %.3f)"
+            text %= (name(bench, plain), lesson.levers[lever], *figures)
+            verdict = held(lesson, compare.verdict(figures[1:]), figures[1:])
             findings[bench.machine, plain, lever] = Finding(text, verdict, bench.path)
     return list(findings.values())
 

@@ -52,7 +52,7 @@ def table(content, up=""):
         lines += ["**%s.** %s" % (term, escaped(text)), ""]
     if content.note:
         lines += [escaped(content.note), ""]
-    heads = [escaped(column.strip()) for column in content.columns]
+    heads = [escaped(column.strip() or "verdict") for column in content.columns]
     rules = ["---:" if column.endswith(" ") else "---" for column in content.columns]
     rows = [[cell(each, up) for each in row] for row in content.rows]
     lines += ["| %s |" % " | ".join(row) for row in [heads, rules] + rows]
@@ -92,20 +92,22 @@ def results(used):
     for name in tables.by_date(used):
         parts += [(name, part) for part in bench_tables.questions(used, name)]
     says = (
-        "Timed in turn. `tox run -e report` makes this page from the files in "
-        "[bench](bench); the HTML page that it builds marks the modules that have changed since."
+        "Each *contender* is an environment in a lane. Lane `same` has the same plain settings in "
+        "every framework. Lane `best` has what an expert in that framework would set, still in "
+        "float32. `bf16` is `best` with bfloat16 products, and `plain` is a tutorial's script. "
+        "Contenders are [proven](../docs/proof.md) to be the same network, except plain scripts. "
+        "Then they are timed in turn ([how](../docs/benchmark.md)). Compare ratios within a table: "
+        "images per second of different machines or days are not comparable.\n\n"
+        "`tox run -e report` makes this page from the files in [bench](bench). The HTML page that "
+        "it builds marks the modules that have changed since."
     )
     return Page("Which framework is faster?", says, _distinct(parts))
 
 
 def _distinct(parts):
-    """Tables without marks; a title that came before gets its machine. parts: (machine, table)s."""
-    distinct, titles = [], set()
-    for machine, part in parts:
-        title = "%s On %s" % (part.title, machine) if part.title in titles else part.title
-        distinct.append(unmarked(part)._replace(title=title))
-        titles.add(part.title)
-    return distinct
+    """Tables without marks, whose questions name the machine. parts: (machine, table)s."""
+    questions = [part.title.replace("?", " on %s?" % machine, 1) for machine, part in parts]
+    return [unmarked(part)._replace(title=title) for title, (_, part) in zip(questions, parts)]
 
 
 def unmarked(content):

@@ -88,7 +88,7 @@ SEEN = {
         "figure of distances from the reference: if you are clearly above it, there is a mistake.",
     ),
     "dropout": (
-        "All agrees without dropout, and nothing agrees with it",
+        "Everything agrees without dropout; nothing agrees with it",
         "the fraction kept, the scale, and fresh masks in each layer, step and pass; no dropout in "
         "prediction",
         "Is the argument the fraction to drop or the fraction to keep? Is the network in training "

@@ -64,7 +64,7 @@ def pair(modules):
 
 
 def counted():
-    """How many frameworks there are, in words; one that is here in two versions counts once."""
+    """How many frameworks there are, in words; one that is here in several versions counts once."""
     titles = {}
     for module in sources.modules():
         titles.setdefault(re.match(r"\w+", module.title).group(), []).append(module.title)
@@ -72,7 +72,7 @@ def counted():
     words = "%d frameworks" % (len(titles) - 1)  # less NumPy, the reference
     if several:
         names = ", ".join(several[:-1]) + " and " * (len(several) > 1) + several[-1]
-        words += " (%s in two versions or APIs)" % names
+        words += " (%s in several versions)" % names
     return words
 
 
@@ -234,6 +234,7 @@ def index_parts(used, left_out, challenge, size):
         "wall": parts,
         "on_record": wall.passed(parts[1]),
         "failure": failing[0] if failing else None,
+        "on_gpus": tables.on_gpus(),
         "planted_counts": wall.caught(),
         "mistake_kinds": wall.kinds(),
         "planted": [

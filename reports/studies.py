@@ -6,12 +6,13 @@ import tomllib
 
 from reports.committed import HERE
 
-Study = namedtuple("Study", "question published known why", defaults=("",))
+Study = namedtuple("Study", "question published known why of", defaults=("", ""))
 Study.__doc__ = """A question about one network.
 
 published: the answer found elsewhere, with its source's conditions.
 known: what else is known here, and where it is shown.
 why: why the answer here differs from the published one, if it does.
+of: the environment that the published answer is about; "" for any.
 """
 
 
@@ -19,7 +20,7 @@ def answers(study, answer):
     """The (term, text) pairs of a study; ``answer`` comes from the measurements."""
     pairs = [
         ("Answer", ". ".join([answer] * bool(answer) + [study.known]) + "."),
-        ("Published", study.published[0].upper() + study.published[1:] + "."),
+        ("Published", study.published and study.published[0].upper() + study.published[1:] + "."),
         ("Why it differs", study.why),
     ]
     return [(term, text) for term, text in pairs if text]
@@ -29,9 +30,8 @@ def answers(study, answer):
 OPPOSITES = {"relu_first": "pool_first"}
 
 
-def turned(lever, measured):
+def turned(lever, ratio, low, high):
     """A lever and its ratio of speed, with the interval; those of its opposite, if it has one."""
-    ratio, (low, high) = measured["ratio"], measured["interval"]
     if lever in OPPOSITES:
         return OPPOSITES[lever], 1 / ratio, 1 / high, 1 / low
     return lever, ratio, low, high

@@ -6,10 +6,10 @@ from common.networks import ALL
 from reports.table import CHANGED, Table, dagger, titled
 
 NOTE = (
-    "Each framework was trained with %s, in lane and recipe as given (%s images, %d epochs). "
-    "Differences are paired by seed. Equivalent: two one-sided tests show that the mean difference "
-    "is below %g point(s); different: it is not 0; undecided: neither is shown. Holm's correction "
-    "covers all pairs together, at 5%%."
+    "%s. Each contender was trained with %s, in the lane that its name gives (%s images, %d "
+    "epochs). Differences are paired by seed. Equivalent: two one-sided tests show that the mean "
+    "difference is smaller than %g points. Different: it is shown not to be 0. Undecided: neither "
+    "is shown. Holm's correction covers all pairs, at 5%%."
 )
 
 
@@ -31,7 +31,8 @@ def _table(committed):
         ]
         for pair in result["pairs"]
     ]
-    note = NOTE % (_seeds(result), result["train_images"], result["epochs"], result["margin"])
+    recipe = _seeds(result), result["train_images"], result["epochs"], result["margin"]
+    note = NOTE % (committed.machine, *recipe)
     columns = ["first", "second", "mean difference ", "90% interval", "verdict"]
     title = titled("Do frameworks reach the same accuracy?", model)
     words = (note, result["dataset"]["name"], _reached(result), CHANGED)

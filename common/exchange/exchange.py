@@ -76,8 +76,11 @@ def run_worker(step, name, folder, request):
             raise InputError("%s, %s: %s" % (name, step, environments.last_line(log)))
 
 
-def onnx_scores(path, images):
-    """Scores of ``images`` by ONNX Runtime, one at a time, because some files take only one."""
+def onnx_scores(path, images, shape):
+    """Scores (n, *shape) of ``images`` by ONNX Runtime.
+
+    It gets one image at a time, because some files take only one.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -85,7 +88,7 @@ def onnx_scores(path, images):
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     name = session.get_inputs()[0].name
     rows = [session.run(None, {name: images[n : n + 1]})[0] for n in range(len(images))]
-    return np.reshape(rows, (len(images), -1))
+    return np.reshape(rows, (len(images),) + tuple(shape))
 
 
 def compare(folder, request):
@@ -109,7 +112,7 @@ def compare(folder, request):
         path = os.path.join(folder, giver, "network.onnx")
         if os.path.isfile(path):
             try:
-                scores[ONNX_RUNTIME] = onnx_scores(path, images)
+                scores[ONNX_RUNTIME] = onnx_scores(path, images, scores[giver].shape[1:])
             except Exception as error:  # as any other wrong scores: the rest is worth an hour
                 print("%s: ONNX Runtime cannot read it: %s" % (path, error), flush=True)
                 scores[ONNX_RUNTIME] = np.full_like(scores[giver], np.nan)
@@ -144,7 +147,7 @@ def result(folder, request):
         made=now(),
         machine=machine.facts(),
         steps=worker.TRAINING_STEPS,
-        observations=worker.IMAGES,
+        observations=worker.predicted(request.model),
         passed=not list(failures(rows, tolerances)),
         frameworks=givers,
         takers=rows,
@@ -155,13 +158,13 @@ def summary(result):
     """Yield the matrix as lines of text: a row for each taker, a column for each giver."""
     names = list(result["frameworks"])
     yield "largest difference from the giver's own scores; a column for each giver"
-    yield " " * 13 + " ".join("%-8s" % name[:8] for name in names)
+    wide = max(8, *map(len, names))
+    yield " " * 13 + " ".join(name.ljust(wide) for name in names)
     for taker, row in result["takers"].items():
         cells = (
-            "%-8.1e" % row[giver]["largest_difference"] if giver in row else "-       "
-            for giver in names
+            "%.1e" % row[giver]["largest_difference"] if giver in row else "-" for giver in names
         )
-        yield "%-13s%s" % (taker, " ".join(cells))
+        yield "%-13s%s" % (taker, " ".join(cell.ljust(wide) for cell in cells))
     tolerances = {name: giver["tolerance"] for name, giver in result["frameworks"].items()}
     for taker, giver, error in failures(result["takers"], tolerances):
         values = (giver, taker, error, tolerances[giver])

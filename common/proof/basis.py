@@ -42,8 +42,9 @@ def own(name, model, lane):
     environment = frameworks.ENVIRONMENTS[name]
     folder = "frameworks/" + environment.folder
     start = [frameworks.path(environment, networks.file(model))]
-    if lane in modules.MIXED:
+    if lane in modules.MIXED:  # the reference rounds, too
         start.append(frameworks.path(environment, lane))
+        start.append(frameworks.path(frameworks.ENVIRONMENTS[frameworks.REFERENCE], lane))
     return _digest(
         source.code_sha256(source.imported(start, (folder + "/",))),
         _pins(folder + "/" + environment.requirements) + _pins("common/requirements.txt"),

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import suppress
 
+import frameworks
 from common import networks
 from common.proof import basis, contract, progress, shares
 from common.proof.oracle import SEED
@@ -14,8 +15,10 @@ from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import commands, interpreter, machine, modules, source, workers
 from common.system.errors import InputError, NotProven
-from common.system.files import cache_folder, write_json
+from common.system.files import cache_folder, check_writable, write_json
 
+# The facts of a machine that arithmetic depends on. Two generations of CPUs may have one name.
+MACHINE = ("cpu", "cpu_family", "cpu_model", "isa", "gpus", "cpu_switches")
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
 
@@ -31,7 +34,13 @@ def identity(model, name, module, lane, settings, lever=""):
     switches = {key: value for key, value in settings.items() if key != "seed"}
     versions = machine.versions(modules.find(name).package)
     rests_on = [code, model.name, name, lane, lever, versions, switches]
-    rests_on += [facts[key] for key in ("cpu", "gpus", "cpu_switches")]
+    rests_on += [facts.get(key) for key in MACHINE]
+    rests_on.append(sorted(frameworks.ENVIRONMENTS[name].set_env.items()))
+    if lever:
+        pulled = modules.find_lever(name, lever, model.name)
+        rests_on += [pulled.patches, pulled.environ]
+    if machine.OWN in os.environ:
+        rests_on += interpreter.contents()
     return hashlib.sha256(json.dumps(rests_on, sort_keys=True).encode()).hexdigest()
 
 
@@ -47,8 +56,9 @@ def make(model, name, module, lane, threads, lever=""):
         certificate = certifier.certify(name, module, lane, report)
     certificate["identity"] = digest
     if first:
-        cache.save()
         write_json(_path(model, name, lane, digest), certificate, allow_nan=True)
+        if machine.OWN not in os.environ:  # a fault of the user's NumPy would be everyone's
+            cache.save()
     return certificate
 
 
@@ -63,7 +73,13 @@ def _kept(model, name, lane, digest):
             certificate = json.load(file)
     except (OSError, ValueError):
         return None
-    return certificate if certificate.get("identity") == digest else None
+    whole = isinstance(certificate, dict) and certificate.get("identity") == digest
+    return certificate if whole else None
+
+
+def _remove(model, name, lane, digest):
+    with suppress(FileNotFoundError):
+        os.remove(_path(model, name, lane, digest))
 
 
 def obtain(model, name, module, lane, settings, lever="", team=1):
@@ -81,12 +97,11 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
         command += ["--model", model.name, "--lane", lane, "--threads", str(settings["threads"])]
         command += ["--lever", lever] if lever else []
         command += ["--workers", str(team)] if team > 1 else []
-        with suppress(FileNotFoundError):  # remove a failed one: a file found later is new
-            os.remove(_path(model, name, lane, digest))
+        _remove(model, name, lane, digest)  # a failed one: a file found later is new
         code = commands.call(command)
-        certificate = _kept(model, name, lane, digest)
         if code not in (0, FAILED):
-            certificate = None
+            _remove(model, name, lane, digest)
+        certificate = _kept(model, name, lane, digest)
     if certificate is None:
         raise InputError("%s: the certificate could not be made (see above)" % name)
     return certificate
@@ -123,6 +138,8 @@ def command(arguments):
     add("--lever", default="", metavar="NAME", help="prove with this lever of variants.py")
     add("--out", metavar="FILE.json", help="write the certificate to this file")
     options = parser.parse_args(arguments)
+    if options.out:
+        check_writable(options.out)
     model = networks.find(options.model)
     modules.find(options.name, model.name)
     workers.environment(options.name, options.workers)

@@ -9,14 +9,18 @@ import os
 
 import numpy as np
 
+import frameworks
 from common.proof import basis
-from common.system import machine
+from common.system import machine, modules, source
 from common.system.files import atomic_write, cache_folder
 
 
 def fingerprint(model, threads):
     """A sha256 of everything the reference depends on: the code, the threads, the CPU."""
-    rests_on = [basis.shared(model.name), model.name, threads, machine.cpu()]
+    facts = frameworks.ENVIRONMENTS[frameworks.REFERENCE]
+    rounding = source.code_sha256(frameworks.path(facts, lane) for lane in modules.MIXED)
+    cpu = [machine.facts().get(key) for key in ("cpu", "cpu_family", "cpu_model", "isa")]
+    rests_on = [basis.shared(model.name), rounding, model.name, threads, cpu]
     return hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ from common.networks.hyperparameters import without_dropout
 from common.proof import tasks
 from common.proof.reference import MULTIPLES, distance, pair, unit
 
-ROWS = 64  # compare so many of the first rows, and of the last
+ROWS = 64  # compare so many of the first rows, of the last, and in between
 
 
 def problem(description, threads, products, weights, observations, scores):
@@ -14,7 +14,8 @@ def problem(description, threads, products, weights, observations, scores):
 
     products: their precision. weights: the canonical weights after training.
     """
-    rows = np.unique(np.r_[:ROWS, -ROWS:0] % len(scores))
+    between = np.linspace(0, len(scores) - 1, ROWS).astype(int)
+    rows = np.unique(np.r_[:ROWS, between, -ROWS:0] % len(scores))
     hp = without_dropout(description.hp)
     exact, rounded = (
         reference.scores(hp, weights, observations[rows])

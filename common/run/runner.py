@@ -81,9 +81,11 @@ def prove(request, module, settings):
 def check_files(request):
     """InputError for a file that cannot be read or written, before any work is done."""
     paths = request.files
-    for path in (paths.result, paths.trained, paths.onnx, paths.scores):
-        if path:
-            files.check_writable(path)
+    written = list(filter(None, (paths.result, paths.trained, paths.onnx, paths.scores)))
+    for number, path in enumerate(written):
+        files.check_writable(path)
+        if os.path.abspath(path) in map(os.path.abspath, written[:number]):
+            raise InputError("%s: two options name this file" % path)
     for path in (paths.initial, paths.trained):
         if path:
             weight_files.check_name(request.model, request.framework, path)

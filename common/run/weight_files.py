@@ -83,13 +83,14 @@ def write(description, name, path, model, weights):
         canonical.save(description, path, weights)
         return
     folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
-        try:
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as part:
             modules.load(name, "native").save(model, os.path.join(part, os.path.basename(path)))
             for file in os.listdir(part):  # some formats have several files
                 os.replace(os.path.join(part, file), os.path.join(folder, file))
-        except OSError as error:
-            raise InputError("%s: cannot be written: %s" % (path, error.strerror))
+    except Exception as error:  # a framework may raise almost anything if the disk is full
+        why = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
+        raise InputError("%s: cannot be written: %s" % (path, why or type(error).__name__))
 
 
 def check_onnx(name):

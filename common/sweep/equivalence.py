@@ -17,31 +17,34 @@ MOST = 1000  # seeds; beyond them no number is named
 EQUIVALENT, DIFFERENT, UNDECIDED = "equivalent", "different", "undecided"
 
 
-def verdicts(accuracies, margin):
+def verdicts(accuracies, margin, images):
     """[a dict of JSON values for each pair], in the order of the names.
 
-    accuracies: {name: {seed: from 0 to 1}}. margin: percentage points.
+    accuracies: {name: {seed: from 0 to 1}}, each of so many ``images``. margin: percentage points.
     Pairs that share fewer than two seeds are left out.
     """
+    # Accuracies are counts: two may be equal though the networks are not. So no spread is taken to
+    # be smaller than that of rounding to a whole image (Sheppard, 1898).
+    least = 100.0 / images / np.sqrt(12)
     pairs = []
     for first, second in combinations(accuracies, 2):
         seeds = sorted(set(accuracies[first]) & set(accuracies[second]), key=int)
         if len(seeds) > 1:
             points = [100 * (accuracies[first][s] - accuracies[second][s]) for s in seeds]
-            pairs.append(_pair(first, second, points, margin))
+            pairs.append(_pair(first, second, points, margin, least))
     for test in ("equivalence", "difference") if pairs else ():
         for pair, p in zip(pairs, holm([pair["p"][test] for pair in pairs])):
             pair["p_corrected"][test] = p
     for pair in pairs:
         pair["verdict"] = verdict(pair["p_corrected"])
         if pair["verdict"] == UNDECIDED:
-            spread = np.std(pair["points"], ddof=1)
+            spread = max(least, np.std(pair["points"], ddof=1))
             pair["seeds_needed"] = needed(pair["mean"], spread, margin, len(pairs))
     return pairs
 
 
-def _pair(first, second, points, margin):
-    mean, spread = float(np.mean(points)), float(np.std(points, ddof=1))
+def _pair(first, second, points, margin, least):
+    mean, spread = float(np.mean(points)), max(least, float(np.std(points, ddof=1)))
     half = stats.t.ppf(1 - LEVEL, len(points) - 1) * spread / np.sqrt(len(points))
     return OrderedDict(
         first=first,
@@ -73,8 +76,6 @@ def equivalence(mean, spread, n, margin):
 
 def _above(distance, spread, n):
     """The p of Student's test that a mean is above a bound, from its distance to the bound."""
-    if spread == 0:
-        return 0.0 if distance > 0 else 1.0
     return float(stats.t.sf(distance / (spread / np.sqrt(n)), n - 1))
 
 

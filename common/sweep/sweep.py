@@ -7,12 +7,13 @@ continues from there.
 import os
 from collections import OrderedDict
 
+import frameworks
 from common import networks
 from common.proof import basis
 from common.run import console
 from common.sweep import engine, equivalence, tasks
 from common.sweep.request import SCHEMA_VERSION, parse, result_path
-from common.system import commands, files, source
+from common.system import commands, files, modules, source
 from common.system.errors import InputError
 
 # The facts that a sweep copies from a training's own result file.
@@ -33,6 +34,7 @@ class Sweep:
     """The trainings of a request, and their result.
 
     result: the result file's content. measured: {contender: {seed: figures}} in it.
+    stale: contenders of an earlier request whose code or pins have changed since.
     """
 
     def __init__(self, request):
@@ -53,12 +55,18 @@ class Sweep:
             ),
             measured=OrderedDict((contender, OrderedDict()) for contender in request.contenders),
         )
-        self.failed = {}
+        self.failed, self.stale = {}, set()
         self.resume(files.earlier(self.path))
 
     @property
     def measured(self):
         return self.result["measured"]
+
+    @property
+    def tested(self):
+        """How many test images an accuracy is of; 1 before the first training."""
+        dataset = self.result["dataset"]
+        return self.result["test_images"] or (dataset["test_images"] if dataset else 1)
 
     def resume(self, before):
         """Keep the trainings of an earlier result whose code and recipe are the same."""
@@ -70,14 +78,20 @@ class Sweep:
             words = (console.shown(self.path), ", ".join(others))
             raise InputError("%s has other %s; name another file with --out" % words)
         for contender, trainings in before["measured"].items():
-            now = self.result["rests_on"].get(contender, before["rests_on"][contender])
-            if now == before["rests_on"][contender]:
-                self.result["rests_on"][contender] = now
+            requested, earlier = contender in self.measured, before["rests_on"][contender]
+            name = contender.partition(":")[0]
+            known = name in frameworks.ENVIRONMENTS and modules.has(name, self.request.model)
+            changed = not known or earlier != rests_on(contender, self.request.model)
+            if changed and trainings:
+                action = "restart" if requested else "not judged"
+                print("%-11s%s: its code or pins have changed" % (action, contender), flush=True)
+            if not changed or not requested:  # others' trainings are kept, though not judged
+                self.result["rests_on"][contender] = earlier
                 self.measured[contender] = trainings
                 if trainings:
                     self.result["dataset"] = before["dataset"]
-            elif trainings:
-                print("restart    %s: its code or pins have changed" % contender, flush=True)
+            if changed and not requested:
+                self.stale.add(contender)
 
     def left(self):
         """The tasks still to run, seed by seed, so that all contenders have the same seeds."""
@@ -119,6 +133,9 @@ class Sweep:
 
     def misfit(self, contender, result):
         """Why a training cannot be compared with the earlier ones; None if it can."""
+        name = result["dataset"]["name"]
+        if self.request.data == "auto" and name.startswith("synthetic"):
+            return "there is no data to train on, and no network: " + name
         dataset = self.result["dataset"] = self.result["dataset"] or result["dataset"]
         if result["dataset"]["sha256"] != dataset["sha256"]:
             return "it had other data than the trainings before it"
@@ -133,8 +150,9 @@ class Sweep:
         accuracies = OrderedDict(
             (contender, {seed: figures["accuracy"] for seed, figures in trainings.items()})
             for contender, trainings in self.measured.items()
+            if contender not in self.stale
         )
-        self.result["pairs"] = equivalence.verdicts(accuracies, self.request.margin)
+        self.result["pairs"] = equivalence.verdicts(accuracies, self.request.margin, self.tested)
         self.result["margin"] = self.request.margin
         self.result["made"] = files.now()
         self.result["status"] = "unfinished" if remaining or self.failed else "finished"
@@ -157,6 +175,8 @@ def described(result):
 def summary(result):
     """A sweep as lines of text: each contender's accuracy, and each pair's verdict."""
     lines = [""]
+    if result["dataset"]:
+        lines.append("data: %s" % result["dataset"]["name"])
     for contender, trainings in result["measured"].items():
         points = [100 * figures["accuracy"] for figures in trainings.values()]
         if points:

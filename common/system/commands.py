@@ -43,7 +43,7 @@ class OneLineParser(argparse.ArgumentParser):
         """One option per line, as in argparse."""
         if not arg_line.replace("\t", "").isprintable():
             self.error(NOT_TEXT)
-        return super().convert_arg_line_to_args(arg_line)
+        return super().convert_arg_line_to_args(arg_line) if arg_line.strip() else []
 
 
 class Terminated(KeyboardInterrupt):

@@ -4,6 +4,7 @@ It needs the framework and NumPy there. Python packages that we need are borrowe
 user's shell sets for maths libraries reaches them, which tox would hold back.
 """
 
+import glob
 import hashlib
 import os
 import re
@@ -99,9 +100,30 @@ def _environ(path, environment, prefix):
     needed = set_env(environment, prefix, kept, _caches(path))
     folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
+    ours[shell.SHELL] = shell.text()  # as it is before a module sets variables of its own
     of_numpy = environment.folder == frameworks.REFERENCE  # the last variable is of its BLAS alone
     ours[machine.OBEYED] = " ".join(machine.THREADS if of_numpy else machine.THREADS[:-1])
     return dict(needed, **dict(kept, **ours))
+
+
+def contents():
+    """What tells this interpreter from another with the same versions, for a hash.
+
+    These are its place, the packages in it with the time of their installation, and what the user's
+    shell sets for maths libraries except threads and memory, which other parts of a hash cover.
+    """
+    packages = []
+    for folder in sys.path:
+        for kind in ("*.dist-info", "*.egg-info"):
+            found = glob.glob(os.path.join(glob.escape(folder), kind))
+            packages += [(os.path.basename(each), int(os.path.getmtime(each))) for each in found]
+    conda = glob.glob(os.path.join(glob.escape(sys.prefix), "conda-meta", "*.json"))
+    tuned = {
+        key: value
+        for key, value in shell.variables().items()
+        if not key.endswith("_NUM_THREADS") and not key.startswith("MALLOC_")
+    }
+    return [sys.prefix, sorted(packages), sorted(map(os.path.basename, conda)), tuned]
 
 
 def set_env(environment, prefix, variables, caches):
@@ -123,7 +145,10 @@ def set_env(environment, prefix, variables, caches):
 def _caches(path):
     """The folder, which exists, for what frameworks compile in the interpreter at PATH."""
     made = os.path.join(cache_folder(), "interpreters", mark(path))
-    os.makedirs(made, exist_ok=True)
+    try:
+        os.makedirs(made, exist_ok=True)
+    except OSError as error:
+        raise InputError("%s: cannot be written: %s" % (made, error.strerror))
     return made
 
 

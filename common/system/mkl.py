@@ -6,6 +6,7 @@ library can answer in the function's place (https://danieldk.eu/Posts/2020-08-31
 """
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +21,15 @@ COMPILERS = ("cc", "gcc", "clang")
 def preloaded():
     """{variable: value} for a process; empty if there is no C compiler."""
     path = os.path.join(cache_folder(), LIBRARY)
-    return {"LD_PRELOAD": path} if os.path.isfile(path) or _built(path) else {}
+    if re.search("[ :]", path):  # the loader would take it for two
+        return {}
+    return {"LD_PRELOAD": _joined(path)} if os.path.isfile(path) or _built(path) else {}
+
+
+def _joined(path):
+    """The value of LD_PRELOAD with the library at ``path``, after what is preloaded already."""
+    others = re.split("[ :]", os.environ.get("LD_PRELOAD", ""))
+    return ":".join([other for other in others if other and not other.endswith(LIBRARY)] + [path])
 
 
 def _built(path):
@@ -28,12 +37,15 @@ def _built(path):
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         return False
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
-        part = os.path.join(folder, LIBRARY)
-        command = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", part]
-        if subprocess.run(command, input=SOURCE, stderr=subprocess.DEVNULL).returncode:
-            return False
-        os.replace(part, path)  # another process may be building it, too
+    try:
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
+            part = os.path.join(folder, LIBRARY)
+            command = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", part]
+            if subprocess.run(command, input=SOURCE, stderr=subprocess.DEVNULL).returncode:
+                return False
+            os.replace(part, path)  # another process may be building it, too
+    except OSError:  # the cache cannot be written
+        return False
     return True
 
 

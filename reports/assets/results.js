@@ -7,7 +7,7 @@ const number = (value, digits) => value.toLocaleString("en", { minimumFractionDi
 
 function shownRuns() {
   const { machine, model, lane, by } = filters;
-  const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" ? run.lane !== "bf16" : run.lane === lane.value));
+  const some = runs.filter((run) => (run.own || run.machine === machine.value) && run.model === model.value && (lane.value === "both" ? ["same", "best"].includes(run.lane) : run.lane === lane.value));
   // Of one kind, and of the longest; of two as long, of that with nothing changed in the recipe.
   const [one] = some.filter((run) => !run.own).sort((a, b) => b.length - a.length || a.kind.length - b.kind.length);
   const timed = metrics[by.value].timed;
@@ -46,7 +46,9 @@ function compare() {
     return row;
   }));
   $("meaning").textContent = by.says;
-  $("answer").textContent = answer(some, by);
+  // A dropped run is of another machine: of its speed, only the share of the product is compared.
+  const ranked = some.filter((run) => !run.own || !by.timed || filters.by.value === "share");
+  $("answer").textContent = answer(ranked, by);
   $("belief").textContent = belief(some, by);
   $("source").textContent = sources(some);
 }
@@ -137,6 +139,7 @@ function fromFile(name, result) {
   return {
     own: true, noun: runs.find((run) => run.model === (result.model || "cnn"))?.noun || "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
     data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
+    kind: `${result.dataset.train_images.toLocaleString("en")} × ${result.hyperparameters.epochs}`,
     what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
     from: `your file ${name}: version ${result.versions.framework}, ${result.made.slice(0, 10)}`,
     proven: certificate.passed && certificate.rungs.every((rung) => rung.passed),
@@ -167,7 +170,8 @@ async function dropped(files) {
     runs.push(run);
     filters.model.value = run.model;
     if (filters.lane.value !== "both") filters.lane.value = run.lane;
-    $("shown").textContent = `${file.name} is shown with the others above. The file has not left this browser.`;
+    $("shown").textContent = `${file.name} is shown with the others above. Machine and recipe may differ: then compare shares of the matrix product only. The file has not left this browser.`;
+    $("single-runs").open = true;
   }
   $("dropped").textContent = troubles.join("\n");
   compare();

@@ -301,6 +301,7 @@ function go(id, step = true) {
   scroll();
   const target = $(id);
   const focus = target.matches("a, button, summary") ? target : target.querySelector("a, summary, h2, h3");
+  if (focus?.matches("h2, h3")) focus.tabIndex = -1; // a heading takes focus only if it is told to
   focus?.focus({ preventScroll: true });
 }
 
@@ -482,7 +483,7 @@ function sortable(table) {
       heads.forEach((one) => one.removeAttribute("aria-sort"));
       const falling = head.matches(".number") ? !up : up;
       head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-      const value = (row) => { const text = row.cells[place].dataset.value ?? row.cells[place].textContent.trim(); const parsed = parseFloat(text.replaceAll(",", "")); return Number.isNaN(parsed) ? text : parsed; };
+      const value = (row) => { const text = row.cells[place].dataset.value ?? row.cells[place].textContent.trim(); const parsed = parseFloat(text.replace(/^< /, "").replaceAll(",", "")); return Number.isNaN(parsed) ? text : parsed; };
       const body = table.tBodies[0];
       const sorted = [...body.rows].sort((a, b) => {
         const [one, other] = [value(a), value(b)];

@@ -8,6 +8,7 @@ import pytest
 from common import networks
 from common.exchange import exchange, worker
 from common.networks import weights as canonical
+from common.proof import tasks
 from common.proof.reference import ROUNDED, Reference
 from common.system import commands, environments
 from common.system.errors import InputError
@@ -33,6 +34,19 @@ def test_saved_weights_are_restored_and_taken(numpy_worker, tmp_path):
     numpy_worker.take(["numpy"])
     with np.load(str(tmp_path / "numpy" / "numpy-scores.npz")) as archive:
         assert archive["scores"].shape == (worker.IMAGES, 10)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gpt"])
+def test_networks_that_go_on_from_their_own_outputs_are_compared(name, tmp_path, monkeypatch):
+    model = networks.find(name)
+    monkeypatch.setattr(tasks.of(model).__class__, "predicted", 3)
+    (tmp_path / "numpy").mkdir()
+    weights = model.initialize(model.shapes, 1)
+    canonical.save(model, str(tmp_path / "numpy" / "restored.npz"), weights)
+    worker.Worker("numpy", str(tmp_path), model, 1).take(["numpy"])
+    request = exchange.Request(["numpy"], model, threads=1)
+    rows, tolerances = exchange.compare(str(tmp_path), request)
+    assert not list(exchange.failures(rows, tolerances))
 
 
 def test_a_changed_bit_in_a_file_is_an_error(numpy_worker):

@@ -34,7 +34,7 @@ RESULT = {
     "settings": {"device": "cpu"},
     "source_sha256": "0" * 64,
     "machine": {"cpu": "a CPU"},
-    "dataset": {"name": "synthetic", "sha256": "1" * 64},
+    "dataset": {"name": "synthetic", "sha256": "1" * 64, "train_images": 64, "test_images": 10000},
     "losses": [2.3, 2.2],
     "timings": {"train": 1.5},
     "accuracy": {"value": 0.0, "n": 100},

@@ -12,14 +12,16 @@ from common.sweep import equivalence
 from common.sweep.equivalence import DIFFERENT, EQUIVALENT, UNDECIDED
 from common.system.files import ROOT
 
+IMAGES = 10000  # to test on
+
 
 def scored(points):
     """Accuracies by seed, from percentage points."""
     return {str(seed): value / 100 for seed, value in enumerate(points)}
 
 
-def judged(first, second, margin=1.0):
-    (pair,) = equivalence.verdicts({"a": scored(first), "b": scored(second)}, margin)
+def judged(first, second, margin=1.0, images=IMAGES):
+    (pair,) = equivalence.verdicts({"a": scored(first), "b": scored(second)}, margin, images)
     return pair
 
 
@@ -49,13 +51,19 @@ def test_a_difference_that_is_sure_but_within_the_margin_is_equivalent():
 
 def test_equal_trainings_need_no_spread():
     pair = judged([70, 71], [70, 71])
-    assert pair["verdict"] == EQUIVALENT and pair["p"] == {"equivalence": 0, "difference": 1}
+    assert pair["verdict"] == EQUIVALENT and pair["p"]["difference"] == 1
     pair = judged([70, 71], [72, 73])
     assert pair["verdict"] == DIFFERENT
 
 
+def test_two_equal_differences_of_few_images_may_be_chance():
+    """Of a hundred images, one is a whole point."""
+    assert judged([70, 71], [72, 73], images=100)["verdict"] == UNDECIDED
+    assert judged([70, 71], [70, 71], images=100)["verdict"] == UNDECIDED
+
+
 def test_a_single_seed_makes_no_pair():
-    assert equivalence.verdicts({"a": scored([70]), "b": scored([70])}, 1.0) == []
+    assert equivalence.verdicts({"a": scored([70]), "b": scored([70])}, 1.0, IMAGES) == []
 
 
 def test_the_correction_counts_all_pairs():
@@ -65,7 +73,8 @@ def test_the_correction_counts_all_pairs():
     assert alone["verdict"] == DIFFERENT
     random = np.random.RandomState(0)
     others = {name: scored(random.normal(71, 3, 4)) for name in "cde"}
-    pairs = equivalence.verdicts(dict({"a": scored(first), "b": scored(second)}, **others), 1.0)
+    scores = dict({"a": scored(first), "b": scored(second)}, **others)
+    pairs = equivalence.verdicts(scores, 1.0, IMAGES)
     together = next(pair for pair in pairs if (pair["first"], pair["second"]) == ("a", "b"))
     assert together["p"] == alone["p"]
     assert together["verdict"] == UNDECIDED
@@ -109,7 +118,7 @@ def test_the_manual_says_what_the_committed_sweep_of_the_cnn_shows():
         text = " ".join(file.read().split())
     means = [100 * np.mean(list(scores.values())) for scores in accuracies.values()]
     counts = [
-        Counter(pair["verdict"] for pair in equivalence.verdicts(accuracies, margin))
+        Counter(pair["verdict"] for pair in equivalence.verdicts(accuracies, margin, IMAGES))
         for margin in (2.5, 2, 1)
     ]
     assert not any(count[DIFFERENT] for count in counts)

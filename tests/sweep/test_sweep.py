@@ -22,6 +22,7 @@ from common.system.errors import InputError
 from common.system.files import ROOT
 from tests import some
 from tests.common.test_signals import heed_signals
+from tests.sweep.conftest import RESULT
 
 A, B = frameworks.REFERENCE, some.PLAIN
 PAIR = ["%s:same" % A, "%s:same" % B]
@@ -177,9 +178,9 @@ def test_sigterm_while_ray_starts_stops_the_command(monkeypatch, capsys):
     assert capsys.readouterr().err == "error: stopped by SIGTERM\n"
 
 
-def sweeping(path, *arguments):
+def sweeping(path, *arguments, names=PAIR):
     """The command line of a sweep."""
-    return [*PAIR, *SHORT, "--seeds", "2", "--out", str(path), *arguments]
+    return [*names, *SHORT, "--seeds", "2", "--out", str(path), *arguments]
 
 
 def read(path):
@@ -276,7 +277,7 @@ def test_machines_of_other_sizes_are_refused(cpus, monkeypatch):
 @pytest.mark.parametrize(
     "other, words",
     [
-        ({"dataset": {"name": "synthetic", "sha256": "3" * 64}}, "it had other data"),
+        ({"dataset": dict(RESULT["dataset"], sha256="3" * 64)}, "it had other data"),
         ({"source_sha256": "3" * 64}, "its machine has another version of the module"),
     ],
 )
@@ -308,11 +309,33 @@ def test_only_a_contender_whose_code_has_changed_is_trained_again(
     assert "%s: its code or pins have changed" % PAIR[1] in capsys.readouterr().out
 
 
+def test_a_contender_that_has_changed_is_judged_only_after_new_trainings(
+    stub, tmp_path, monkeypatch, capsys
+):
+    """Nobody asked for it now, so its trainings stay in the file."""
+    path, third = tmp_path / "sweep.json", "%s:best" % B
+    assert commands.guarded(sweep.command, sweeping(path, names=[*PAIR, third])) == 0
+    assert len(read(path)["pairs"]) == 3
+    rests_on = sweep.rests_on
+    changed = "another".__mul__
+    monkeypatch.setattr(
+        sweep, "rests_on", lambda c, model: rests_on(c, model) + changed(c == third)
+    )
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    assert len(stub.started()) == 3 * 2 and len(read(path)["measured"][third]) == 2
+    ((first, second),) = [(pair["first"], pair["second"]) for pair in read(path)["pairs"]]
+    assert [first, second] == PAIR
+    assert "not judged %s: its code or pins have changed" % third in capsys.readouterr().out
+    assert commands.guarded(sweep.command, sweeping(path, names=[*PAIR, third])) == 0
+    assert len(stub.started()) == 4 * 2 and len(read(path)["pairs"]) == 3
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [
         ([A, A], "named twice"),
         ([A + ":fast"], "the lanes are"),
+        ([A, some.PLAIN + ":plain"], "nothing proves a plain script"),
         ([A + "/2x1"], "a sweep takes NAME or NAME:LANE"),
         ([A, B, "--seeds", "1"], "2 or more"),
         ([A, B, "--margin", "0"], "not a number of points"),
