@@ -25,7 +25,8 @@ import resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 with open(sys.argv[1], "w") as file:
-    file.write("%f %d" % (used.ru_utime + used.ru_stime, used.ru_maxrss))
+    kilobyte = 1024 if sys.platform == "darwin" else 1  # macOS gives bytes
+    file.write("%f %d" % (used.ru_utime + used.ru_stime, used.ru_maxrss // kilobyte))
 sys.exit(code)
 """
 
@@ -97,14 +98,14 @@ def quietly(arguments):
 
 
 def measured(arguments, environ):
-    """A command's figures. Exit codes 1 and 3 are verdicts: a failed proof, a difference."""
+    """A command's figures, or its error. Exit code 3 is a verdict; 1 is Python's for a crash."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
         out = os.path.join(folder, "used")
         started = time.perf_counter()
         launcher = [sys.executable, "-c", LAUNCHER, out] + [sys.executable] + arguments
         code = commands.call(launcher, log, cwd=ROOT, env=environ)
         seconds = time.perf_counter() - started
-        if code not in (0, 1, DIFFERENT):
+        if code not in (0, DIFFERENT):
             last = environments.printed(log).strip().split("\n")[-1]
             return OrderedDict(error=last or "exit code %d" % code)
         with open(out) as file:
@@ -135,9 +136,12 @@ def command(arguments):
     with tempfile.TemporaryDirectory() as folder:
         environ = dict(os.environ, ROSETTA_CACHE=os.path.join(folder, "cache"))
         for cost in costs(folder, options.megabytes):
-            if cost.prepare:
-                cost.prepare()
-            figures[cost.what] = measured(cost.arguments, environ)
+            try:
+                if cost.prepare:
+                    cost.prepare()
+                figures[cost.what] = measured(cost.arguments, environ)
+            except (OSError, MemoryError, subprocess.CalledProcessError) as error:
+                figures[cost.what] = OrderedDict(error="its files could not be made: %s" % error)
             print(line(cost.what, figures[cost.what]), flush=True)
     result = OrderedDict(schema=SCHEMA_VERSION, made=files.now(), machine=facts, measured=figures)
     files.write_json(path, result)

@@ -7,7 +7,7 @@ from typing import Dict, NamedTuple, Optional
 from common import networks
 from common.bench.contenders import Contender, resolve
 from common.networks.model import Model
-from common.system import commands, interpreter, machine
+from common.system import commands, interpreter, machine, modules
 from common.system.errors import InputError
 from common.system.files import reports_folder
 
@@ -45,6 +45,8 @@ def _with_lane(text):
     if set("+/@") & set(text):
         raise InputError("%s: a profile takes NAME or NAME:LANE" % text)
     name, _, lane = text.partition(":")
+    if lane == modules.PLAIN:
+        raise InputError("%s: nothing proves a plain script, so it has no profile" % text)
     return "%s:%s" % (name, lane or "best")
 
 
@@ -68,7 +70,8 @@ def _parser():
 
 def result_path(contender, request, facts):
     """The default path of a profile: a folder per machine, a file per contender."""
-    lane = contender.lane + ("-mine" if contender.python else "")
+    mine = "-own-" + interpreter.mark(contender.python) if contender.python else ""
+    lane = contender.lane + mine
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
     file = "-".join([request.model.name, contender.name, lane] + threads) + ".json"
     return os.path.join(reports_folder("profiles", machine.folder_name(facts)), file)

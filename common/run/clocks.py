@@ -8,6 +8,7 @@ import numpy as np
 
 from common.system import commands
 
+LONG = 0.05  # seconds of reading losses that may show a ``wait`` that does not wait
 BLOCK = 8  # steps between two readings; frequent readings would make an asynchronous device wait
 
 Pass = namedtuple("Pass", "losses blocks seconds outside")
@@ -34,18 +35,19 @@ class NotFinite(Stop):
 def timed_pass(module, model, batches, steps, before=None, report=lambda losses, seconds: None):
     """Train one pass over the batches, and time it block by block.
 
-    NotFinite at the first loss that is not finite, Stop if the number of losses is not ``steps``.
+    NotFinite at the first loss that is not finite, Stop if the number of losses is not ``steps``,
+    or if reading them took longer than the steps: then ``wait`` did not wait for the device.
     ``before`` is the list of the run's losses so far; this pass's are appended. Each block ends
     with ``report(losses, seconds)``. Reading a loss makes an asynchronous framework wait, so losses
     are read once per block, after the clock.
     """
     before = [] if before is None else before
     first_pass, start = not before, len(before)
-    blocks, unread, outside = [], [], 0.0
+    blocks, unread, outside, reading = [], [], 0.0, 0.0
     started = block_started = time.perf_counter()
 
     def end_block():
-        nonlocal block_started, outside
+        nonlocal block_started, outside, reading
         module.wait(model)
         now = time.perf_counter()
         blocks.append((len(unread), now - block_started))
@@ -53,6 +55,7 @@ def timed_pass(module, model, batches, steps, before=None, report=lambda losses,
             if not math.isfinite(loss):
                 raise NotFinite("the loss of step %d (%s)" % (len(before) + 1, loss))
             before.append(loss)
+        reading += time.perf_counter() - now
         report(before[-len(unread) :], now - block_started)
         unread.clear()
         block_started = time.perf_counter()
@@ -67,6 +70,8 @@ def timed_pass(module, model, batches, steps, before=None, report=lambda losses,
         end_block()
     if len(before) - start != steps:
         raise Stop("train() yielded %d losses for %d batches" % (len(before) - start, steps))
+    if reading > max(LONG, sum(seconds for _, seconds in blocks)):
+        raise Stop("wait() returned before the device had finished: its work was timed nowhere")
     return Pass(before[start:], blocks, block_started - started, outside)
 
 

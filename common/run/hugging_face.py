@@ -69,6 +69,11 @@ def _check_config(part, path):
             raise InputError("%s: %s is %r, not %r" % (path, key, found, value))
 
 
+def parts(path):
+    """The files of such a folder."""
+    return [os.path.join(path, file) for file in (FILE, "config.json")]
+
+
 def write(description, path, weights):
     """Write such a folder; the configuration last, so that a folder with one is whole."""
     part, weights = known(description, path), canonical.check(description, weights)

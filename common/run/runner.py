@@ -16,7 +16,7 @@ from common.data import batches
 from common.data.dataset import Dataset, take
 from common.proof import certificate, scores, updates
 from common.proof.reference import products
-from common.run import clocks, console, measures, results, usual, weight_files
+from common.run import clocks, console, hugging_face, measures, results, usual, weight_files
 from common.run.request import Files, Recipe, parse, recipe
 from common.system import commands, cuda, files, interpreter, machine, modules, workers
 from common.system.errors import InputError
@@ -83,7 +83,8 @@ def check_files(request):
     paths = request.files
     written = list(filter(None, (paths.result, paths.trained, paths.onnx, paths.scores)))
     for number, path in enumerate(written):
-        files.check_writable(path)
+        for part in hugging_face.parts(path) if path.endswith(hugging_face.ENDING) else [path]:
+            files.check_writable(part)
         if os.path.abspath(path) in map(os.path.abspath, written[:number]):
             raise InputError("%s: two options name this file" % path)
     for path in (paths.initial, paths.trained):

@@ -44,7 +44,8 @@ def connect(address=None, at_once=1):
     """
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is None:
-        place = {"num_cpus": at_once, "include_dashboard": False}
+        # "local", or Ray would join a cluster that happens to run here.
+        place = {"address": "local", "num_cpus": at_once, "include_dashboard": False}
     else:
         host, _, port = address.rpartition(":")
         try:  # here, because Ray itself tries for minutes
@@ -91,6 +92,8 @@ def run(waiting, cpus):
                 key = running.pop(task)
                 try:
                     yield tasks.Outcome(key, *ray.get(task))
+                except ray.exceptions.RayTaskError as error:  # its last line says what happened
+                    yield tasks.Outcome(key, None, str(error).strip().split("\n")[-1])
                 except ray.exceptions.RayError as error:
                     died = "its worker died: %s" % str(error).split("\n")[0]
                     yield tasks.Outcome(key, None, died)

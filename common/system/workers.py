@@ -80,9 +80,11 @@ def launch(name, workers, module, arguments):
 def run(name, workers, command):
     """Run a command as so many workers, and return their exit code: 1 if one of them died."""
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
-        children, servers = _start(name, workers, command, dict(os.environ, **{PLACE: place}))
-        stack.callback(_end, children + servers)
+        children, servers = [], []
+        stack.callback(lambda: _end(children + servers))  # first: starting one of them may fail
         try:
+            environ = dict(os.environ, **{PLACE: place})
+            _start(name, workers, command, environ, children, servers)
             code = _watch(children, servers, place)
             return 1 if code == FAILED else code
         except KeyboardInterrupt as stop:  # the first worker says so
@@ -91,26 +93,32 @@ def run(name, workers, command):
             if terminated:  # Ctrl-C reaches the workers by itself
                 for child in children:
                     child.terminate()
-            with suppress(subprocess.TimeoutExpired):
+            with suppress(subprocess.TimeoutExpired, IndexError):
                 children[0].wait(GRACE)
             return 143 if terminated else 130
 
 
-def _start(name, workers, command, environ):
-    """A process for each worker, or a single one, which starts them all; and their servers."""
+def _start(name, workers, command, environ, children, servers):
+    """Add a process for each worker, or a single one, which starts them all; and their servers."""
     environ.pop(commands.SPEAKER, None)
-    functions = _functions(name)
+    functions, parent = _functions(name), os.getpid()
+
+    def tied():
+        _die_with_parent()
+        if os.getppid() != parent:  # it died before that
+            os._exit(1)
+
+    def start(command, own):
+        return subprocess.Popen(command, env=dict(environ, **own), preexec_fn=tied)
+
     if hasattr(functions, "launcher"):
-        return [subprocess.Popen(functions.launcher(workers, command), env=environ)], []
+        children.append(start(functions.launcher(workers, command), {}))
+        return
     addresses, place = free_addresses(workers), environ[PLACE]
-
-    def start(command, own, **options):
-        return subprocess.Popen(command, env=dict(environ, **own), **options)
-
-    needed = functions.servers(addresses, place) if hasattr(functions, "servers") else []
-    servers = [start(*each, preexec_fn=_die_with_parent) for each in needed]
-    workers = [start(command, functions.environ(i, addresses, place)) for i in range(workers)]
-    return workers, servers
+    for each in functions.servers(addresses, place) if hasattr(functions, "servers") else []:
+        servers.append(start(*each))
+    for number in range(workers):
+        children.append(start(command, functions.environ(number, addresses, place)))
 
 
 def free_addresses(count):

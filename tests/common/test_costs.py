@@ -19,9 +19,8 @@ def test_a_command_is_measured():
 
 
 def test_a_verdict_is_measured_and_a_command_that_fails_is_named():
-    for code in (1, 3):
-        made = costs.measured(["-c", "raise SystemExit(%d)" % code], os.environ)
-        assert made["exit_code"] == code
+    assert costs.measured(["-c", "raise SystemExit(3)"], os.environ)["exit_code"] == 3
+    assert costs.measured(["-c", "raise SystemError(5)"], os.environ) == {"error": "SystemError: 5"}
     work = "import sys; print('error: no such file', file=sys.stderr); sys.exit(2)"
     assert costs.measured(["-c", work], os.environ) == {"error": "error: no such file"}
 
@@ -43,13 +42,14 @@ def test_the_command_writes_a_table(monkeypatch, tmp_path, capsys):
     table = [
         costs.Cost("quick", ["-c", ""], lambda: made.append("quick")),
         costs.Cost("broken", ["-c", "raise SystemExit(4)"]),
+        costs.Cost("unprepared", ["-c", ""], lambda: open(str(tmp_path / "no" / "folder"))),
     ]
     monkeypatch.setattr(costs, "costs", lambda folder, megabytes: table)
     out = tmp_path / "costs.json"
     assert commands.guarded(costs.command, ["--out", str(out)]) == 1
     assert made == ["quick"]
     printed = capsys.readouterr().out
-    assert "MB" in printed and "exit code 4" in printed
+    assert "MB" in printed and "exit code 4" in printed and "could not be made" in printed
     with open(str(out)) as file:
         result = json.load(file)
-    assert list(result["measured"]) == ["quick", "broken"] and "machine" in result
+    assert list(result["measured"]) == ["quick", "broken", "unprepared"] and "machine" in result

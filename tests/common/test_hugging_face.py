@@ -1,12 +1,15 @@
 """Weights in transformers' files: what is written is read again, and what differs is refused."""
 
 import json
+import types
 
 import numpy as np
 import pytest
 
+import frameworks
 from common import networks
-from common.run import hugging_face
+from common.run import hugging_face, runner
+from common.run.request import Files
 from common.system.errors import InputError
 from tests.common.test_data import refused
 
@@ -34,6 +37,19 @@ def test_weights_come_back_bit_for_bit(model, folder):
     weights = hugging_face.read(model, str(folder))
     for name, w in model.initialize(model.shapes, 0).items():
         assert np.array_equal(weights[name], w)
+
+
+def test_a_run_may_write_the_folder_again_but_no_file_twice(model, folder, tmp_path):
+    def checked(trained, scores):
+        paths = Files(trained=str(trained), scores=str(scores))
+        asked = {"files": paths, "model": model, "framework": frameworks.REFERENCE}
+        runner.check_files(types.SimpleNamespace(**asked))
+
+    checked(folder, tmp_path / "scores.npz")
+    same = tmp_path / "one.npz"
+    refused(lambda: checked(same, same), "one.npz: two options name this file")
+    (tmp_path / "file.hf").write_text("")
+    refused(lambda: checked(tmp_path / "file.hf", same), "file.hf")
 
 
 def test_another_configuration_is_refused(model, folder):

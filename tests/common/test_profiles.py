@@ -120,6 +120,7 @@ def test_multiply_adds_are_of_the_convolutions_only():
         ([NAME + ":fast"], NAME + ":fast: the lanes are same, best, bf16"),
         ([WITHOUT, "--model", "resnet"], "%s has no network 'resnet'" % WITHOUT),
         ([NAME + ":best+freed"], NAME + ":best+freed: a profile takes NAME or NAME:LANE"),
+        ([NAME + ":plain"], NAME + ":plain: nothing proves a plain script"),
         ([NAME + "@8"], NAME + "@8: a profile takes NAME or NAME:LANE"),
         ([NAME, "--steps", "0"], "'0' is not a whole number of 1 or more"),
         ([NAME, NAME + ":same", "--out", "x"], "--out takes one profile, not 2"),

@@ -519,6 +519,19 @@ def test_first_step_is_timed_apart_and_blocks_cover_every_step():
     assert summary["step"]["n"] == 6 and len(summary["epochs"]) == 2
 
 
+class Unfinished:
+    """A loss that is computed only when it is read."""
+
+    def __float__(self):
+        time.sleep(0.01)
+        return 1.0
+
+
+def test_a_wait_that_does_not_wait_stops_the_run():
+    with pytest.raises(clocks.Stop, match="returned before the device had finished"):
+        clocks.timed_pass(SlowModule([Unfinished()] * 20), None, None, 20)
+
+
 def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
     losses = [2.0] * 40
     with pytest.raises(clocks.NotFinite, match="step 46"):

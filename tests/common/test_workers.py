@@ -1,8 +1,10 @@
 """The process that starts workers: it ends all when one dies, says why in one line, leaves none."""
 
 import socket
+import subprocess
 import sys
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,10 +33,43 @@ workers.PAUSE = 0
 workers.join("any")
 """
 WAIT = "time.sleep(60)"
+STARTER = """
+import sys
+from types import SimpleNamespace
+from common.system import workers
+
+environ = lambda rank, addresses, folder: {"RANK": str(rank)}
+workers._functions = lambda name: SimpleNamespace(environ=environ)
+workers.run("any", 2, [sys.executable, "-c", %r])
+"""
 
 
 def environ(rank, addresses, folder):
     return {"RANK": str(rank)}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the manual says so")
+def test_workers_die_with_a_process_that_is_killed(tmp_path):
+    """Even before they have joined."""
+    code = STARTER % (BEGIN % str(tmp_path / "pid") + WAIT)
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as starter:
+        limit = time.monotonic() + 60
+        while sum(path.stat().st_size > 0 for path in tmp_path.glob("pid*")) < 2:
+            assert time.monotonic() < limit, "the workers did not start"
+            time.sleep(0.05)
+        pids = [int(path.read_text()) for path in tmp_path.glob("pid*")]
+        starter.kill()
+    limit = time.monotonic() + 10
+    while any(map(running, pids)) and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert not list(filter(running, pids))
+
+
+def running(pid):
+    """Whether a process that nobody may wait for still runs."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 @pytest.fixture
