@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from unittest import mock
 
 import jsonschema
