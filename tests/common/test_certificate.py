@@ -71,7 +71,7 @@ def test_a_seed_and_a_comment_are_not_in_the_key_but_code_is(module):
         {"model": LSTM},
         {"name": some.PLAIN},
     ],
-    ids=str,
+    ids=lambda change: "-".join(change),
 )
 def test_what_a_run_asks_for_is_in_the_key(module, change):
     assert identity(module, **change) != identity(module)
@@ -93,7 +93,7 @@ def test_versions_are_in_the_key(module, key, monkeypatch):
         {"gpus": [{"name": "a GPU", "memory": "1 MiB", "driver": "1"}]},
         {"cpu_switches": {"MKL_CBWR": "AVX2"}},
     ],
-    ids=str,
+    ids=lambda change: "-".join(change),
 )
 def test_the_machine_is_in_the_key(module, change, monkeypatch):
     before = identity(module)
