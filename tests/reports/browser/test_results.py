@@ -75,9 +75,8 @@ def test_task_which_is_fastest_and_may_i_believe_it(opened):
         assert on_screen(page, selector), selector
     answer = page.locator("#results .answers").first.inner_text()
     assert "the fastest: " in answer and "passed every rung" in answer
-    assert (
-        page.locator("#results h3").first.inner_text() == "Which framework trains the CNN fastest?"
-    )
+    title = page.locator("#results h3").first.inner_text()
+    assert title.startswith("Which framework trains the CNN fastest? ")  # on which machine
     expect(page.locator("#bars")).to_be_hidden()  # single runs come second
 
 
