@@ -188,7 +188,7 @@ def _of_one_framework(timed, lane, other):
 def _beside_scripts(timed):
     """How many times as fast lane best is as its framework's script, and what is proven."""
     gains = _of_one_framework(timed, "best", modules.PLAIN)
-    said, level = [], [name for name, (_, ends) in gains.items() if ends[0] <= 1 <= ends[1]]
+    said, level = [], [n for n, (_, ends) in gains.items() if compare.verdict(ends) == VERDICTS[-1]]
     if gains:
         ratios = [ratio for ratio, _ in gains.values()]
         text = "Lane best is %.2f to %.2f times as fast as a script of the same framework"
@@ -515,15 +515,15 @@ def pulled(benches, machine, model):
             key = contenders.read(key)
             plain = key._replace(lever=None).text
             without = bench.result["contenders"].get(plain)
-            if key.lever is None or key.lane != "best" or without is None:
-                continue
-            if key.name not in frameworks.ENVIRONMENTS:
+            here = key.name in frameworks.ENVIRONMENTS
+            if key.lever is None or key.lane != "best" or without is None or not here:
                 continue
             levers = modules.levers(key.name, model.name)
-            known, times = levers.get(key.lever), contender["seconds_per_step"]
+            known = levers.get(key.lever)
             ratio, (low, high) = contender["ratio"], contender["interval"]
             if bench.result["baseline"] != plain:
-                ratio, (low, high) = compare.ratio(times, without["seconds_per_step"])
+                times = contender["seconds_per_step"], without["seconds_per_step"]
+                ratio, (low, high) = compare.ratio(*times)
             if known is None:
                 lever, ratio, low, high = turned(key.lever, ratio, low, high)
                 known = levers.get(lever)

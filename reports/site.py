@@ -25,7 +25,7 @@ from reports import (
     tables,
     wall,
 )
-from reports.committed import HERE, RUNS
+from reports.committed import FOLDERS, HERE, RUNS
 from reports.provenance import provenance
 from reports.table import CODE, pieces
 
@@ -285,6 +285,7 @@ def render(used, left_out, folder=SITE, challenge=None):
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["prose"] = prose
+    environment.globals["result_folders"] = tuple(name + "/" for name in ("mine", *FOLDERS))
     parts = index_parts(used, left_out, offered, size)
     pages = {}
     for model, modules in networks():

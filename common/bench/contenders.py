@@ -77,6 +77,19 @@ def read(text):
     return Contender(**values)
 
 
+def in_lane(text, what):
+    """A contender that is NAME or NAME:LANE, in lane best by default; InputError for any other.
+
+    what: for which it must be so, such as "a sweep".
+    """
+    contender = read(text)
+    if contender._replace(lane=None) != Contender(contender.name):
+        raise InputError("%s: %s takes NAME or NAME:LANE" % (text, what))
+    if contender.lane == modules.PLAIN:
+        raise InputError("%s: nothing proves a plain script, so %s cannot have it" % (text, what))
+    return contender._replace(lane=contender.lane or "best")
+
+
 def resolve(names, model, threads, batch_sizes=None, levers=False):
     """{text: contender} for all that a command line names; InputError if any cannot run here.
 

@@ -5,9 +5,9 @@ from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional
 
 from common import networks
-from common.bench.contenders import Contender, resolve
+from common.bench.contenders import Contender, in_lane, resolve
 from common.networks.model import Model
-from common.system import commands, interpreter, machine, modules
+from common.system import commands, interpreter, machine
 from common.system.errors import InputError
 from common.system.files import reports_folder
 
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
     options = _parser().parse_args(arguments)
-    names = [_with_lane(text) for text in options.profiled]
+    names = [in_lane(text, "a profile").text for text in options.profiled]
     contenders = resolve(names, options.model, options.threads)
     if options.python:
         python = interpreter.absolute(options.python)
@@ -39,15 +39,6 @@ def parse(arguments):
         raise InputError("--out takes one profile, not %d" % len(contenders))
     model = networks.find(options.model)
     return Request(contenders, model, options.threads, options.steps, options.out)
-
-
-def _with_lane(text):
-    if set("+/@") & set(text):
-        raise InputError("%s: a profile takes NAME or NAME:LANE" % text)
-    name, _, lane = text.partition(":")
-    if lane == modules.PLAIN:
-        raise InputError("%s: nothing proves a plain script, so it has no profile" % text)
-    return "%s:%s" % (name, lane or "best")
 
 
 def _parser():

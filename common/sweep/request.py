@@ -7,7 +7,7 @@ from common import networks
 from common.bench import contenders
 from common.networks.model import CLASSES, SENTENCES
 from common.sweep import tasks
-from common.system import commands, files, machine, modules
+from common.system import commands, files, machine
 from common.system.errors import InputError
 
 SCHEMA_VERSION = 1  # of a result file
@@ -48,14 +48,7 @@ def parse(arguments):
     options.threads = commands.threads(options.threads, options.at_once)
     found = []
     for name in options.contenders:
-        contender = contenders.read(name)
-        if contender._replace(lane=None) != contenders.Contender(contender.name):
-            raise InputError("%s: a sweep takes NAME or NAME:LANE" % name)
-        contender = contender._replace(lane=contender.lane or "best")
-        if contender.lane == modules.PLAIN:
-            raise InputError(
-                "%s: nothing proves a plain script, so a sweep has no place for it" % name
-            )
+        contender = contenders.in_lane(name, "a sweep")
         contenders.check(contender, options.model)
         found.append(contender.text)
     if len(set(found)) < len(found):

@@ -107,10 +107,11 @@ def _environ(path, environment, prefix):
 
 
 def contents():
-    """What tells this interpreter from another with the same versions, for a hash.
+    """What its versions do not say about this interpreter, for a hash.
 
-    These are its place, the packages in it with the time of their installation, and what the user's
-    shell sets for maths libraries except threads and memory, which other parts of a hash cover.
+    These are its path, its packages and when each was installed, and the variables that the user's
+    shell sets for maths libraries. Threads are left out because a run's settings have them, and
+    memory because no result depends on it.
     """
     packages = []
     for folder in sys.path:
