@@ -7,7 +7,7 @@ from typing import Dict, NamedTuple, Optional
 from common import networks
 from common.bench.contenders import Contender, in_lane, resolve
 from common.networks.model import Model
-from common.system import commands, interpreter, machine
+from common.system import commands, interpreter, machine, modules
 from common.system.errors import InputError
 from common.system.files import reports_folder
 
@@ -31,6 +31,9 @@ def parse(arguments):
     options = _parser().parse_args(arguments)
     names = [in_lane(text, "a profile").text for text in options.profiled]
     contenders = resolve(names, options.model, options.threads)
+    without = [each.name for each in contenders.values() if not modules.has(each.name, "profile")]
+    if without:
+        raise InputError("no profiler is known for %s" % ", ".join(without))
     if options.python:
         python = interpreter.absolute(options.python)
         theirs = [each._replace(python=python) for each in contenders.values()]

@@ -3,7 +3,12 @@
 from frameworks.facts import Environment, Framework
 
 EQUINOX = Environment(
-    "equinox", "Equinox on JAX", "equinox", forget="jax:clear_caches", workers_of="equinox"
+    "equinox",
+    "Equinox on JAX",
+    "equinox",
+    profiler="jax",
+    forget="jax:clear_caches",
+    workers_of="equinox",
 )
 
 FRAMEWORK = Framework([EQUINOX])

@@ -33,6 +33,7 @@ SEEN = seen()
 LOOKALIKES = {name: known.pop("unknown", {}) for name, known in SEEN.items()}
 NAME = frameworks.REFERENCE
 WITHOUT = next(name for name in frameworks.ENVIRONMENTS if not modules.has(name, "resnet"))
+UNPROFILED = next(name for name in frameworks.ENVIRONMENTS if not modules.has(name, "profile"))
 DIRECTED = [name for name in SEEN if categories.phases(name, "cnn", {"x": 1.0})]
 
 
@@ -119,6 +120,7 @@ def test_multiply_adds_are_of_the_convolutions_only():
         (["nothing"], "unknown framework 'nothing'"),
         ([NAME + ":fast"], NAME + ":fast: the lanes are same, best, bf16"),
         ([WITHOUT, "--model", "resnet"], "%s has no network 'resnet'" % WITHOUT),
+        ([NAME, UNPROFILED], "no profiler is known for %s" % UNPROFILED),
         ([NAME + ":best+freed"], NAME + ":best+freed: a profile takes NAME or NAME:LANE"),
         ([NAME + ":plain"], NAME + ":plain: nothing proves a plain script"),
         ([NAME + "@8"], NAME + "@8: a profile takes NAME or NAME:LANE"),
