@@ -9,6 +9,7 @@ Surprise: dropout is given its random key in each call. With one key for the bat
 """
 
 import os
+from typing import Callable
 
 import equinox as eqx
 import jax
@@ -30,6 +31,8 @@ def configure(lane, threads, seed):
     os.environ.setdefault("XLA_FLAGS", flags)
     gpu = jax.default_backend() == "gpu"
     jax.config.update("jax_default_matmul_precision", "highest")  # no TF32
+    # Masks of rbg take a third of the time; those of threefry are alike on any number of devices.
+    jax.config.update("jax_default_prng_impl", "rbg" if best else "threefry2x32")
     return {
         "device": "cuda" if gpu else "cpu",
         "layout": "NCHW",
@@ -39,6 +42,9 @@ def configure(lane, threads, seed):
         "tf32": jax.config.jax_default_matmul_precision != "highest",
         "autotune": "autotune_level=0" not in os.environ["XLA_FLAGS"],
         "ynn_convolution": "-individual_convolution" not in os.environ["XLA_FLAGS"],
+        "pool": "comparisons" if best and not gpu else "windows",
+        "generator": jax.config.jax_default_prng_impl,
+        "donated": "all" if best else "none",
         "jit": True,
         "not_in_force": ["ynn_convolution"] if gpu else ["tf32", "autotune"],
     }
@@ -47,6 +53,17 @@ def configure(lane, threads, seed):
 def load(images, labels, settings):
     """Float32 images (n, 3, 32, 32) and int64 class numbers (n,), as they are."""
     return images, labels
+
+
+def max_pool_by_comparisons(x):
+    """The greatest of each 2x2 pixels; of equal ones the first gets the gradient.
+
+    XLA is slow at the gradient of windows on a CPU.
+    """
+    left, right = x[..., 0::2], x[..., 1::2]
+    x = jnp.where(left >= right, left, right)  # (C, H, W/2)
+    top, bottom = x[:, 0::2], x[:, 1::2]
+    return jnp.where(top >= bottom, top, bottom)  # (C, H/2, W/2)
 
 
 class Network(eqx.Module):
@@ -58,12 +75,12 @@ class Network(eqx.Module):
     conv4: eqx.nn.Conv2d
     dense1: eqx.nn.Linear
     dense2: eqx.nn.Linear
-    pool: eqx.nn.MaxPool2d
+    pool: Callable
     drop1: eqx.nn.Dropout
     drop2: eqx.nn.Dropout
     drop3: eqx.nn.Dropout
 
-    def __init__(self, dropout, key):
+    def __init__(self, pool, dropout, key):
         keys = jax.random.split(key, len(LAYERS))
         self.conv1 = eqx.nn.Conv2d(3, 50, 3, padding="SAME", key=keys[0])
         self.conv2 = eqx.nn.Conv2d(50, 50, 3, padding="SAME", key=keys[1])
@@ -71,7 +88,7 @@ class Network(eqx.Module):
         self.conv4 = eqx.nn.Conv2d(100, 100, 3, padding="SAME", key=keys[3])
         self.dense1 = eqx.nn.Linear(6400, 512, key=keys[4])
         self.dense2 = eqx.nn.Linear(512, 10, key=keys[5])
-        self.pool = eqx.nn.MaxPool2d(2, 2)  # its stride is 1 unless given
+        self.pool = pool
         # The fraction dropped, not the fraction kept.
         self.drop1, self.drop2, self.drop3 = [eqx.nn.Dropout(fraction) for fraction in dropout]
 
@@ -92,7 +109,9 @@ class Network(eqx.Module):
 
 def symbol(settings, hp):
     """The network, without an activation on its last layer."""
-    return Network(hp.dropout, jax.random.key(settings["seed"]))
+    windows = eqx.nn.MaxPool2d(2, 2)  # its stride is 1 unless given
+    pool = windows if settings["pool"] == "windows" else max_pool_by_comparisons
+    return Network(pool, hp.dropout, jax.random.key(settings["seed"]))
 
 
 def named(network):
@@ -111,6 +130,7 @@ def put(network, weights):
 
 def mean_loss(network, x, y, key):
     """The loss of a batch, with dropout; each image has a key of its own."""
+    # Of rbg's keys, ``vmap`` takes the first alone, and draws the masks of all images with it.
     scores = jax.vmap(network)(x, jax.random.split(key, len(x)))  # (N, 10)
     return optax.softmax_cross_entropy_with_integer_labels(scores, y).mean()
 
@@ -120,7 +140,7 @@ def loss(network, settings, hp, weights):
     network = put(network, weights)
     optimizer = optax.sgd(hp.learning_rate, hp.momentum)  # nesterov=False
 
-    @eqx.filter_jit
+    @eqx.filter_jit(donate=settings["donated"])  # the new state may take the memory of the old
     def step(network, state, key, x, y):
         key, batch_key = jax.random.split(key)
         # Of the network's arrays, not of x.

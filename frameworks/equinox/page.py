@@ -5,7 +5,7 @@ ROWS = {
     "threads": '"NPROC"',
     "precision": "jax_default_matmul_precision",
     "autotune": ("flags =", '"XLA_FLAGS"'),
-    "switches": '"ynn_convolution"',
+    "switches": ('"ynn_convolution"', '"pool"'),
     "drop-seed": "jax.random.key",
     "declared": ("eqx.nn.MaxPool2d", "eqx.nn.Dropout"),
     "rates": "in dropout",
@@ -30,7 +30,7 @@ UNSAID = "input device-network batch reset no-gradient"
 
 PHRASES = {
     "padding": "padding",
-    "pooling": "self.pool = eqx.nn.MaxPool2d",
+    "pooling": "windows = eqx.nn.MaxPool2d",
     "dropout": "self.drop1, self.drop2",
     "training, not prediction": (),
     "graph or JIT": "eqx.filter_jit",

@@ -22,6 +22,19 @@ TRAPS = [
         ("else jax.random.split(key, 3)", "else (key,) * 3"),
     ),
     trap("pool_with_stride_one", "forward", ("MaxPool2d(2, 2)", "MaxPool2d(2)"), raises=True),
+    trap(
+        "tree_at_result_dropped",
+        "weights",
+        ("network = put(network, weights)", "put(network, weights)"),
+    ),
+    trap(
+        "new_optimiser_state_dropped",
+        "momentum",
+        (
+            "updates, state = optimizer.update(gradients, state)",
+            "updates, _ = optimizer.update(gradients, state)",
+        ),
+    ),
     trap("nesterov", "momentum", ("hp.momentum)", "hp.momentum, nesterov=True)")),
     trap(
         "momentum_as_an_average",
