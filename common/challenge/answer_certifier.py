@@ -4,8 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.challenge.conventions import option
-from common.challenge.protocol import Stale
+from common.challenge.protocol import Stale, option
 from common.proof import probes
 from common.proof.check import Check
 from common.proof.oracle import MOMENTUM_BATCH, Training
@@ -109,7 +108,10 @@ class AnswerCertifier(Certifier):
             worst = max(checks, key=lambda check: check.ratio)
         for check in checks:
             check.detail = self.in_a_ports_words(check)
-        return OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
+        found = OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
+        if not np.isfinite(found["tolerance"]):  # weights in the answer are not
+            found["tolerance"] = 0.0
+        return found
 
     def scheduled(self):
         """[Check] of the weights after the last step of the schedule model."""

@@ -1,6 +1,7 @@
 """Write a challenge for a port, answer it, check an answer, or compare two recordings."""
 
 import argparse
+import itertools
 import os
 from collections import OrderedDict
 from typing import NamedTuple, Optional
@@ -15,7 +16,7 @@ from common.challenge.replay import Replay
 from common.compare import command as comparison
 from common.proof import contract, progress
 from common.proof.certificate import FAILED
-from common.proof.reference import CHOICES, USUAL, Conventions
+from common.proof.reference import CHOICES, USUAL, Conventions, applicable
 from common.proof.reference_cache import ReferenceCache
 from common.run import results
 from common.system import array_files, commands, machine, modules
@@ -71,6 +72,7 @@ def parse(arguments):
     write.add_argument(
         "--named",
         nargs="+",
+        action="append",
         default=[],
         metavar="NAME=CHOICE",
         help="conventions of your framework, such as ties=all",
@@ -99,23 +101,30 @@ def parse(arguments):
     if not name:
         raise InputError("choose write, answer, check or compare; --help lists the options")
     if name == "write":
-        values["conventions"] = conventions_from(values.pop("named"))
+        named = itertools.chain.from_iterable(values.pop("named"))
+        values["conventions"] = conventions_from(named, networks.find(options.model))
     jobs = {"write": Write, "answer": Answer, "check": Check}
     return name, jobs[name](**values) if name in jobs else options
 
 
-def conventions_from(named):
-    """``Conventions`` of ["name=choice", ...]; InputError for an unknown one."""
-    choices = {}
+def conventions_from(named, description):
+    """``Conventions`` of ["name=choice", ...]; InputError for one that the network lacks."""
+    choices, known, has = {}, CHOICES._asdict(), applicable(description)
     for convention in named:
         name, _, choice = convention.partition("=")
-        known = CHOICES._asdict()
         if name not in known:
             raise InputError(
                 "--named %s: no such convention; there are %s" % (convention, ", ".join(known))
             )
         if choice not in known[name]:
             raise InputError("--named %s: choose %s" % (convention, " or ".join(known[name])))
+        if name not in has:
+            raise InputError(
+                "--named %s: %s has only %s"
+                % (convention, description.name, ", ".join(has) or "no conventions")
+            )
+        if choices.get(name, choice) != choice:
+            raise InputError("--named %s: it is %s already" % (convention, choices[name]))
         choices[name] = choice
     return USUAL._replace(**choices)
 
@@ -207,7 +216,7 @@ def check(job):
         nearer = conventions.nearer(challenge, arrays, answers, description)
         if nearer:
             says = "the losses only just pass; they are nearer in a challenge written with %s"
-            print(says % conventions.option(*nearer))
+            print(says % protocol.option(*nearer))
     if job.json:
         verdict = OrderedDict(schema=VERDICT_VERSION, **judged)
         verdict["findings"] = [plain(finding) for finding in findings]

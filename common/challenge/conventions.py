@@ -45,16 +45,11 @@ def others(description, conventions):
             if choice != conventions[key]:
                 says = "%s: not a mistake, but another convention (%s)" % (
                     words[choice],
-                    option(key, choice),
+                    protocol.option(key, choice),
                 )
                 made = Cause(says, following(key, choice), concept=concept)
                 causes.append(made._replace(convention=(key, choice)))
     return causes
-
-
-def option(key, choice):
-    """The option that names a convention, as a shell takes it."""
-    return "--named %s" % ("'%s=%s'" if " " in choice else "%s=%s") % (key, choice)
 
 
 def following(key, choice):

@@ -337,7 +337,8 @@ class Diagnosis:
         hp = self.models["gradient"]["hyperparameters"]
         rule = getattr(module, "rule", None)
         conventions = self.challenge["named"]
-        if rule is None and conventions["adam_epsilon"] == "uncorrected":
+        adam = "adam" in self.description.traits
+        if rule is None and adam and conventions["adam_epsilon"] == "uncorrected":
             rule = hypotheses.optimizer_rule(self.description)
             rule = updates.rebased(rule, updates.epsilon_uncorrected)
         second = self._second(module) if stage == "three steps" else None

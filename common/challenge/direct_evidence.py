@@ -241,7 +241,7 @@ def _losses(challenge, arrays, answers, description, judged):
     convention = conventions.nearer(challenge, arrays, answers, description)
     if convention:
         says = "the losses are nearer to those of another convention (%s), which is not a mistake"
-        return [Reading(says % conventions.option(*convention), "Adam")]
+        return [Reading(says % protocol.option(*convention), "Adam")]
     return []
 
 

@@ -392,6 +392,11 @@ def build(entry, arrays, description, module, lane, threads):
     return module.loss(module.symbol(settings, hp), settings, hp, weights), settings
 
 
+def option(key, choice):
+    """The option that names a convention, as a shell takes it."""
+    return "--named %s" % ("'%s=%s'" if " " in choice else "%s=%s") % (key, choice)
+
+
 def carry_out(challenge, arrays, description, module, lane, threads):
     """{name: array} of a module's answers; InputError if it has other conventions."""
     answers, task = OrderedDict(), tasks.of(description)
@@ -402,11 +407,11 @@ def carry_out(challenge, arrays, description, module, lane, threads):
 
     for entry in challenge["models"]:
         model, settings = build(entry, arrays, description, module, lane, threads)
-        for key, choice in conventions_of(settings)._asdict().items():
-            if challenge["named"][key] != choice:
-                raise InputError(
-                    "its {0}: {1}; write the challenge with --named {0}={1}".format(key, choice)
-                )
+        has = conventions_of(settings)._asdict().items()
+        other = [option(*each) for each in has if challenge["named"][each[0]] != each[1]]
+        if other:
+            says = "its conventions are others; write the challenge with %s"
+            raise InputError(says % " ".join(other))
         for action in entry["do"]:
             if "predict" in action or "generate" in action:
                 observations = arrays[action.get("predict", action.get("generate"))]

@@ -25,7 +25,7 @@ from common.system.errors import InputError
 from common.system.files import check_writable, now, write_json
 
 ONNX_RUNTIME = "ONNX Runtime"
-FAILED = 1  # the exit code if scores differ
+FAILED = 1  # the exit code if scores differ or a framework failed
 
 
 class Request(NamedTuple):
@@ -66,14 +66,13 @@ def parse(arguments):
 
 
 def run_worker(step, name, folder, request):
-    """Run a step in a framework's environment; InputError with its last line if it fails."""
+    """Run a step in a framework's environment; return the last line of one that fails, or None."""
     print("%-9s%s" % (step, name), flush=True)
     givers = request.names if step == "take" else []
     command = environments.inside(name, "-m", "common.exchange.worker", step, name, folder)
     command += givers + ["--model", request.model.name, "--threads", str(request.threads)]
     with tempfile.TemporaryFile() as log:
-        if commands.call(command, log):
-            raise InputError("%s, %s: %s" % (name, step, environments.last_line(log)))
+        return environments.last_line(log) if commands.call(command, log) else None
 
 
 def onnx_scores(path, images, shape):
@@ -131,8 +130,27 @@ def failures(rows, tolerances):
                 yield taker, giver, cell["error"]
 
 
-def result(folder, request):
-    """The result, a dict of JSON values."""
+def carry(folder, request):
+    """Let each framework do its steps; (request without those that failed, {name: why}).
+
+    InputError if fewer than two are left.
+    """
+    left_out = OrderedDict()
+    for step in worker.STEPS:
+        for name in request.names:
+            line = run_worker(step, name, folder, request)
+            if line is not None:
+                left_out[name] = "%s: %s" % (step, line)
+                print("%s is left out, %s" % (name, left_out[name]), flush=True)
+                names = [each for each in request.names if each not in left_out]
+                request = request._replace(names=names)
+        if len(request.names) < 2:
+            raise InputError("; ".join("%s, %s" % failed for failed in left_out.items()))
+    return request, left_out
+
+
+def result(folder, request, left_out=()):
+    """The result, a dict of JSON values. left_out: {the name of who failed: why}."""
     rows, tolerances = compare(folder, request)
     givers = OrderedDict()
     for name in request.names:
@@ -148,7 +166,8 @@ def result(folder, request):
         machine=machine.facts(),
         steps=worker.TRAINING_STEPS,
         observations=worker.predicted(request.model),
-        passed=not list(failures(rows, tolerances)),
+        passed=not left_out and not list(failures(rows, tolerances)),
+        left_out=OrderedDict(left_out),
         frameworks=givers,
         takers=rows,
     )
@@ -169,21 +188,23 @@ def summary(result):
     for taker, giver, error in failures(result["takers"], tolerances):
         values = (giver, taker, error, tolerances[giver])
         yield "%s's weights in %s: %.2e, where %.2e is allowed" % values
+    for failed in result["left_out"].items():
+        yield "%s is left out, %s" % failed
     if result["passed"]:
         yield "all within the tolerance of the certificate, all files bit for bit"
 
 
 def command(arguments):
-    """Exit code 0 if all scores match the reference's and all weights came back bit for bit."""
+    """Exit code 0 if all scores match the reference's and all weights came back bit for bit.
+
+    A framework that fails is left out, and the exit code is 1.
+    """
     request = parse(arguments)
     environments.make(request.names)
     with tempfile.TemporaryDirectory() as folder:
         for name in request.names:
             os.mkdir(os.path.join(folder, name))
-        for step in worker.STEPS:
-            for name in request.names:
-                run_worker(step, name, folder, request)
-        carried = result(folder, request)
+        carried = result(folder, *carry(folder, request))
     print("\n".join(summary(carried)))
     if request.out:
         write_json(request.out, carried, allow_nan=True)  # a score may be NaN

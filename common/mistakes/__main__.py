@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections import OrderedDict
@@ -12,9 +11,9 @@ from common.mistakes import catalogue, planted
 from common.proof import certificate, contract
 from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
-from common.system import commands, machine, modules
+from common.system import commands, environments, machine, modules
 from common.system.errors import InputError
-from common.system.files import write_json
+from common.system.files import check_writable, write_json
 
 
 def command(arguments):
@@ -35,11 +34,16 @@ def command(arguments):
     options = parser.parse_args(arguments)
     if options.out and (options.own or len(options.model or ()) != 1):
         raise InputError("--out: of all mistakes in one network; name it with --model")
+    if options.out:
+        check_writable(options.out)
     asked = options.model or list(networks.MODELS)
     modules.find(options.name)
     chosen = [model for model in modules.models(options.name) if model.name in asked]
     if not chosen:
         modules.find(options.name, asked[0])  # its error says which frameworks have it
+    for name in asked if options.model else ():
+        if not modules.has(options.name, name):
+            print("%s has no network %r" % (options.name, name), flush=True)
     machine.limit_threads(options.threads)
     failed = [plant(options, model) for model in chosen]
     return 1 if any(failed) else 0
@@ -82,8 +86,9 @@ def untouched(options, model, lane):
         out = os.path.join(folder, "certificate.json")
         command = [sys.executable, "-m", "common.proof", options.name, "--model", model.name]
         command += ["--lane", lane, "--threads", str(options.threads), "--out", out]
-        if commands.call(command, subprocess.DEVNULL) not in (0, certificate.FAILED):
-            return ["it crashed"]
+        with tempfile.TemporaryFile() as log:
+            if commands.call(command, log) not in (0, certificate.FAILED):
+                return ["it crashed: %s" % environments.last_line(log)]
         with open(out) as file:
             rungs = json.load(file)["rungs"]
     return [rung["rung"] for rung in rungs if not rung["passed"]]

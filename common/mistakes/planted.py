@@ -46,8 +46,9 @@ def plant(certifier, module, mistakes, report, forget=""):
     for mistake in mistakes:
         try:
             rung, detail = caught(certifier, module, "same", mistake)
-        except (NotPlanted, PatchError) as error:
-            rung, detail = None, "it could not be planted: %s" % error
+        except Exception as error:  # patched source may raise anything
+            why = "" if isinstance(error, (NotPlanted, PatchError)) else type(error).__name__ + ": "
+            rung, detail = None, "it could not be planted: %s%s" % (why, error)
         report(mistake, rung, detail)
         rungs[mistake.name] = [mistake.rung, rung]
         if forget:

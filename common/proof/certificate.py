@@ -36,6 +36,7 @@ def identity(model, name, module, lane, settings, lever=""):
     rests_on = [code, model.name, name, lane, lever, versions, switches]
     rests_on += [facts.get(key) for key in MACHINE]
     rests_on.append(sorted(frameworks.ENVIRONMENTS[name].set_env.items()))
+    rests_on.append(os.environ.get("NVIDIA_TF32_OVERRIDE"))  # it changes all libraries' products
     if lever:
         pulled = modules.find_lever(name, lever, model.name)
         rests_on += [pulled.patches, pulled.environ]
@@ -142,7 +143,7 @@ def command(arguments):
         check_writable(options.out)
     model = networks.find(options.model)
     modules.find(options.name, model.name)
-    workers.environment(options.name, options.workers)
+    workers.check(options.name, options.workers, SEED)
     ask = interpreter.Ask(options.name, model.name, options.lane)
     interpreter.restart(options.python, ask, "common.proof", arguments)
     environ = modules.environ(options.name, options.lane, options.lever, options.model)

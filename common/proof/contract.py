@@ -13,7 +13,7 @@ loss        network, settings, hp, weights      loss, optimiser, initial weights
 train       model, batches                      yield the loss of each step of one pass
 predict     model, x                            the network's output for every row
 evaluate    scores, labels                      accuracy in [0, 1]
-weights     model                               the weights, canonical, as NumPy float32 arrays
+weights     model                               copies of the weights, canonical, NumPy's float32
 wait        model                               return when the device has finished its work
 ==========  ==================================  ===================================================
 

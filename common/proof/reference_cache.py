@@ -6,12 +6,14 @@ The results depend neither on the framework under test nor on the version of Num
 import hashlib
 import json
 import os
+import sys
 
 import numpy as np
 
 import frameworks
 from common.proof import basis
 from common.system import machine, modules, source
+from common.system.errors import InputError
 from common.system.files import atomic_write, cache_folder
 
 
@@ -39,8 +41,14 @@ class ReferenceCache(dict):
         self.found = set(self)
 
     def save(self):
-        """Write it if there is anything new. If two processes write, the last one wins."""
+        """Write it if there is anything new. If two processes write, the last one wins.
+
+        Results that cannot be kept are computed again the next time; that is no error.
+        """
         if set(self) - self.found:
-            with atomic_write(self.path) as file:
-                np.savez(file, **self)
+            try:
+                with atomic_write(self.path) as file:
+                    np.savez(file, **self)
+            except (InputError, OSError) as error:
+                print("the reference's results are not kept: %s" % error, file=sys.stderr)
             self.found = set(self)

@@ -95,7 +95,8 @@ class Proof(namedtuple("Proof", "kind name model lane")):
             rests_on=rests_on,
         )
         record.update((key, result[key]) for key in KEPT if key in result)
-        device = result.get("settings", {}).get("device", "cpu")
+        usual = "cuda" if frameworks.ENVIRONMENTS[self.name].gpu else "cpu"
+        device = result.get("settings", {}).get("device", usual)
         files.write_json(self.made_on(device), record)
 
 

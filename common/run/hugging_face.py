@@ -1,8 +1,10 @@
 """Weights in a folder that transformers loads: ``config.json`` and ``model.safetensors``.
 
-A network that can be written so has ``common/networks/MODEL/hugging_face.py``: its ``CONFIG``, and
-``names()``, {transformers' name: (canonical name, whether transformers has it transposed)}; and
-``DEFAULTS``, what transformers takes if a key is missing that says what is computed.
+A network that can be written so has ``common/networks/MODEL/hugging_face.py``:
+CONFIG: of the network.
+names(): {transformers' name: (canonical name, whether transformers has it transposed)}.
+DEFAULTS: what transformers takes if a key is missing that says what is computed.
+ALIKE: {key: other values that compute the same}.
 """
 
 import json
@@ -62,10 +64,12 @@ def _check_config(part, path):
     if isinstance(rope, dict):
         scaling = None if rope.get("rope_type", "default") == "default" else rope
         theirs = dict(theirs, rope_theta=rope.get("rope_theta"), rope_scaling=scaling)
+    elif theirs.get("rope_scaling") == {"rope_type": "default"}:
+        theirs = dict(theirs, rope_scaling=None)
     for key, value in dict(part.DEFAULTS, **part.CONFIG).items():
         computes = not key.endswith(("_token_id", "_pdrop", "architectures"))
         found = theirs.get(key, part.DEFAULTS.get(key, value))
-        if computes and found != value:
+        if computes and found != value and found not in part.ALIKE.get(key, ()):
             raise InputError("%s: %s is %r, not %r" % (path, key, found, value))
 
 

@@ -105,7 +105,11 @@ def parse(arguments):
     workers.check(options.name, options.workers, options.seed)
     if options.python and options.workers > 1:
         raise InputError("--workers cannot be combined with --python")
-    saved = (options.save_weights, options.save_onnx, options.save_scores)
+    # A shell that completes a folder's name adds a slash.
+    weights, save_weights = (
+        path and (path.rstrip("/") or path) for path in (options.weights, options.save_weights)
+    )
+    saved = (save_weights, options.save_onnx, options.save_scores)
     return Request(
         framework=options.name,
         model=networks.find(options.model),
@@ -117,7 +121,7 @@ def parse(arguments):
         epochs=options.epochs,
         train_images=options.train_images,
         test_images=options.test_images,
-        files=Files(options.weights, *saved, options.out),
+        files=Files(weights, *saved, options.out),
         python=options.python,
         workers=options.workers,
     )
@@ -144,7 +148,7 @@ def _parser():
     add("--dropout", choices=("on", "off"), default="on", help="train with dropout; default: on")
     commands.add_workers(parser)
     interpreter.add_option(parser)
-    own = ": .npz, .safetensors or the framework's own format"
+    own = ": .npz, .safetensors, .hf (a folder, as of transformers) or the framework's own format"
     add("--weights", metavar="IN", help="start from these weights" + own)
     add("--save-weights", metavar="OUT", help="save the trained weights" + own)
     add("--save-onnx", metavar="OUT.onnx", help="save the trained network as ONNX")

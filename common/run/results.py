@@ -21,7 +21,8 @@ def path(request, recipe, dataset, facts):
     parts += ["synthetic"] if dataset.name.startswith("synthetic") else []
     parts += ["seed%d" % request.seed] if request.seed else []
     parts += ["no-dropout"] if request.hp != request.model.hp else []
-    parts += ["weights"] if request.files.initial else []
+    if request.files.initial:
+        parts += ["weights", interpreter.mark(os.path.abspath(request.files.initial))]
     parts += ["%dtest" % request.test_images] if request.test_images else []
     if request.workers > 1:
         parts += ["%dx%d" % (request.workers, request.threads)]

@@ -247,17 +247,24 @@ def check_and_save(request, prepared, model, outputs):
         raise clocks.Stop(why)
     # Some engines wrap the network; ``alone`` takes the wrapper off, for a file of one process.
     model = getattr(prepared.module, "alone", lambda model: model)(model)
-    try:
-        if request.files.trained:
-            path = request.files.trained
-            weight_files.write(request.model, request.framework, path, model, trained)
-        if request.files.onnx:
-            labels = prepared.dataset.test_labels[:2]
-            x, _ = prepared.module.load(observations[:2], labels, prepared.settings)
-            weight_files.export(request.framework, request.files.onnx, model, x)
-    except InputError as error:
-        return error
-    return None
+
+    def save():
+        path = request.files.trained
+        weight_files.write(request.model, request.framework, path, model, trained)
+
+    def export():
+        labels = prepared.dataset.test_labels[:2]
+        x, _ = prepared.module.load(observations[:2], labels, prepared.settings)
+        weight_files.export(request.framework, request.files.onnx, model, x)
+
+    failed = []  # if one file cannot be written, the other may be on another disk
+    for path, write in ((request.files.trained, save), (request.files.onnx, export)):
+        try:
+            if path:
+                write()
+        except InputError as error:
+            failed.append(error)
+    return InputError("; ".join(map(str, failed))) if failed else None
 
 
 def late_updates(request, prepared, model, steps):

@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 
 import frameworks
+from common import networks
 from common.dump import command as dump
 from common.networks import weights as canonical
 from common.run import hugging_face
@@ -29,6 +30,8 @@ def check_name(description, name, path):
         return
     endings = array_files.ENDINGS + frameworks.ENVIRONMENTS[name].endings
     if not path.endswith(endings):
+        if networks.part(description.name, "hugging_face"):
+            endings += (hugging_face.ENDING,)
         expected = (path, name, ", ".join(endings))
         raise InputError("%s: for %s the name must end in one of %s" % expected)
     if not native(name, path):

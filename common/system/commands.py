@@ -39,6 +39,16 @@ class OneLineParser(argparse.ArgumentParser):
         except UnicodeDecodeError:  # Python before 3.12
             self.error(NOT_TEXT)
 
+    def parse_known_args(self, args=None, namespace=None):
+        """As in argparse, but no value may be empty, such as a shell's "$OUT" that is not set."""
+        found, rest = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            values = getattr(found, action.dest, None)
+            if action.default != "" and "" in (values if isinstance(values, list) else [values]):
+                name = "/".join(action.option_strings) or action.metavar or action.dest
+                self.error("argument %s: it is empty" % name)
+        return found, rest
+
     def convert_arg_line_to_args(self, arg_line):
         """One option per line, as in argparse."""
         if not arg_line.replace("\t", "").isprintable():

@@ -52,7 +52,7 @@ def absolute(path):
 
 
 def mark(path):
-    """A word that stands for the interpreter at PATH in the names of files."""
+    """A word that stands for a path in the names of files."""
     return hashlib.sha256(path.encode()).hexdigest()[:6]
 
 

@@ -2,11 +2,11 @@
 
 Idiom: ``Allreduce`` operators in the net, between the gradients and the optimiser's operators, here
     through gloo. ``data_parallel_model`` puts them there, too, but makes the net itself.
-Start: none has a launcher. All workers find each other in a folder, by a ``FileStoreHandler``.
+Start: Caffe2 has no launcher. The workers meet in a folder, by a ``FileStoreHandler``.
 Average: ``Allreduce`` adds. So the gradient of each loss is its share of the targets, not 1.
 Weights: each worker's own. Nothing compares them.
-Surprise: keys in the folder must be new: what an earlier model or run has left there refuses the
-    connection.
+Surprise: keys in the folder must be new. With those of an earlier model or run, workers connect to
+    addresses where nobody listens.
 """
 
 import os

@@ -61,7 +61,8 @@ def load(images, labels, settings):
 def dropout(x, rate):
     """``F.dropout``, with a given mask if it would draw iDeep's, which no seed controls.
 
-    With iDeep both are wrong after 64 channels or 112, which fill its vectors: docs/findings.md.
+    With iDeep, dropout is wrong, with a mask and without, after convolutions whose channels fill
+    its vectors (64 or 112; 50 and 100 do not): docs/findings.md.
     """
     mask = None
     if chainer.config.train and chainer.config.use_ideep == "auto":

@@ -5,8 +5,8 @@ Idiom: a ``Chain`` of links whose ``forward`` is plain Python, run eagerly, and 
 Layout: NCHW.
 Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
     1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
-Surprise: ``cover_all``, on by default, adds a partial window to a pool whose input has an odd size.
-    Both pools here have even inputs, so the default would make no difference.
+Surprise: ``cover_all``, on by default, adds a partial window where the windows do not cover the
+    whole input: with pools of 2 x 2, where its size is odd. Both pools here have even inputs.
 """
 
 import chainer

@@ -64,7 +64,7 @@ class Attention(nnx.Module):
 
 
 class MLP(nnx.Module):
-    """SwiGLU: one dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
 
     def __init__(self, rngs):
         self.gate = nnx.Linear(WIDTH, HIDDEN, use_bias=False, rngs=rngs)

@@ -40,7 +40,8 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
     moving = nnx.Any(nnx.Param, nnx.BatchStat)
     found.update(_named("step0", nnx.state(network, moving)))
     for step in range(1, steps + 1):
-        value, gradients = nnx.value_and_grad(lambda net: loss(_called(net, x)))(network)
+        with functions.full_precision():
+            value, gradients = nnx.value_and_grad(lambda net: loss(_called(net, x)))(network)
         found["loss%d" % step] = functions.numbers(value)
         found.update(_named("grad%d" % step, gradients))
         optimizer.update(network, gradients)
@@ -50,10 +51,14 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
 
 def _split(network):
     """(a function of the state and the inputs, the state)"""
-    network.eval()  # dropout off
     graph, state = nnx.split(network)
-    # The state has no name here: an input may be called so.
-    return lambda *given, **named: nnx.merge(graph, given[0])(*given[1:], **named), state
+
+    def called(*given, **named):  # the state has no name here: an input may be called so
+        copy = nnx.merge(graph, given[0])
+        copy.eval()  # dropout off; the network itself keeps its mode
+        return copy(*given[1:], **named)
+
+    return called, state
 
 
 def _called(network, x):

@@ -58,7 +58,7 @@ def attention(params, name, x, cache, first):
 
 
 def swiglu(params, name, x):
-    """One dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
     opened = jax.nn.silu(linear(x, params[name + ".gate"])) * linear(x, params[name + ".up"])
     return linear(opened, params[name + ".down"])  # (N, T, 344) before
 

@@ -32,7 +32,7 @@ def configure(lane, threads, seed):
 
 
 def cell(params, state, x):
-    """A step of the LSTM: the next state, and what it says, which is half of it."""
+    """A step of the LSTM: the next state, (h, c), and the output, h."""
     h, c = state
     gates = x @ params["lstm.input"]["weight"].T + h @ params["lstm.recurrent"]["weight"].T
     i, f, g, o = jnp.split(gates + params["lstm"]["bias"], 4, 1)  # (N, 5) each

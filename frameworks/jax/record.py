@@ -18,6 +18,11 @@ INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")  # where equations hold a function'
 CALLS = ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "checkpoint", "remat")
 
 
+def full_precision():
+    """No TF32: on a GPU, its error would be taken for float32's own."""
+    return jax.default_matmul_precision("highest")
+
+
 def record(model, x):
     """{name: array} of the images and of each equation's result, in the order of computation."""
     state = model["state"]
@@ -33,7 +38,7 @@ def record_function(function, weights, x):
     the weights; or a dict of them, by name. Dropout must be off.
     """
     found, kept = _inputs(x), []
-    with jax.default_matmul_precision("highest"):  # on a GPU, TF32's error would pass for float32's
+    with full_precision():
         traced = jax.make_jaxpr(lambda weights, x: _called(function, weights, x))(weights, x)
         _run(traced.jaxpr, traced.consts, jax.tree.leaves((weights, x)), kept)
     for n, (name, array) in enumerate(kept, 1):
@@ -57,7 +62,8 @@ def record_step(function, weights, x, loss, optimizer, steps=1):
     found.update(named("step0", weights))
     state = optimizer.init(weights)
     for step in range(1, steps + 1):
-        value, gradients = jax.value_and_grad(lambda w: loss(_called(function, w, x)))(weights)
+        with full_precision():
+            value, gradients = jax.value_and_grad(lambda w: loss(_called(function, w, x)))(weights)
         found["loss%d" % step] = numbers(value)
         found.update(named("grad%d" % step, gradients))
         updates, state = optimizer.update(gradients, state, weights)

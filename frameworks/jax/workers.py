@@ -8,8 +8,8 @@ Average: every mean is that of the whole batch: of losses, of targets that count
     normalisation; and a norm to clip to is that of the whole gradient.
 Weights: each process's own. Nothing compares them.
 Masks: a key is the same in all processes and gives the masks of the whole batch.
-Surprise: JAX takes shares of unequal size. It then believes each process that the whole array is as
-    many times its own share, and computes garbage without an error.
+Surprise: JAX takes shares of unequal size. Each process then takes the whole array to be as many
+    times its own share as there are workers, and the result is garbage without an error.
 """
 
 import os

@@ -3,8 +3,8 @@
 Idiom: a dtype policy, set before the layers are made. Each keeps its weights in float32 and casts
     them and its input for its computation.
 Surprise: all layers then compute in bfloat16. Dropout needs a policy of its own: on TensorFlow its
-    random numbers are multiples of 1/128 in bfloat16, and a rate of 0.15 becomes 0.156. So do the
-    scores, if ``predict`` is to give float32; losses cast them themselves.
+    random numbers are multiples of 1/128 in bfloat16, and a rate of 0.15 becomes 0.156. The scores
+    need one, too, if ``predict`` is to give float32; losses cast them themselves.
     On JAX, XLA drops a cast to bfloat16 and back unless a flag forbids it.
 """
 

@@ -84,7 +84,7 @@ class Attention(layers.Layer):
 
 
 class MLP(layers.Layer):
-    """SwiGLU: one dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
 
     def __init__(self):
         super().__init__()

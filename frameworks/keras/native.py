@@ -7,16 +7,21 @@ Surprise: ``load_weights`` also reads them from a ``.keras``. ``load_model`` wou
 
 
 def network(model):
-    """The network; of the LSTM's two, which share their layers, the first."""
+    """The network; of two that share their layers, the first."""
     return model[0] if isinstance(model, tuple) else model
 
 
 def save(model, path):
     """Write the model's weights, or the whole model."""
-    if path.endswith(".keras"):
-        network(model).save(path)
-    else:
-        network(model).save_weights(path)
+    written = network(model)
+    if not path.endswith(".keras"):
+        written.save_weights(path)
+        return
+    compiled, written.compiled = written.compiled, False  # a schedule of ours has no file form
+    try:
+        written.save(path)
+    finally:
+        written.compiled = compiled
 
 
 def restore(model, path):

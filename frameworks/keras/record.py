@@ -15,10 +15,26 @@ from collections.abc import Mapping
 import keras
 import numpy as np
 
-# On a CPU, TensorFlow's convolutions in float64 are of channels-last images alone.
+# On a CPU, TensorFlow's convolutions in float64 are only of channels-last images.
 EXACT_LACKS = "channels first" if keras.backend.backend() == "tensorflow" else None
 
 
+@contextlib.contextmanager
+def _full_precision():
+    """No TF32: on a GPU, its error would be taken for float32's own."""
+    if keras.backend.backend() == "tensorflow":
+        from frameworks.tensorflow.record import full_precision
+    elif keras.backend.backend() == "torch":
+        from frameworks.pytorch.record import full_precision
+    elif keras.backend.backend() == "jax":
+        from frameworks.jax.record import full_precision
+    else:
+        full_precision = contextlib.nullcontext
+    with full_precision():
+        yield
+
+
+@_full_precision()
 def record(network, x):
     """{name: array} of the inputs and of each layer's result, in the order of computation.
 
@@ -145,6 +161,7 @@ def _alike(a, b):
     return len(a) == len(b) > 2 and (a[0], a[-1]) == (b[0], b[-1])
 
 
+@_full_precision()
 def record_step(network, x, y, steps=1):
     """The same, and the loss, the gradients and the weights before and after each step.
 
@@ -219,4 +236,4 @@ def _inputs(x):
         return OrderedDict((name, np.asarray(array)) for name, array in x.items())
     if isinstance(x, (tuple, list)):
         return OrderedDict(("x%d" % n, np.asarray(array)) for n, array in enumerate(x))
-    return OrderedDict(x=x)
+    return OrderedDict(x=np.asarray(x))

@@ -59,7 +59,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """SwiGLU: one dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
 
     def __init__(self):
         super().__init__()

@@ -21,9 +21,15 @@ class Probe(nn.Module):
         super().__init__()
         self.name, self.layer, self.show = name, layer, show
 
-    def __call__(self, *inputs):
-        result = self.layer(*inputs)
+    def __call__(self, *inputs, **named):
+        result = self.layer(*inputs, **named)
         self.show(self.name, inputs[0], result[0] if isinstance(result, tuple) else result)
+        return result
+
+    def as_linear(self, x):
+        """An embedding's table as the last dense layer's weights."""
+        result = self.layer.as_linear(x)
+        self.show(self.name, x, result)
         return result
 
 

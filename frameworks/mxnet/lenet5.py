@@ -5,8 +5,8 @@ Idiom: a Gluon ``HybridSequential``, which ``hybridize`` compiles to a graph; ``
 Layout: NCHW; Gluon's convolutions take NHWC on a GPU only.
 Adam: ``w = w - lr * sqrt(c2) / c1 * m / (sqrt(v) + epsilon)``, where c1, c2 = 1 - beta1**t,
     1 - beta2**t: epsilon is the paper's "epsilon hat", added before v is corrected.
-Surprise: ``in_channels`` may be left out. The weights then have no shape before the first call, so
-    none could be put in place.
+Surprise: ``in_channels`` may be left out. The weights then have no shape before the first call:
+    ``set_data`` accepts any, and ``data()`` raises an error.
 """
 
 import mxnet as mx

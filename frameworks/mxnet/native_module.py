@@ -1,7 +1,8 @@
 """Module's own file of weights, ``.params``.
 
 Idiom: ``save_params``; a parameter's name in the file is ``arg:`` and its name in the symbol.
-Surprise: ``load_params`` leaves parameters that the file lacks as they were.
+Surprise: Gluon's ``save_parameters`` writes the same ending, but names without ``arg:``, which
+    ``load_params`` cannot read.
 """
 
 

@@ -7,8 +7,8 @@ Start: one scheduler, a server and the workers, all with these variables, which 
 Average: the store adds. So each gradient is weighted with its worker's share of the targets.
 Weights: each worker's own. A ``Trainer`` that is given a store sends the first worker's, but not
     before its first step, when the gradients have been computed with the worker's own.
-Surprise: by default such a trainer leaves the update to the server, which gets the optimiser once:
-    it never learns of a new learning rate or another batch size.
+Surprise: by default such a trainer leaves the update to the server, which gets the optimiser once.
+    A new learning rate never reaches it, and another batch size raises an error.
 """
 
 import itertools

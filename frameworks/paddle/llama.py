@@ -7,7 +7,7 @@ Rotary positions: feature i is rotated with feature i + d / 2, as in transformer
     rotates neighbours, and its weights must be permuted.
 AdamW: ``w = w - lr * decay * w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t,
     1 - beta2**t.
-Surprise: ``F.rms_norm`` runs on GPUs alone. ``fused_rotary_position_embedding`` rotates neighbours
+Surprise: ``F.rms_norm`` runs only on GPUs. ``fused_rotary_position_embedding`` rotates neighbours
     with ``use_neox_rotary_style=True``, its default; elsewhere, that name means halves.
 """
 
@@ -86,7 +86,7 @@ class Attention(nn.Layer):
 
 
 class MLP(nn.Layer):
-    """SwiGLU: one dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
 
     def __init__(self):
         super().__init__()

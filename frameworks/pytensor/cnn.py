@@ -4,8 +4,8 @@ Idiom: symbolic expressions over shared variables; ``pytensor.function`` compile
     its ``updates`` write the new weights and the next state of the random numbers.
 Layout: NCHW from ``load``; inside (N, H, W, C), each image in a frame of zeros.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, written out here: PyTensor has no optimisers.
-Surprise: ``tensor.signal`` convolves a single image with a single kernel, and nothing pools. So a
-    convolution is a sum of products here, one for each pixel of its kernel.
+Surprise: ``tensor.signal.convolve2d`` flips the kernel and sums over no channels, and nothing
+    pools. So a convolution is a sum of products here, one for each pixel of its kernel.
 """
 
 import functools

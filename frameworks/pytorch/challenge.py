@@ -9,4 +9,5 @@ CAUSES = {
     "zero_grad_forgotten": "never reset",
     "units_share_a_mask": "same mask for several units",
     "eval_forgotten": "prediction differs from the network without dropout",
+    "functional_dropout_stays_on": "prediction differs from the network without dropout",
 }

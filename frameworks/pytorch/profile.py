@@ -9,6 +9,7 @@ Surprise: an operation's total includes the operations that it calls; only the `
 from collections import Counter, OrderedDict
 
 import torch
+from torch.autograd import DeviceType
 
 
 def profile(build, train, batches):
@@ -21,6 +22,8 @@ def profile(build, train, batches):
     gpu = torch.cuda.is_available()
     times = Counter()
     for event in profiler.events():
+        if event.device_type != DeviceType.CPU:
+            continue  # a kernel's time is that of the operation that starts it, too
         took = event.self_device_time_total if gpu else event.self_cpu_time_total
         times[name(event)] += took / 1e6
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))

@@ -65,7 +65,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
             if id(p) not in moved:  # else its gradients would add up
                 p.grad = None
         arguments, named = _arguments(network, x)
-        with _full_precision():
+        with full_precision(), _backward_of_rnns(network, training):
             value = loss(network(*arguments, **named))
             value.backward()
         found["loss%d" % step] = _array(value)
@@ -82,7 +82,8 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
 def _bare(network):
     """The network that ``torch.compile`` or ``DataParallel`` has wrapped; TypeError if scripted."""
     network = getattr(network, "_orig_mod", network)
-    network = network.module if isinstance(network, nn.DataParallel) else network
+    parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
+    network = network.module if isinstance(network, parallel) else network
     if isinstance(network, torch.jit.ScriptModule):
         raise TypeError("a scripted network calls no hooks: record the one that was scripted")
     return network
@@ -113,7 +114,7 @@ def _passed(network, x):
         if not name or type(module).forward is not nn.Sequential.forward
     ]
     try:
-        with _no_fast_path(), _full_precision():
+        with _no_fast_path(), full_precision():
             network(*arguments, **named)
     finally:
         for hook in hooks:
@@ -202,7 +203,19 @@ def _no_fast_path():
 
 
 @contextlib.contextmanager
-def _full_precision():
+def _backward_of_rnns(network, training):
+    """No cuDNN for recurrent layers that predict: it has no backward pass for them."""
+    before = torch.backends.cudnn.enabled
+    if not training and any(isinstance(module, nn.RNNBase) for module in network.modules()):
+        torch.backends.cudnn.enabled = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.enabled = before
+
+
+@contextlib.contextmanager
+def full_precision():
     """No TF32: on a GPU, its error would be taken for float32's own."""
     switch, off = "fp32_precision", "ieee"
     places = [torch.backends.cuda.matmul]

@@ -46,6 +46,20 @@ TRAPS = [
     trap("relu6", "forward", ("relu5=nn.ReLU(),", "relu5=nn.ReLU6(),")),
     trap("pool_by_average", "forward", ("pool1=nn.MaxPool2d(2)", "pool1=nn.AvgPool2d(2)")),
     trap(
+        "functional_dropout_stays_on",  # it is on by default, whatever the network's mode
+        "dropout",
+        ("drop3=nn.Dropout(drop3)", "drop3=Dropout(drop3)"),
+        (
+            "def symbol(settings, hp):",
+            "class Dropout(nn.Dropout):\n"
+            "    def forward(self, x):\n"
+            "        return nn.functional.dropout(x, self.p)\n"
+            "\n"
+            "\n"
+            "def symbol(settings, hp):",
+        ),
+    ),
+    trap(
         "masks_reseeded_in_each_pass",
         "dropout",
         ("network.train()", "network.train(); torch.manual_seed(0)"),

@@ -7,8 +7,9 @@ Layout: tokens (N, T), activations (N, T, D), queries (N, 4, T, D / 4), keys (N,
 Rotary positions: feature i is rotated with feature i + d / 2, by ``place * 10000 ** (-2 i / d)``.
 AdamW: ``w = w - lr * decay * w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``,
     c1, c2 = 1 - beta1**t, 1 - beta2**t.
-Surprise: the loss knows no ignored target: on a CPU -100 is an error, on a GPU it gives NaN. The
-    embedding's gradient is ``IndexedSlices`` here, whose norm is wrong until they are made dense.
+Surprise: the loss knows no ignored target: -100 is an error on a CPU, but NaN on a GPU and wherever
+    XLA compiles the step. The embedding's gradient is ``IndexedSlices`` here, whose norm is wrong
+    until they are made dense.
 """
 
 import numpy as np

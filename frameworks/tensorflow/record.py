@@ -5,6 +5,7 @@ Idiom: its call is traced into a graph, which is pruned to one that gives every 
 Surprise: the graph of a ``tf.function`` cannot be pruned; that of ``wrap_function`` can.
 """
 
+import contextlib
 import inspect
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -19,6 +20,18 @@ SEVERAL += ("PartitionedCall", "StatefulPartitionedCall")
 NO_NUMBERS = (tf.resource, tf.variant, tf.string)
 
 
+@contextlib.contextmanager
+def full_precision():
+    """No TF32: on a GPU, its error would be taken for float32's own."""
+    before = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    try:
+        yield
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(before)
+
+
+@full_precision()
 def record(network, x):
     """{name: array} of the inputs and of each operation's result, in the order of computation.
 
@@ -52,6 +65,7 @@ def record(network, x):
     return found
 
 
+@full_precision()
 def record_step(network, x, loss, optimizer, steps=1, training=False):
     """The same, and the loss, the gradients and the weights before and after each step.
 

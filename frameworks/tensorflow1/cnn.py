@@ -2,7 +2,8 @@
 
 Idiom: ``tf.nn`` on variables that ``tf.get_variable`` shares by name; a whole graph is built first,
     with placeholders for its inputs, and then run by a ``Session``.
-Layout: NCHW; NHWC on a CPU in the best lane, and without MKL-DNN, the only one with NCHW there.
+Layout: NCHW. On a CPU, NHWC in lane best, and wherever MKL-DNN is missing: no other kernels for a
+    CPU take NCHW.
 Momentum: ``v = momentum * v + g; w = w - lr * v``, the learning rate outside the velocity.
 Surprise: the second argument of ``tf.nn.dropout`` is the fraction to *keep*; in TensorFlow 2 that
     position is the fraction to drop. ``rate=`` is the fraction to drop in both.
@@ -24,7 +25,7 @@ def configure(lane, threads, seed):
     gpus = tf.config.experimental.list_physical_devices("GPU")
     os.environ["TF_CUDNN_USE_AUTOTUNE"] = "1" if best else "0"  # read when a kernel is made
     # The first session of a process makes the thread pools for all that follow, whatever their
-    # ``ConfigProto`` says. The environment keeps the first numbers, also for sessions without one.
+    # ``ConfigProto`` says. The environment keeps the first numbers, for all sessions.
     os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(threads))
     os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")  # the layers are a chain
     mkl_dnn = IsMklEnabled() and os.environ.get("TF_DISABLE_MKL") != "1"  # read by the import
@@ -119,7 +120,7 @@ def loss(network, settings, hp, weights):
         forward = network(rows, training=False)
         session = tf.Session(graph=graph, config=config)
         session.run(tf.global_variables_initializer())
-        # The default initialiser is Glorot uniform as well, but with TensorFlow's random numbers.
+        # By default Glorot uniform, as here, but for biases, too: n numbers within +-sqrt(3 / n).
         for variable, w in zip(tf.trainable_variables(), weights.values()):
             variable.load(w.transpose(AXES[w.ndim]), session)
     graph.finalize()  # a node added later, in a loop, is now an error and not a leak

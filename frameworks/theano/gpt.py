@@ -7,8 +7,8 @@ Layout: tokens (N, T), activations (N, T, D), heads (N * H, T, D / H), as ``batc
     them.
 AdamW: clip; ``m``, ``v`` as Adam; ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay *
     w)``, where c1, c2 = 1 - beta1**t, 1 - beta2**t.
-Surprise: a Python number takes the type of a graph, but NumPy's are float64, and make it float64;
-    so the root of a head's width is ``math.sqrt``'s.
+Surprise: a Python float takes the graph's type, but ``np.float64`` turns the graph into float64. So
+    this uses ``math.sqrt``, not ``np.sqrt``.
 """
 
 import math
@@ -152,7 +152,7 @@ def adamw(theta, g, hp):
     )
     decay, m, v = (np.zeros_like(theta.get_value()) for _ in range(3))
     for w in canonical(decay).values():
-        w[:] = hp.weight_decay if w.ndim > 1 else 0  # matrices and embeddings alone
+        w[:] = hp.weight_decay if w.ndim > 1 else 0  # only matrices and embeddings
     m, v = theano.shared(m), theano.shared(v)
     new_m = hp.beta1 * m + (1 - hp.beta1) * g
     new_v = hp.beta2 * v + (1 - hp.beta2) * g**2

@@ -81,7 +81,7 @@ TRAPS += [
         "forward",
         ("conv2d, sigmoid", "conv2d, ultra_fast_sigmoid as sigmoid"),
         model="lenet5",
-        raises=True,  # it has no gradient: only Theano's optimiser may put it in, behind one
+        raises=True,  # without a gradient; only Theano's optimiser may insert it, after taking one
     ),
     trap(
         "hard_sigmoid",

@@ -78,7 +78,7 @@ class Attention:
 
 
 class MLP:
-    """SwiGLU: one dense layer's SiLU opens another one's features."""
+    """SwiGLU: the features of ``up``, multiplied by the SiLU of ``gate``."""
 
     def __init__(self):
         self.gate = linear(WIDTH, HIDDEN)

@@ -5,7 +5,15 @@ import pytest
 
 import frameworks
 from common import networks as networks_of
-from common.challenge import causes, conventions, direct_evidence, losses, networks, updates
+from common.challenge import (
+    causes,
+    conventions,
+    direct_evidence,
+    losses,
+    networks,
+    protocol,
+    updates,
+)
 from common.challenge.causes import layers
 from common.networks.cnn import CNN
 from common.networks.hyperparameters import Adam, Decay
@@ -243,7 +251,7 @@ def test_other_conventions_are_those_that_apply():
     assert [cause.convention for cause in made] == [("ties", "one"), ("ties", "shared")]
     assert "(--named ties=one)" in made[0].says
     assert conventions.others(networks_of.find("mlp"), named) == []
-    assert conventions.option("adam_scalars", "a b") == "--named 'adam_scalars=a b'"
+    assert protocol.option("adam_scalars", "a b") == "--named 'adam_scalars=a b'"
 
 
 def test_every_choice_of_a_convention_has_words():

@@ -156,13 +156,21 @@ def test_evaluation_of_other_targets_is_stale(folder, right, tmp_path, capsys):
     assert "written by another version of this project" in capsys.readouterr().err
 
 
-def test_a_verdict_is_strict_json(folder, right, tmp_path):
-    answers = {name: np.full_like(array, np.nan) for name, array in answers_of(right).items()}
+@pytest.mark.parametrize(
+    "start, says",
+    [
+        ("", ["the answer has NaN or infinity, first in gradient/scores1"]),
+        ("recipe/after20/", []),
+    ],
+)
+def test_a_verdict_is_strict_json(folder, right, tmp_path, start, says):
+    answers = {
+        name: np.full_like(array, np.nan) if name.startswith(start) else array
+        for name, array in answers_of(right).items()
+    }
     array_files.write(str(tmp_path / "nan.npz"), answers)
     verdict, _ = judged(folder, tmp_path / "nan.npz", 3)
-    assert "the answer has NaN or infinity, first in gradient/scores1" in [
-        finding["says"] for finding in verdict["findings"]
-    ]
+    assert set(says) <= {finding["says"] for finding in verdict["findings"]}
     json.loads((folder.parent / "verdict.json").read_text(), parse_constant=pytest.fail)
 
 
@@ -305,6 +313,16 @@ def test_a_spoilt_answer_is_one_line(folder, name, content, line, tmp_path, caps
             ["write", "new", "--named", "tie=one"],
             "--named tie=one: no such convention; there are ties, ",
         ),
+        (
+            ["write", "new", "--named", "adam_epsilon=uncorrected"],
+            "--named adam_epsilon=uncorrected: cnn has only ties",
+        ),
+        (
+            ["write", "new", "--named", "ties=one", "--named", "ties=all"],
+            "--named ties=all: it is one already",
+        ),
+        (["write", ""], "argument folder: it is empty"),
+        (["check", "new", "answer.npz", "--json", ""], "argument --json: it is empty"),
         (["write", "new", "--model", "alexnet"], "invalid choice: 'alexnet'"),
         (["check", "nowhere", "answer.npz"], "nowhere/challenge.json: No such file"),
         (["answer", "nowhere", "numpy", "answer.doc"], "the name must end in .npz"),
@@ -318,6 +336,16 @@ def test_bad_input_is_one_line(arguments, line, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert line in error and error.count("\n") == 1, error
     assert [file.name for file in tmp_path.iterdir()] == ["something"]
+
+
+def test_conventions_add_up():
+    named = ["adam_epsilon=uncorrected", "adam_scalars=float32 shares"]
+    arguments = ["write", "new", "--model", "mlp"]
+    for convention in named:
+        arguments += ["--named", convention]
+    _, job = challenge.parse(arguments)
+    assert job == challenge.parse(["write", "new", "--model", "mlp", "--named"] + named)[1]
+    assert job.conventions[1:3] == ("uncorrected", "float32 shares")
 
 
 def other_rate(asked):

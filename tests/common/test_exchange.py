@@ -100,8 +100,27 @@ def test_a_worker_that_fails_is_quoted(monkeypatch, tmp_path, capsys):
     out = tmp_path / "out.json"
     arguments = NAMES + ["--model", "mlp", "--out", str(out)]
     assert commands.guarded(exchange.command, arguments) == 2
-    assert "error: numpy, give: error: no disk\n" in capsys.readouterr().err
+    line = "error: numpy, give: error: no disk; %s, give: error: no disk\n" % OTHER
+    assert line in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_framework_that_fails_is_left_out_and_the_others_go_on(carried, monkeypatch):
+    def run_worker(step, name, folder, request):
+        done.append((step, name, tuple(request.names)))
+        return "no disk" if (step, name) == ("restore", "broken") else None
+
+    done = []
+    monkeypatch.setattr(exchange, "run_worker", run_worker)
+    three = REQUEST._replace(names=["broken"] + NAMES)
+    request, left_out = exchange.carry(str(carried), three)
+    assert request == REQUEST and left_out == {"broken": "restore: no disk"}
+    assert done[-3:] == [("restore", OTHER, tuple(NAMES))] + [
+        ("take", name, tuple(NAMES)) for name in NAMES
+    ]
+    result = exchange.result(str(carried), request, left_out)
+    assert not result["passed"]
+    assert list(exchange.summary(result))[-1] == "broken is left out, restore: no disk"
 
 
 @pytest.mark.parametrize(

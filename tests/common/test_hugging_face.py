@@ -85,6 +85,17 @@ def test_what_else_changes_the_network_is_refused(tmp_path, change, line):
     assert any(line in error for error in found), found
 
 
+def test_another_way_to_write_the_same_network_is_read(tmp_path):
+    same = {"n_inner": 512, "activation_function": "gelu_pytorch_tanh"}
+    same["rope_scaling"] = {"rope_type": "default"}
+    for model in map(networks.find, MODELS):
+        folder = tmp_path / (model.name + ".hf")
+        hugging_face.write(model, str(folder), model.initialize(model.shapes, 0))
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(dict(config, **same)))
+        hugging_face.read(model, str(folder))
+
+
 @pytest.mark.parametrize("content, line", [("{", "is not JSON"), ("[]", "not an object")])
 def test_a_broken_configuration_is_refused(model, folder, content, line):
     (folder / "config.json").write_text(content)

@@ -196,6 +196,15 @@ def test_the_cache_is_read_again_and_a_damaged_file_is_replaced(tmp_path, monkey
     assert ReferenceCache(CNN, 1) == {}
 
 
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
+    cache = ReferenceCache(CNN, 1)
+    (tmp_path / "references").write_text("")  # a file where the folder should be
+    cache["numbers"] = np.arange(3.0)
+    cache.save()
+    assert capsys.readouterr().err.startswith("the reference's results are not kept: ")
+
+
 @pytest.mark.parametrize("lane, lever", [("same", ""), ("best", ""), ("best", "busy_blas")])
 def test_a_certificate_on_its_own_has_the_environment_of_a_run(lane, lever, monkeypatch):
     """With other variables, it would be the certificate of another lane."""
@@ -344,15 +353,19 @@ def test_a_mistake_that_cannot_be_planted_costs_no_other():
         )
 
     misfit = of_trap(variants.trap("misfit", "forward", ("no such code", "other"), model="mlp"))
+    broken = of_trap(
+        variants.trap("broken", "forward", ("Flatten(settings)", "Flatten(("), model="mlp")
+    )
     fits = of_trap(
         variants.trap("fits", "forward", ("Flatten(settings)", "Flatten(settings)"), model="mlp")
     )
     reports = []
-    rungs = planted.plant(
-        AllDiffer, modules.load("numpy", "mlp"), [misfit, fits], lambda *line: reports.append(line)
-    )
-    assert rungs == {"misfit": ["forward", None], "fits": ["forward", "forward"]}
-    assert "could not be planted" in reports[0][2] and "no such code" in reports[0][2]
+    module, mistakes = modules.load("numpy", "mlp"), [misfit, broken, fits]
+    rungs = planted.plant(AllDiffer, module, mistakes, lambda *line: reports.append(line))
+    never = ["forward", None]
+    assert rungs == {"misfit": never, "broken": never, "fits": ["forward", "forward"]}
+    for report, why in zip(reports, ("no such code", "SyntaxError: ")):
+        assert "could not be planted" in report[2] and why in report[2]
 
 
 def draws(change):

@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections import namedtuple
 from unittest import mock
 
 import jsonschema
@@ -164,15 +165,35 @@ def test_weights_and_scores_are_saved_and_weights_taken_up(out, tmp_path):
 def test_a_file_that_cannot_be_written_at_the_end_costs_no_result(
     out, no_work, tmp_path, monkeypatch, capsys
 ):
+    def no_room(*arguments):
+        raise InputError("no room")
+
     def export(name, path, model, x):
         raise InputError("this network cannot be written as ONNX")
 
     monkeypatch.setattr(weight_files, "check_onnx", lambda name: None)
+    monkeypatch.setattr(weight_files, "write", no_room)
     monkeypatch.setattr(weight_files, "export", export)
     saved = ["--save-onnx", str(tmp_path / "m.onnx"), "--save-scores", str(tmp_path / "s.npz")]
+    saved += ["--save-weights", str(tmp_path / "w.npz")]
     assert main(["numpy", "--out", out] + saved + QUICK) == 2
-    assert capsys.readouterr().err.endswith("error: this network cannot be written as ONNX\n")
+    said = capsys.readouterr().err
+    assert said.endswith("error: no room; this network cannot be written as ONNX\n")
     assert read(out)["status"] == "finished" and (tmp_path / "s.npz").exists()
+
+
+def test_a_folder_may_end_in_a_slash():
+    asked = request.parse(["numpy", "--model", "gpt", "--weights", "a.hf/", "--save-weights", "b/"])
+    assert asked.files[:2] == ("a.hf", "b")
+
+
+def test_runs_from_other_weights_have_other_files():
+    recipe, dataset = namedtuple("R", "train_images epochs")(1, 2), namedtuple("D", "name")("")
+    paths = {
+        results.path(request.parse(["numpy"] + weights), recipe, dataset, {"cores": 1})
+        for weights in ([], ["--weights", "a.npz"], ["--weights", "b.npz"])
+    }
+    assert len(paths) == 3
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_says_so(out, schema, tmp_path, capsys):
@@ -431,6 +452,8 @@ def test_recipe_is_whole_on_a_gpu_and_quick_on_a_cpu():
         (["numpy", "--model", "pose", "--data", "/tmp"], "/tmp: the figures are drawn"),
         (["numpy", "--model", "lstm", "--train-images", "2001"], "2001 training sequences"),
         (["numpy", "--save-scores", "/dev/null/s.npz"], "/dev/null/s.npz: cannot be written"),
+        (["numpy", "--weights", ""], "argument --weights: it is empty"),
+        (["numpy", "--out="], "argument --out: it is empty"),
         (["numpy", "--weights", "/no/such.npz"], "/no/such.npz: No such file"),
         (
             ["numpy", "--weights", SCHEMA],

@@ -72,7 +72,7 @@ def saved(name, cnn, folder, ending):
     return path
 
 
-@pytest.mark.parametrize("model", ["cnn", "lstm", "resnet"])
+@pytest.mark.parametrize("model", ["cnn", "lstm", "resnet", "gpt"])
 def test_weights_come_back_bit_for_bit(name, builder, endings, tmp_path, model):
     description = networks.find(model)
     for ending in endings if modules.has(name, model) else ():

@@ -94,7 +94,10 @@ def flax(record):
     network = Network(nnx.Rngs(0))
     recorded = record.record(network, X)
     assert sum("dot_general" in name for name in recorded) == 7
-    return recorded, record.exact(network, X), np.asarray(network(X))
+    exact = record.exact(network, X)
+    assert network.attention.deterministic is None  # the network keeps its mode
+    network.eval()
+    return recorded, exact, np.asarray(network(X))
 
 
 def jax(record):

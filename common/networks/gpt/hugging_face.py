@@ -37,6 +37,10 @@ DEFAULTS = {
     "scale_attn_by_inverse_layer_idx": False,
     "add_cross_attention": False,
 }
+ALIKE = {  # other values that compute the same
+    "activation_function": ("gelu_pytorch_tanh",),
+    "n_inner": (4 * CONFIG["n_embd"],),
+}
 
 
 def names():

@@ -33,6 +33,7 @@ CONFIG = {
     "eos_token_id": None,
 }
 DEFAULTS = {"rms_norm_eps": 1e-6, "hidden_act": "silu", "rope_theta": 1e4, "rope_scaling": None}
+ALIKE = {}
 
 
 def names():
