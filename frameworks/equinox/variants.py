@@ -20,3 +20,5 @@ LEVERS = [
     ),
     kept("state_kept", "the old state donated", ('"all" if best', '"none" if best')),
 ]
+
+LESSONS = {}

@@ -27,6 +27,8 @@ EXCEPTIONS = {
     ),
     "common/system/shell.py": ("jax mxnet", "the beginnings of variables that tune them"),
     "common/challenge/": ("caffe2 chainer cntk gluon keras mxnet tensorflow theano", DEFAULTS),
+    "common/networks/gpt/hugging_face.py": ("pytorch", "a GELU of transformers is named for it"),
+    "tests/common/test_hugging_face.py": ("pytorch", "the same GELU"),
     "common/networks/lstm/": ("chainer keras tensorflow", DEFAULTS),
     "common/lessons/initializers.py": (
         "caffe2 chainer gluon mxnet pytorch",
