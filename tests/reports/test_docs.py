@@ -166,7 +166,7 @@ def test_what_bounds_a_cpu_is_what_the_profiles_say():
     text = " ".join(page("performance-notes").split())
 
     def profile(name):
-        folder = committed.HERE / "profiles" / "intel-xeon-2-cores"
+        folder = committed.HERE / "profiles" / "amd-epyc-25.17-avx512.bf16-2-cores"
         return json.loads((folder / ("cnn-%s-best.json" % name)).read_text())
 
     last = profile("pytorch"), profile("tensorflow"), profile("keras"), profile("keras-torch")

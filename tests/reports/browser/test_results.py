@@ -25,7 +25,7 @@ from tests.reports.browser.looks import (
 
 MEGABYTE = 1e6
 SINGLE = "#with=%s,%s&at=single-runs" % (A.key, B.key)
-MACHINE = "&machine=amd-epyc-2-cores"
+MACHINE = "&machine=amd-epyc-25.17-avx512.bf16-2-cores"
 
 
 # What a new user wants, by keyboard alone. An action is a run of typing, or a key that commands.
@@ -135,7 +135,7 @@ def test_the_comparison_is_filtered_and_the_address_keeps_it(opened):
     page = opened(SINGLE + MACHINE)
     chosen(page, lane="both", by="accuracy")
     count = len(bars(page))
-    assert count > 20
+    assert count > 5
     answer = page.locator("#answer").inner_text()
     assert answer.startswith("Highest: ") and "intervals overlap" in answer
     assert "by=accuracy" in page.url and "lane=both" in page.url
