@@ -134,7 +134,9 @@ class Study:
         with commands.signals_wait():
             for key, its_figures in figures.items():
                 self.measured.setdefault(key, OrderedDict())[str(seed)] = its_figures
-            self.result.update(status="finished", **effects(self.measured))
+            self.result["status"] = "finished"
+            if PLAIN in self.measured:  # not if the first training with new versions has a switch
+                self.result.update(effects(self.measured))
             if figures:
                 self.result["made"] = files.now()
             self.result.pop("error", None)

@@ -1,4 +1,4 @@
-"""The limit that a container puts on CPU time, from Linux's control groups."""
+"""Linux's control groups of this process, and the limit that a container puts on CPU time."""
 
 import os
 
@@ -12,7 +12,7 @@ def cpus(mount=MOUNT, membership=MEMBERSHIP):
     Every group above a process limits it as well, so the smallest quota counts. A container may see
     the host's path of its group and not the folder, so missing folders are skipped.
     """
-    quotas = [_quota(folder) for folder in _folders(mount, membership)]
+    quotas = [_quota(folder) for folder in folders("cpu", mount, membership)]
     return min(filter(None, quotas), default=None)
 
 
@@ -22,25 +22,25 @@ def throttled(mount=MOUNT, membership=MEMBERSHIP):
     The quota may be that of a group above it.
     """
     seconds = [0.0]
-    for folder in _folders(mount, membership):
-        for line in (_read(folder, "cpu.stat") or "").splitlines():
+    for folder in folders("cpu", mount, membership):
+        for line in (read(folder, "cpu.stat") or "").splitlines():
             name, _, value = line.partition(" ")
             if name in ("throttled_usec", "throttled_time"):
                 seconds.append(int(value) / (1e6 if name == "throttled_usec" else 1e9))
     return max(seconds)
 
 
-def _folders(mount, membership):
-    """The folders of the process's CPU groups, the innermost first."""
-    for line in (_read(membership) or "").splitlines():
+def folders(controller, mount, membership):
+    """The folders of the process's groups for a controller, such as "cpu", the innermost first."""
+    for line in (read(membership) or "").splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
+        if controllers and controller not in controllers.split(","):
             continue
         # Version 2 has no list of controllers, and no folder for them. In version 1 the folder's
         # name may list them in another order; then there is a link with the one's name.
         root = os.path.join(mount, controllers)
         if controllers and not os.path.isdir(root):
-            root = os.path.join(mount, "cpu")
+            root = os.path.join(mount, controller)
         while True:
             yield os.path.join(root, path.strip("/"))
             if path.strip("/") == "":
@@ -50,9 +50,9 @@ def _folders(mount, membership):
 
 def _quota(folder):
     """The quota of one group in CPUs; None if it has none."""
-    words = (_read(folder, "cpu.max") or "").split()  # version 2: "100000 100000" or "max 100000"
+    words = (read(folder, "cpu.max") or "").split()  # version 2: "100000 100000" or "max 100000"
     if not words:
-        words = [_read(folder, "cpu.cfs_%s_us" % name) or "" for name in ("quota", "period")]
+        words = [read(folder, "cpu.cfs_%s_us" % name) or "" for name in ("quota", "period")]
     try:
         quota, period = map(int, words)
     except ValueError:
@@ -60,7 +60,8 @@ def _quota(folder):
     return quota / period if quota > 0 and period > 0 else None
 
 
-def _read(*path):
+def read(*path):
+    """A file's text; None if it cannot be read."""
     try:
         with open(os.path.join(*path)) as file:
             return file.read().strip()

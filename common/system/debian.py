@@ -5,6 +5,7 @@ tox environments. It needs only Python.
 """
 
 import ctypes
+import os
 import re
 import shutil
 import sys
@@ -14,13 +15,18 @@ import frameworks
 FACTS = dict(frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS)
 # {tox environment for tests: {package: its program or library}}.
 TESTS = {
-    "browser-test": {"chromium": "chromium"},
+    "browser-test": {"chromium": os.environ.get("CHROMIUM", "chromium")},
     "port-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
 }
 
 
 def missing(packages):
-    """The names in ``packages``, {package: its program or library}, that are missing here."""
+    """The names in ``packages``, {package: its program or library}, that are missing here.
+
+    None on another system than Linux, whose wheels and packages are others.
+    """
+    if not sys.platform.startswith("linux"):
+        return []
 
     def there(file):
         try:

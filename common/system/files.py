@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timezone
 
 from common.system.errors import InputError
@@ -32,11 +32,15 @@ def locked(name, taken):
     """
     import fcntl  # here, because Windows, where dump and compare run, too, does not have it
 
-    with open(os.path.join(cache_folder(), name + ".lock"), "w") as file:
+    path = os.path.join(cache_folder(), name + ".lock")
+    with ExitStack() as stack:
         try:
+            file = stack.enter_context(open(path, "w"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise InputError(taken)
+        except OSError as error:
+            raise InputError("%s: cannot be locked: %s" % (path, error.strerror))
         yield
 
 

@@ -92,11 +92,16 @@ def try_step(path, ask, variables):
             raise InputError("--python %s: %s" % (path, last))
 
 
-def _environ(path, environment, prefix):
+def _kept():
+    """The variables of this process and of the user's shell, without those of tox's environment."""
     kept = {key: value for key, value in os.environ.items() if not shell.tunes(key)}
-    for foreign in ("VIRTUAL_ENV", "PYTHONHOME", "__PYVENV_LAUNCHER__"):
+    for foreign in ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"):
         kept.pop(foreign, None)
-    kept.update(shell.variables())
+    return dict(kept, **shell.variables())
+
+
+def _environ(path, environment, prefix):
+    kept = _kept()
     needed = set_env(environment, prefix, kept, _caches(path))
     folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
@@ -175,7 +180,11 @@ def _said(path, code):
     """{first word of a line: the rest} that the interpreter prints; {} if it is none."""
     try:
         output = subprocess.check_output(
-            [path, "-c", code], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=60
+            [path, "-c", code],
+            env=_kept(),
+            stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
         )
     except (OSError, subprocess.SubprocessError):
         return {}

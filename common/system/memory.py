@@ -4,38 +4,40 @@ import os
 import re
 from contextlib import contextmanager
 
+from common.system import cgroup
+
 UNKNOWN = 2**34  # bytes, where the system does not say
 
 
-# Files with a container's limit and what it uses, of control groups of version 2 and 1.
+# A group's files with its limit and what it uses, and the name in ``memory.stat`` of the files'
+# contents in that, which the system drops if memory is needed; of versions 2 and 1.
 GROUPS = (
-    ("memory.max", "memory.current"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
-MOUNT = "/sys/fs/cgroup"
 SPARED = 8
 
 
-def available(mount=MOUNT):
+def available(mount=cgroup.MOUNT, membership=cgroup.MEMBERSHIP):
     """Bytes that can be used without swapping, also by a container's limit.
 
     A part is spared: a system that is full to the last byte kills a process.
     """
-    groups = [_of_a_group(mount, names) for names in GROUPS]
+    folders = cgroup.folders("memory", mount, membership)
+    groups = [_of_a_group(folder, *names) for folder in folders for names in GROUPS]
     free = min([_of_the_machine()] + [free for free in groups if free is not None])
     return free - free // SPARED
 
 
-def _of_a_group(mount, names):
-    """Bytes that a container may still use; None without a limit."""
+def _of_a_group(folder, limit, usage, dropped):
+    """Bytes that a control group may still use; None without a limit."""
     try:
-        numbers = []
-        for name in names:
-            with open(os.path.join(mount, name)) as file:
-                numbers.append(int(file.read()))
-        return max(0, numbers[0] - numbers[1])
-    except (OSError, ValueError):  # "max"
+        most, used = (int(cgroup.read(folder, name)) for name in (limit, usage))
+    except (TypeError, ValueError):  # no such file, or "max"
         return None
+    stat = cgroup.read(folder, "memory.stat") or ""
+    files = re.search(r"^%s (\d+)$" % dropped, stat, re.MULTILINE)
+    return max(0, most - used + min(used, int(files.group(1)) if files else 0))
 
 
 @contextmanager

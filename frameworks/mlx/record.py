@@ -46,9 +46,11 @@ def record(network, x):
         lambda name, layer: Probe(name, layer, show), layers, is_leaf=nn.Module.is_module
     )
     network.update_modules(probes)
+    training = network.training
     network.eval()  # dropout off
     try:
         network(mx.array(x))
     finally:
         network.update_modules(layers)
+        network.train(training)
     return found

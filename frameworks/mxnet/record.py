@@ -15,7 +15,8 @@ def record(network, x):
     found = OrderedDict(x=x)
 
     def keep(block, inputs, output):
-        found[block.name] = output.asnumpy()
+        calls = sum(key.split(", call ")[0] == block.name for key in found)
+        found[block.name + (", call %d" % (calls + 1) if calls else "")] = output.asnumpy()
 
     network.hybridize(False)
     hooks = [block.register_forward_hook(keep) for block in network]

@@ -16,7 +16,8 @@ def record(network, x):
 
     def keep(name):
         def hook(layer, inputs, output):
-            arrays[name] = output.numpy()
+            calls = sum(key.split(", call ")[0] == name for key in arrays)
+            arrays[name + (", call %d" % (calls + 1) if calls else "")] = output.numpy()
 
         return hook
 
@@ -25,6 +26,7 @@ def record(network, x):
         for name, layer in network.named_sublayers()
         if not list(layer.children())
     ]
+    modes = [(layer, layer.training) for layer in network.sublayers(include_self=True)]
     network.eval()  # dropout off
     paddle.jit.enable_to_static(False)
     try:
@@ -34,4 +36,6 @@ def record(network, x):
         paddle.jit.enable_to_static(True)
         for hook in hooks:
             hook.remove()
+        for layer, training in modes:
+            layer.training = training
     return arrays

@@ -701,11 +701,27 @@ def test_bfloat16_of_keras_becomes_float32_and_other_types_are_refused(tmp_path,
 
 
 def test_a_container_has_less_memory_than_the_machine(tmp_path):
-    (tmp_path / "memory.max").write_text("5000\n")
-    (tmp_path / "memory.current").write_text("2000\n")
-    assert memory.available(str(tmp_path)) == 3000 - 375  # an eighth is spared
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available(str(tmp_path)) > 3000
+    group, membership = tmp_path / "box", tmp_path / "membership"
+    group.mkdir()
+    membership.write_text("0::/box\n")
+    where = str(tmp_path), str(membership)
+    (group / "memory.max").write_text("5000\n")
+    (group / "memory.current").write_text("4000\n")
+    assert memory.available(*where) == 1000 - 125  # an eighth is spared
+    (group / "memory.stat").write_text("active_file 7\ninactive_file 2000\nx 1\n")
+    assert memory.available(*where) == 3000 - 375
+    (group / "memory.max").write_text("max\n")
+    assert memory.available(*where) > 3000
+
+
+def test_memory_of_a_group_of_version_1(tmp_path):
+    group, membership = tmp_path / "memory" / "box", tmp_path / "membership"
+    group.mkdir(parents=True)
+    membership.write_text("4:memory:/box\n3:cpu,cpuacct:/\n")
+    (group / "memory.limit_in_bytes").write_text("8000")
+    (group / "memory.usage_in_bytes").write_text("8000")
+    (group / "memory.stat").write_text("inactive_file 1\ntotal_inactive_file 1600\n")
+    assert memory.available(str(tmp_path), str(membership)) == 1400
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system has no limit")

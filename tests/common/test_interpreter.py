@@ -77,6 +77,16 @@ def test_the_users_variables_reach_the_interpreter_and_toxs_do_not(clean, no_ste
     assert environ[interpreter.HERE] == sys.executable
 
 
+def test_a_framework_may_be_on_the_users_path_alone(clean, tmp_path, monkeypatch):
+    environment = frameworks.ENVIRONMENTS[MISSING]
+    (tmp_path / "path" / environment.package).mkdir(parents=True)
+    (tmp_path / "path" / environment.package / "__init__.py").write_text("")
+    with pytest.raises(InputError, match="is not installed there"):
+        interpreter._prefix(sys.executable, environment)
+    monkeypatch.setenv(shell.SHELL, "PYTHONPATH=%s" % (tmp_path / "path"))
+    assert interpreter._prefix(sys.executable, environment) == sys.prefix
+
+
 def test_only_numpy_obeys_the_variable_of_its_blas(clean, no_step, monkeypatch):
     """Others compute with all cores under OPENBLAS_NUM_THREADS=1."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")

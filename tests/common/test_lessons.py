@@ -329,6 +329,17 @@ def test_trainings_with_other_versions_are_not_mixed(tiny, capsys):
     assert read(path)["versions"] == newer and read(path)["status"] == "finished"
 
 
+def test_a_switch_may_be_the_first_training_with_new_versions(tiny):
+    """Its earlier ones are dropped, the plain ones among them."""
+    run, trainings, path = tiny
+    assert run("--lessons", "unit_gain") == 0
+    trainings.landed = dict(LANDED, versions=dict(LANDED["versions"], framework="2"))
+    assert run("--lessons", "unit_gain", "softmax") == 0
+    assert trainings.trained[0][0] not in ("plain", "unit_gain")
+    assert set(read(path)["measured"]) > {"plain", "unit_gain"}
+    assert read(path)["status"] == "finished" and "unit_gain" in read(path)["differences"]
+
+
 def test_a_training_rests_on_its_own_code_and_on_no_other_network():
     paths = study.sources("numpy")
     assert "common/networks/cnn/__init__.py" in paths and "common/data/batches.py" in paths
