@@ -109,7 +109,7 @@ class AnswerCertifier(Certifier):
         for check in checks:
             check.detail = self.in_a_ports_words(check)
         found = OrderedDict(super().result(rung, checks, worst), kind=worst.kind)
-        if not np.isfinite(found["tolerance"]):  # weights in the answer are not
+        if not np.isfinite(found["tolerance"]):  # if weights in the answer are NaN or infinite
             found["tolerance"] = 0.0
         return found
 

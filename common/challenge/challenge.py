@@ -75,7 +75,7 @@ def parse(arguments):
         action="append",
         default=[],
         metavar="NAME=CHOICE",
-        help="conventions of your framework, such as ties=all",
+        help="conventions of your framework that the network has, such as ties=all",
     )
     about = "answer a challenge with one of the frameworks here"
     answer = parts.add_parser("answer", parents=[every], help=about)

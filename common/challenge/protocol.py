@@ -29,7 +29,7 @@ import numpy as np
 from common import networks
 from common.networks.model import CLASSES
 from common.proof import probes, tasks
-from common.proof.reference import CHOICES, conventions_of
+from common.proof.reference import CHOICES, applicable, conventions_of
 from common.system import modules
 from common.system.errors import InputError
 from common.system.modules import replaced
@@ -407,8 +407,9 @@ def carry_out(challenge, arrays, description, module, lane, threads):
 
     for entry in challenge["models"]:
         model, settings = build(entry, arrays, description, module, lane, threads)
-        has = conventions_of(settings)._asdict().items()
-        other = [option(*each) for each in has if challenge["named"][each[0]] != each[1]]
+        has = conventions_of(settings)._asdict()
+        has = [(key, has[key]) for key in applicable(description)]
+        other = [option(key, choice) for key, choice in has if challenge["named"][key] != choice]
         if other:
             says = "its conventions are others; write the challenge with %s"
             raise InputError(says % " ".join(other))

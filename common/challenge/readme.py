@@ -135,7 +135,8 @@ At the end `evaluate` names `scores` and `targets` among the arrays, and asks fo
 shape (): {figure}.
 
 Store an answer under its name A, and weights under `W/TENSOR`, such as
-`{example}`. All are float32, and computed in float32: those of float64 may fail `trajectory`.
+`{example}`. All are float32, and computed in float32: answers
+computed in float64 may fail `trajectory`.
 
 A complete answer is {megabytes} MB, but {decide} MB are enough for a verdict. Begin with the
 losses, the number of `evaluate`, and the scores of all models except `layer_...`, {first} MB

@@ -124,6 +124,8 @@ class Study:
         figures = result.pop("measured")
         if self.measured and not self.agrees(result, TRAINED_WITH):
             self.measured.clear()
+        if not self.measured and key != PLAIN:
+            return  # with what would it be compared? ``run`` trains it again, after the plain one
         self.result.update(result, cpu=result["machine"]["cpu"])
         self.keep(figures, seed)
         values = (key.replace("_", " "), seed, 100 * figures[key]["accuracy"])
@@ -134,9 +136,7 @@ class Study:
         with commands.signals_wait():
             for key, its_figures in figures.items():
                 self.measured.setdefault(key, OrderedDict())[str(seed)] = its_figures
-            self.result["status"] = "finished"
-            if PLAIN in self.measured:  # not if the first training with new versions has a switch
-                self.result.update(effects(self.measured))
+            self.result.update(status="finished", **effects(self.measured))
             if figures:
                 self.result["made"] = files.now()
             self.result.pop("error", None)

@@ -5,7 +5,7 @@ import tempfile
 from collections import OrderedDict
 
 from common.mistakes.mistake import of_trap
-from common.system import modules
+from common.system import commands, modules
 from common.system.patches import PatchError
 
 
@@ -47,6 +47,7 @@ def plant(certifier, module, mistakes, report, forget=""):
         try:
             rung, detail = caught(certifier, module, "same", mistake)
         except Exception as error:  # patched source may raise anything
+            commands.check_interrupt()
             why = "" if isinstance(error, (NotPlanted, PatchError)) else type(error).__name__ + ": "
             rung, detail = None, "it could not be planted: %s%s" % (why, error)
         report(mistake, rung, detail)

@@ -30,10 +30,12 @@ def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
     options = _parser().parse_args(arguments)
     names = [in_lane(text, "a profile").text for text in options.profiled]
+    for text in names:
+        name = in_lane(text, "a profile").name
+        modules.find(name)
+        if not modules.has(name, "profile"):
+            raise InputError("no profiler is known for %s" % name)
     contenders = resolve(names, options.model, options.threads)
-    without = [each.name for each in contenders.values() if not modules.has(each.name, "profile")]
-    if without:
-        raise InputError("no profiler is known for %s" % ", ".join(without))
     if options.python:
         python = interpreter.absolute(options.python)
         theirs = [each._replace(python=python) for each in contenders.values()]

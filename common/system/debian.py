@@ -15,7 +15,7 @@ import frameworks
 FACTS = dict(frameworks.ENVIRONMENTS, **frameworks.FOR_WORKERS)
 # {tox environment for tests: {package: its program or library}}.
 TESTS = {
-    "browser-test": {"chromium": os.environ.get("CHROMIUM", "chromium")},
+    "browser-test": {"chromium": os.environ.get("CHROMIUM") or "chromium"},
     "port-test": {"gcc": "gcc", "libopenblas-dev": "libopenblas.so"},
 }
 
@@ -23,7 +23,7 @@ TESTS = {
 def missing(packages):
     """The names in ``packages``, {package: its program or library}, that are missing here.
 
-    None on another system than Linux, whose wheels and packages are others.
+    On other systems than Linux the list is empty, because nothing is known of their packages.
     """
     if not sys.platform.startswith("linux"):
         return []

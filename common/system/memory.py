@@ -9,8 +9,8 @@ from common.system import cgroup
 UNKNOWN = 2**34  # bytes, where the system does not say
 
 
-# A group's files with its limit and what it uses, and the name in ``memory.stat`` of the files'
-# contents in that, which the system drops if memory is needed; of versions 2 and 1.
+# A control group's file with its limit; the file with what it uses; the key in ``memory.stat`` of
+# what is cached from disk, which the system drops if memory is needed. Of versions 2 and 1.
 GROUPS = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -23,7 +23,7 @@ def available(mount=cgroup.MOUNT, membership=cgroup.MEMBERSHIP):
 
     A part is spared: a system that is full to the last byte kills a process.
     """
-    folders = cgroup.folders("memory", mount, membership)
+    folders = {mount, os.path.join(mount, "memory"), *cgroup.folders("memory", mount, membership)}
     groups = [_of_a_group(folder, *names) for folder in folders for names in GROUPS]
     free = min([_of_the_machine()] + [free for free in groups if free is not None])
     return free - free // SPARED

@@ -12,12 +12,12 @@ def network(model):
 
 
 def save(model, path):
-    """Write the model's weights, or the whole model."""
+    """Write the model's weights, or the whole model, but not how it was compiled."""
     written = network(model)
     if not path.endswith(".keras"):
         written.save_weights(path)
         return
-    compiled, written.compiled = written.compiled, False  # a schedule of ours has no file form
+    compiled, written.compiled = written.compiled, False  # our schedules cannot be written
     try:
         written.save(path)
     finally:

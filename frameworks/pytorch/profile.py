@@ -23,7 +23,7 @@ def profile(build, train, batches):
     times = Counter()
     for event in profiler.events():
         if event.device_type != DeviceType.CPU:
-            continue  # a kernel's time is that of the operation that starts it, too
+            continue  # a kernel is counted in the operation that starts it
         took = event.self_device_time_total if gpu else event.self_cpu_time_total
         times[name(event)] += took / 1e6
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))

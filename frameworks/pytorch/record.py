@@ -80,7 +80,7 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
 
 
 def _bare(network):
-    """The network that ``torch.compile`` or ``DataParallel`` has wrapped; TypeError if scripted."""
+    """The network inside ``torch.compile`` and data parallelism; TypeError if it is scripted."""
     network = getattr(network, "_orig_mod", network)
     parallel = (nn.DataParallel, nn.parallel.DistributedDataParallel)
     network = network.module if isinstance(network, parallel) else network

@@ -334,7 +334,7 @@ def test_a_switch_may_be_the_first_training_with_new_versions(tiny):
     run, trainings, path = tiny
     assert run("--lessons", "unit_gain") == 0
     trainings.landed = dict(LANDED, versions=dict(LANDED["versions"], framework="2"))
-    assert run("--lessons", "unit_gain", "softmax") == 0
+    assert run("--lessons", "unit_gain", "shuffling") == 0
     assert trainings.trained[0][0] not in ("plain", "unit_gain")
     assert set(read(path)["measured"]) > {"plain", "unit_gain"}
     assert read(path)["status"] == "finished" and "unit_gain" in read(path)["differences"]

@@ -118,9 +118,11 @@ def compare(folder, pair, only=""):
     """Write the verdict on each of a pair's recordings, and the text."""
     for name, _, _, _ in cases(pair):
         start = os.path.join(folder, "%s-%s-" % (pair, name))
-        if name.startswith(only) and os.path.exists(start + "A.npz"):
-            compare_files(start)
-            print(pair, name, flush=True)
+        if name.startswith(only):
+            recorded = os.path.exists(start + "A.npz")
+            print(pair, name, "" if recorded else "was not recorded", flush=True)
+            if recorded:
+                compare_files(start)
 
 
 def compare_files(start):
@@ -231,6 +233,8 @@ def main(arguments):
     if len(words) < 2 or words[0] not in work:
         raise InputError("say record, compare or count, and a folder")
     what, folder, *rest = words
+    if rest and rest[0] not in ("all", *NAMES):
+        raise InputError("unknown pair %r; there are %s" % (rest[0], ", ".join(NAMES)))
     pairs = PAIRS if rest[:1] in ([], ["all"]) else rest[:1]
     counts = OrderedDict((pair, work[what](folder, pair, *rest[1:])) for pair in pairs)
     if what != "count":

@@ -1,8 +1,8 @@
 """Rung dropout: in training each layer drops and scales correctly; in prediction none drops.
 
 A step's masks are read from the updates of the weights. The whole gradient of that step must be the
-reference's under the same masks, except for tensors whose masks cannot be read
-(``masks.UNKNOWN``). A failure names the layer and its fault.
+reference's under the same masks, except for tensors whose gradients depend on
+masks that cannot be read (``masks.UNKNOWN``). A failure names the layer and its fault.
 """
 
 from itertools import combinations
