@@ -24,7 +24,8 @@ def phrase_book():
 
 @pytest.fixture(scope="session")
 def good(results):
-    """The result of a committed short run of the CNN, to spoil."""
+    """A result to spoil: of a committed short run of the CNN, as if in lane best."""
     runs = [run.result for run in committed.read(results)[0].runs]
     cnns = [run for run in runs if run.get("model", "cnn") == "cnn"]
-    return next(run for run in cnns if run["hyperparameters"]["epochs"] == 3)
+    short = next(run for run in cnns if run["hyperparameters"]["epochs"] == 3)
+    return dict(short, lane="best")
