@@ -71,6 +71,26 @@ def input_gradient(*patches):
     return kept("input_gradient", "no gradient of the images", *patches)
 
 
+# Levers of what XLA compiles, for modules whose ``configure`` chooses in the same words.
+XLA = [
+    kept(
+        "ynn",
+        "XLA's older convolutions",
+        ("OLDER_CONVOLUTIONS if best else", "OLDER_CONVOLUTIONS if False else"),
+    ),
+    kept(
+        "threefry",
+        "dropout's masks from the generator `rbg`, not `threefry`",
+        ('"rbg" if best', '"threefry2x32" if best'),
+    ),
+    kept(
+        "windows",
+        "the pool as comparisons of pixels",
+        ('"comparisons" if best', '"windows" if best'),
+    ),
+]
+
+
 # Levers of every environment that needs no GPU. The values of those that are kept are glibc's own.
 MEMORY = [
     kept(

@@ -125,7 +125,7 @@ class Study:
         if self.measured and not self.agrees(result, TRAINED_WITH):
             self.measured.clear()
         if not self.measured and key != PLAIN:
-            return  # with what would it be compared? ``run`` trains it again, after the plain one
+            return  # there is no plain one yet; ``run`` trains this again after it
         self.result.update(result, cpu=result["machine"]["cpu"])
         self.keep(figures, seed)
         values = (key.replace("_", " "), seed, 100 * figures[key]["accuracy"])

@@ -29,13 +29,12 @@ class Request(NamedTuple):
 def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
     options = _parser().parse_args(arguments)
-    names = [in_lane(text, "a profile").text for text in options.profiled]
-    for text in names:
-        name = in_lane(text, "a profile").name
-        modules.find(name)
-        if not modules.has(name, "profile"):
-            raise InputError("no profiler is known for %s" % name)
-    contenders = resolve(names, options.model, options.threads)
+    asked = [in_lane(text, "a profile") for text in options.profiled]
+    for contender in asked:
+        modules.find(contender.name)
+        if not modules.has(contender.name, "profile"):
+            raise InputError("no profiler is known for %s" % contender.name)
+    contenders = resolve([each.text for each in asked], options.model, options.threads)
     if options.python:
         python = interpreter.absolute(options.python)
         theirs = [each._replace(python=python) for each in contenders.values()]

@@ -23,6 +23,7 @@ def available(mount=cgroup.MOUNT, membership=cgroup.MEMBERSHIP):
 
     A part is spared: a system that is full to the last byte kills a process.
     """
+    # The mount, too: a container may hide which group this process is in.
     folders = {mount, os.path.join(mount, "memory"), *cgroup.folders("memory", mount, membership)}
     groups = [_of_a_group(folder, *names) for folder in folders for names in GROUPS]
     free = min([_of_the_machine()] + [free for free in groups if free is not None])

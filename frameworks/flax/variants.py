@@ -1,23 +1,9 @@
 """Flax's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import kept, pool_first, tried
+from frameworks.variants import XLA, kept, pool_first, tried
 
 LEVERS = [
-    kept(
-        "ynn",
-        "XLA's older convolutions",
-        ("OLDER_CONVOLUTIONS if best else", "OLDER_CONVOLUTIONS if False else"),
-    ),
-    kept(
-        "threefry",
-        "dropout's masks from the generator `rbg`, not `threefry`",
-        ('"rbg" if best', '"threefry2x32" if best'),
-    ),
-    kept(
-        "windows",
-        "the pool as comparisons of pixels",
-        ('"comparisons" if best', '"windows" if best'),
-    ),
+    *XLA,
     kept(
         "state_kept",
         "the old state donated",

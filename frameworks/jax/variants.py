@@ -1,6 +1,6 @@
 """JAX's levers, and the mistakes of the lessons."""
 
-from frameworks.variants import kept, pool_first
+from frameworks.variants import XLA, kept, pool_first
 
 LEVERS = [
     kept(
@@ -11,21 +11,7 @@ LEVERS = [
         ("x[:, :, 0::2], x[:, :, 1::2]", "x[..., 0::2], x[..., 1::2]"),
         ("x[:, 0::2], x[:, 1::2]", "x[:, :, 0::2], x[:, :, 1::2]"),
     ),
-    kept(
-        "ynn",
-        "XLA's older convolutions",
-        ("OLDER_CONVOLUTIONS if best else", "OLDER_CONVOLUTIONS if False else"),
-    ),
-    kept(
-        "threefry",
-        "dropout's masks from the generator `rbg`, not `threefry`",
-        ('"rbg" if best', '"threefry2x32" if best'),
-    ),
-    kept(
-        "windows",
-        "the pool as comparisons of pixels",
-        ('"comparisons" if best', '"windows" if best'),
-    ),
+    *XLA,
     kept(
         "state_kept", "the old state donated", ("@partial(jax.jit, donate_argnums=0)", "@jax.jit")
     ),

@@ -5,18 +5,19 @@ Surprise: a hybridized network runs as one graph and calls no hook of the blocks
     switches that off, and ``hybridize`` switches it on again.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 from mxnet import nd
 
 
 def record(network, x):
     """{name: array} of the images and of each layer's result, in the order of computation."""
-    found = OrderedDict(x=x)
+    found, calls = OrderedDict(x=x), Counter()
 
     def keep(block, inputs, output):
-        calls = sum(key.split(", call ")[0] == block.name for key in found)
-        found[block.name + (", call %d" % (calls + 1) if calls else "")] = output.asnumpy()
+        calls[block.name] += 1
+        again = ", call %d" % calls[block.name] if calls[block.name] > 1 else ""
+        found[block.name + again] = output.asnumpy()
 
     network.hybridize(False)
     hooks = [block.register_forward_hook(keep) for block in network]

@@ -5,19 +5,20 @@ Surprise: a network that ``to_static`` has compiled calls no hook of its layers;
     for all networks, until the pass is over.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import paddle
 
 
 def record(network, x):
     """{name: array} of the images and of each layer's result, in the order of computation."""
-    arrays = OrderedDict(x=x)
+    arrays, calls = OrderedDict(x=x), Counter()
 
     def keep(name):
         def hook(layer, inputs, output):
-            calls = sum(key.split(", call ")[0] == name for key in arrays)
-            arrays[name + (", call %d" % (calls + 1) if calls else "")] = output.numpy()
+            calls[name] += 1
+            again = ", call %d" % calls[name] if calls[name] > 1 else ""
+            arrays[name + again] = output.numpy()
 
         return hook
 
