@@ -134,12 +134,13 @@ def tox_add_env_config(env_conf, state):
     name = folder_of(env_conf.name)
     facts = FACTS.get(name, Environment(name, name, name))
     pins = "frameworks/%s/%s" % (facts.folder, facts.requirements)
-    variables = "\n".join("%s = %s" % pair for pair in facts.set_env.items())
+    variables = dict(facts.environ, **facts.set_env)
     add = env_conf.add_constant
     add("folder", "the virtual environment's folder, which several may share", name)
     add("framework", "the name that commands take", facts.workers_of or name)
     add("interpreter", "the framework's interpreter", "python" + facts.python)
-    add("variables", "the framework's environment variables", variables)
+    lines = "\n".join("%s = %s" % pair for pair in variables.items())
+    add("variables", "the framework's environment variables", lines)
     add("pins", "the framework's requirements", pins)
     tests = "tests/workers" if facts.workers_of == name else ""
     add("workers", "the tests of its workers, if they run in this environment", tests)

@@ -21,12 +21,15 @@ class Environment(NamedTuple):
     set_env: Dict[str, str] = {}  # variables in tox's syntax: {env_dir}, {env:NAME:default}
     prepare: Optional[Callable[[Any], None]] = None  # called with env_dir before each command
     environ: Dict[str, str] = {}  # must be set before the library is imported
+    # What decides its number of threads in a user's process; where two do, the stronger one first.
+    threads_from: Tuple[str, ...] = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
     best_environ: Dict[str, str] = {}  # also set for a process in lane best
     amd_environ: Dict[str, str] = {}  # also set for lane best on an AMD processor
     newer_mkl: bool = False  # contains an MKL after 2020.0, which lane best changes on an AMD
     forget: str = ""  # a function, "module:name", that drops the compiled models that it keeps
     onnx: bool = False  # export.py writes this environment's networks as ONNX
-    mixed_on_gpu: bool = False  # a GPU computes bf16.py's products
+    mixed_on_cpu: bool = True  # a CPU computes bf16.py's products, if the folder has that file
+    mixed_on_gpu: bool = False  # a GPU computes them
     mixed_anywhere: bool = False  # bf16.py rounds by itself and needs no special processor
     gpu_of: str = ""  # the environment whose modules this one runs on a GPU
     profiler: str = ""  # the folder whose operations.py fits its profiler, if not its own
@@ -63,6 +66,11 @@ link_old_open_mpi = open_mpi.prepare
 LIBRARIES_OF_PIP = {"LD_LIBRARY_PATH": "{env_dir}/lib"}
 # For a library that compiles code with GNU's compiler at run time, and links MKL.
 LINKED_WITH_MKL = dict(LIBRARIES_OF_PIP, LIBRARY_PATH="{env_dir}/lib", MKL_THREADING_LAYER="GNU")
+
+# What decides the threads of libraries that several frameworks contain: ``threads_from``.
+OF_TF = ("TF_NUM_INTRAOP_THREADS",)
+OF_XLA = ("NPROC",)
+OF_MKL = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 # While OpenBLAS's threads wait for the next product, they spin for 2^26 clock cycles, which takes
 # time from other threads. Here they spin for 2^4.

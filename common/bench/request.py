@@ -148,6 +148,6 @@ def result_path(request, facts):
         names = ["%d-contenders-%s" % (len(names), digest[:6])]
     threads = ["%dthreads" % request.threads] if request.threads != facts["cores"] else []
     later = ["against", request.earlier["made"][:10]] if request.earlier else []
-    names = [re.sub("[:+/@]+", "-", name) for name in names]
+    names = [re.sub("[:+/]+", "-", name.replace("@", "-batch")) for name in names]
     file = "-".join([request.model.name] + names + threads + later) + ".json"
     return os.path.join(reports_folder("bench", machine.folder_name(facts)), file)

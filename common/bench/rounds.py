@@ -10,7 +10,7 @@ import psutil
 
 from common.bench import compare, remote
 from common.bench.process import PRODUCT
-from common.system import machine
+from common.system import machine, memory
 from common.system.errors import InputError, NotProven
 
 LEAST_ROUNDS = 10  # fewer would not show the spread
@@ -150,7 +150,7 @@ def run(request, number, records, listener, token):
                 print("left out   %s" % error, flush=True)
                 records.leave_out(key, error)
                 continue
-            if psutil.virtual_memory().available < FREE:
+            if memory.available() < FREE:
                 counts = (len(remotes), len(records.times))
                 raise InputError("memory ran short with %d of %d contenders started" % counts)
         for key, contender in remotes.items():

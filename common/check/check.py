@@ -117,7 +117,13 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
         say(report.tried(trial, finding, finding is not None and gained(finding)))
         if finding and gained(finding):
             found.append(finding)
-    return ranked(found)
+    # Fewer cores than there are may be the user's wish: last.
+    return [each for cores in (False, True) for each in ranked(of(found, cores))]
+
+
+def of(found, cores):
+    """The ``Finding``s that use more cores, or the others."""
+    return [finding for finding in found if finding.trial.cores == cores]
 
 
 def ranked(found):
@@ -156,11 +162,15 @@ def gained(finding):
 
 
 def kernels_in_words(installation):
-    """Which kernels compute the convolutions; None without convolutions, or if oneDNN does not."""
+    """Which kernels compute the convolutions; None if oneDNN does not, or if none are printed."""
     name, model = installation.name, installation.model
     if "convolution" not in model.traits:
         return None
-    return report.onednn(installation.kernels(), usual.kernels(name, model.name, machine.facts()))
+    try:
+        kernels = installation.kernels()
+    except InputError:
+        return None
+    return report.onednn(kernels, usual.kernels(name, model.name, machine.facts()))
 
 
 def parse(arguments):
@@ -208,7 +218,8 @@ def command(arguments):
             print(line, flush=True)
         found = search(installation, judgement, say=lambda line: print(line, flush=True))
         if len(found) > 1:
-            best = installation.time(trials.joined([finding.trial for finding in found]))
+            together = trials.joined([finding.trial for finding in found])
+            best = compared(installation, together, judgement.plain)
     print(report.verdict(judgement, found, best))
     sys.stdout.flush()
     half = judgement.comparable and judgement.of_usual < usual.MUCH_LESS

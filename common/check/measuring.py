@@ -74,6 +74,10 @@ def yardstick():
     """
     environ = {key: value for key, value in os.environ.items() if not shell.tunes(key)}
     environ.update(PYTHONPATH=ROOT, OPENBLAS_NUM_THREADS=str(machine.usable_cores()))
-    output = subprocess.check_output([sys.executable, "-c", PRODUCT], env=environ, cwd=ROOT)
+    command = [sys.executable, "-c", PRODUCT]
+    try:
+        output = subprocess.check_output(command, env=environ, cwd=ROOT)
+    except subprocess.CalledProcessError as error:
+        raise InputError("the machine's matrix product could not be timed: %s" % error)
     product, versions = json.loads(output.decode())
     return {"product": product, "versions": versions}

@@ -3,9 +3,9 @@
 import os
 
 import frameworks
-from common.check.trials import BUSY, KEEPING
+from common.check.trials import KEEPING, busy
 from common.run.usual import MUCH_LESS
-from common.system import cgroup, machine
+from common.system import cgroup, machine, mkl
 
 LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
@@ -50,17 +50,18 @@ def circumstances(judgement):
             "the container's quota is %.1f CPUs' time on %d cores; they stopped for %.1f s in all"
         )
         yield line % counts + ": raise it (docker run --cpus)"
+        yield "the check starts %d threads; frameworks start one per core" % machine.usable_cores()
     if len(allowed) < os.cpu_count():
         counts = (len(allowed), os.cpu_count())
         yield "your shell may use %d of %d cores (taskset, a cpuset)" % counts
     if judgement.asked not in (None, machine.usable_cores()):
         counts = (judgement.asked, machine.usable_cores())
         yield "your shell asks for %d threads on %d cores" % counts
-    if plain["others"] > BUSY:
+    if busy(plain["others"]):
         rows = plain["busiest"]
-        busy = ["%s (process %d, %.1f cores)" % (name, pid, cores) for pid, name, cores in rows]
-        names = ": " + ", ".join(busy) if busy else ""
-        yield "other processes used %.0f%% of the cores%s" % (100 * plain["others"], names)
+        most = ["%s (process %d, %.1f cores)" % (name, pid, cores) for pid, name, cores in rows]
+        names = ": " + ", ".join(most) if most else ""
+        yield "others used %.0f%% of the cores%s" % (100 * plain["others"], names)
     if judgement.blas < SLOW_BLAS:
         kernel = plain["versions"].get("blas", "an unknown BLAS")
         ratio = (kernel, 100 * judgement.blas)
@@ -87,9 +88,11 @@ def overridden(name, own):
             text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"
             yield text % (key, own[key], value)
     for key in sorted(environment.set_env):
-        tunes = key in machine.CPU_SWITCHES or key.endswith(COMPILERS)
+        tunes = key in (*machine.CPU_SWITCHES, "LD_PRELOAD") or key.endswith(COMPILERS)
         if tunes and key not in own and key not in os.environ:
             yield "the check sets %s, which your shell does not: your own code may be slower" % key
+    if environment.newer_mkl and machine.is_amd() and not mkl.preloaded():
+        yield "not tried: MKL with its kernels for Intel's processors, which needs a C compiler"
 
 
 def onednn(kernels, usual):
@@ -115,16 +118,15 @@ def tried(trial, finding, gained):
     if finding.product >= GAIN:
         text += ", NumPy's product %.1f times" % finding.product
     line = "  %s  %s%s" % (text, trial.name, "  ->  " + trial.line if gained else "")
-    busy = "; others used %.0f%% of the cores meanwhile" % (100 * finding.others)
-    return line + (busy if finding.others > BUSY else "")
+    meanwhile = "; others used %.0f%% of the cores meanwhile" % (100 * finding.others)
+    return line + (meanwhile if busy(finding.others) else "")
 
 
 def verdict(judgement, found, best):
     """The answer, in the last lines."""
     lines = []
     if best:
-        ratio = best["per_second"] / judgement.plain["per_second"]
-        share = (ratio, 100 * judgement.share_of(best))
+        share = (best.gain, 100 * judgement.share * best.gain)
         lines.append("all of these together: %.2f times as fast, %.0f%% of the product" % share)
     for finding in found:
         lines.append("do           %s" % finding.trial.line)
@@ -141,7 +143,7 @@ def verdict(judgement, found, best):
         word = "no" if part < MUCH_LESS else "slower than usual"
         answer = (word, part, why(judgement, found))
         lines.append("answer       %s: %.2f of the usual share%s" % answer)
-    if judgement.plain["others"] > BUSY:
+    if busy(judgement.plain["others"]):
         lines[-1] += "; the machine is busy: check again when it is idle"
     return "\n".join(lines)
 
@@ -150,6 +152,6 @@ def why(judgement, found):
     """The likeliest reason, for the last line."""
     if found:
         return "; the most gains: %s" % found[0].trial.line
-    if judgement.plain["others"] > BUSY:
+    if busy(judgement.plain["others"]):
         return "; others used %.0f%% of the cores" % (100 * judgement.plain["others"])
     return "; nothing that was tried gains"

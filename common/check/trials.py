@@ -46,9 +46,7 @@ KEEPING = Trial(
 
 def joined(trials):
     """All changes at once."""
-    add = {}
-    for name, value in (pair for trial in trials for pair in trial.add.items()):
-        add[name] = add[name] + ":" + value if name == "LD_PRELOAD" and name in add else value
+    add = {name: value for trial in trials for name, value in trial.add.items()}
     drop = tuple(name for trial in trials for name in trial.drop)
     threads = [trial.threads for trial in trials if trial.threads]
     line = "; ".join(trial.line for trial in trials)
@@ -59,6 +57,11 @@ def joined(trials):
 def setting(name, value, why):
     """The trial that sets a variable."""
     return Trial("%s=%s (%s)" % (name, value, why), "export %s=%s" % (name, value), {name: value})
+
+
+def preloading(path, base, why):
+    """The trial that preloads a library, after those that the shell preloads."""
+    return setting("LD_PRELOAD", ":".join(filter(None, [base.get("LD_PRELOAD"), path])), why)
 
 
 def unsetting(name, value):
@@ -75,8 +78,9 @@ def candidates(name, base, own, plain, yardstick):
     needed = frameworks.ENVIRONMENTS[name].environ
     tried = [key for key in own if key in base and key not in needed and shell.tunes(key)]
     listed = [unsetting(key, base[key]) for key in _by_likelihood(tried)]
-    listed += _beside_others(plain) + _threads(base) + _cores()
-    listed += _kernels(plain, yardstick) + _openmp(plain) + _lane(name, base)
+    variable = frameworks.ENVIRONMENTS[name].threads_from[0]
+    listed += _beside_others(plain, variable) + _threads(base, variable) + _cores()
+    listed += _kernels(plain, yardstick) + _openmp(plain, base) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())
 
 
@@ -86,33 +90,40 @@ def _by_likelihood(own):
     return sorted(own, key=lambda key: ([key not in names for names in first], key))
 
 
-def _threads(base):
+def _threads(base, variable):
     """One thread per physical core, if the plain process has another number."""
     cores, physical = machine.usable_cores(), machine.physical_cores()
     asked = machine.asked_threads(base) or cores
     fewer = min(cores, physical or cores)
     if asked == fewer:
         return []
-    change = setting("OMP_NUM_THREADS", str(fewer), "one per physical core")
+    change = setting(variable, str(fewer), "one per physical core")
     return [change._replace(threads=fewer)]
 
 
-def _beside_others(plain):
+def _beside_others(plain, variable):
     """Fewer threads, if others use cores: threads wait for the one that has to share its core."""
-    cores = machine.usable_cores()
-    fewer = max(1, cores - math.ceil(plain["others"] * cores))
-    if plain["others"] < BUSY or fewer == cores:
+    cores, free = machine.usable_cores(), (1 - plain["others"]) * len(machine.allowed_cores())
+    fewer = max(1, min(cores, math.floor(free)))
+    if not busy(plain["others"]) or fewer == cores:
         return []
-    change = setting("OMP_NUM_THREADS", str(fewer), "others use the other cores")
+    change = setting(variable, str(fewer), "others use the other cores")
     return [change._replace(threads=fewer)]
+
+
+def busy(others):
+    """Whether others, with this share of the allowed cores, leave too little for a process."""
+    allowed = len(machine.allowed_cores())
+    return others * allowed - (allowed - machine.usable_cores()) > BUSY * machine.usable_cores()
 
 
 def _cores():
-    """All cores of the machine, if the shell may use only some."""
-    if len(machine.allowed_cores()) == os.cpu_count():
+    """All cores that there may be, if the shell may use only some."""
+    most = machine.cores_without_binding()
+    if len(machine.allowed_cores()) >= most:
         return []
     line = "start it without taskset, numactl or a batch system's binding"
-    return [Trial("on all %d cores" % os.cpu_count(), line, cores=True, threads=os.cpu_count())]
+    return [Trial("on %d cores" % most, line, cores=True, threads=most)]
 
 
 def _kernels(plain, yardstick):
@@ -134,13 +145,13 @@ def _openblas(answer):
     return words[2] if len(words) == 3 and words[0] == "openblas" else None
 
 
-def _openmp(plain):
+def _openmp(plain, base):
     """With two OpenMP runtimes: threads that sleep while they wait, and one of the two for all."""
     if len(plain["openmp"]) < 2:
         return []
     made = [setting("OMP_WAIT_POLICY", "PASSIVE", "waiting threads sleep")]
     for path in plain["openmp"]:
-        made.append(setting("LD_PRELOAD", path, "one OpenMP runtime for all"))
+        made.append(preloading(path, base, "one OpenMP runtime for all"))
     return made
 
 
@@ -151,7 +162,10 @@ def _lane(name, base):
     for key, value in modules.environ(name, "best").items():
         is_set, why = base.get(key) == value, "lane best sets it"
         if mkl.in_force({key: value}):
-            is_set, why = mkl.in_force(base), "MKL with its kernels for Intel's processors"
+            if not mkl.in_force(base):
+                why = "MKL with its kernels for Intel's processors"
+                made.append(preloading(value, base, why))
+            continue
         if key not in keep and not is_set:
             made.append(setting(key, value, why))
     return made

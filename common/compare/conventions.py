@@ -38,22 +38,29 @@ def _statistics(recordings, difference):
         return None
     if not statistics.is_convention(*fits):
         return None
-    gain = 1 / (fits[0].case.count - 1.0)
+    gain, later = 1 / (fits[0].case.count - 1.0), 0
     for k, m in sorted(recordings.named.items()):
         if k >= i and m >= j and not recordings.agreement(k, m):
-            _accept_within(recordings, k, m, gain)
+            if _accept_within(recordings, k, m, gain) and (k, m) != (i, j):
+                later += 1
     recordings.pairs = recordings.aligned()
     kinds = tuple(fit.constants["kind"] for fit in fits)
-    return "a running %s in A, a running %s in B" % kinds
+    return "a running %s in A, a running %s in B" % kinds + _and_later(later)
+
+
+def _and_later(count):
+    """Words on the later arrays that were accepted; they could hide a small mistake."""
+    return "; %d later arrays may differ for the same reason" % count if count else ""
 
 
 def _accept_within(recordings, k, m, gain):
-    """Accept two arrays if their difference is no larger than the divisor explains."""
+    """Accept two arrays if the divisor may explain a difference as large; return whether it may."""
     for layout, a, b in _laid_out(recordings, k, m):
         off = float(abs(a - b).max())
         if off <= 1.01 * gain * float(abs(full(recordings.a[k])).max()):
             recordings.agreements[k, m] = Agreement(layout, off, True)
-            return
+            return True
+    return False
 
 
 def _laid_out(recordings, k, m):
@@ -77,8 +84,9 @@ def _normalised(recordings, difference):
             for axis in {1, theirs.ndim - 1} if theirs.ndim > 1 else ():
                 gain = _of_a_divisor(x, ours, theirs, axis, recordings.a[i].epsilon)
                 if gain:
-                    _accept_chain(recordings, i, j, gain)
-                    return "the variance of a batch norm, divided by n or by n - 1"
+                    later = _accept_chain(recordings, i, j, gain) - 1
+                    says = "the variance of a batch norm, divided by n or by n - 1"
+                    return says + _and_later(later)
     return None
 
 
@@ -108,10 +116,13 @@ def _of_a_divisor(x, ours, theirs, axis, epsilon):
 
 
 def _accept_chain(recordings, i, j, gain):
-    """Accept this pair and later ones, as long as the distance grows no faster than usual."""
+    """Accept this pair and later ones, as long as the distance grows no faster than usual.
+
+    Return how many were accepted.
+    """
     ours, theirs = range(i, len(recordings.a)), range(j, len(recordings.b))
     before = len(recordings.before(i, j))
-    usual = gain
+    usual, count = gain, 0
     for k, m, _ in matched(recordings, ours, theirs, before):
         if recordings.agreement(k, m):
             continue
@@ -120,7 +131,9 @@ def _accept_chain(recordings, i, j, gain):
             if off <= GROWTH * usual * recordings.b[m].spread:
                 recordings.agreements[k, m] = Agreement(layout, off, True)
                 usual = max(usual, off / recordings.b[m].spread)
+                count += 1
                 break
         else:
             break
     recordings.pairs = recordings.aligned()
+    return count

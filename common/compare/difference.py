@@ -36,7 +36,21 @@ def first(recordings):
                 return better or doubtful
             unrelated = difference["correlation"] is not None
             return unrelated and _moved(recordings, before, NEAR) or difference
-    return _moved(recordings, len(recordings.pairs))
+    return _astray(recordings) or _moved(recordings, len(recordings.pairs))
+
+
+def _astray(recordings):
+    """The first arrays of one name that differ, and that lie between other pairs in B; or None.
+
+    For example, B computes a branch later. Where either one's values are elsewhere, its name stands
+    for something else there.
+    """
+    for i, j in sorted(recordings.named.items()):
+        if recordings.only_in_a([i]) and recordings.only_in_b([j]):
+            before = sum(pair.a < i for pair in recordings.pairs)
+            if before != sum(pair.b < j for pair in recordings.pairs):
+                return described(recordings, before, i, j, "name")
+    return None
 
 
 def _better(recordings, difference):
@@ -239,7 +253,8 @@ def _moved(recordings, before, near=1):
     rows = [pair for pair in earlier if recordings.has_rows(pair.a, pair.b)]
     table = earlier[-1:]  # such as positions, which have no row for each observation
     if table and not rows[-1:] == table and not recordings.is_parameter(table[0]):
-        rows += table
+        # A single number, such as a loss, shows no order.
+        rows += [pair for pair in table if recordings.a[pair.a].size > 1]
     if not rows:
         return None
     for last in range(max(0, len(rows) - near), len(rows)):

@@ -198,6 +198,16 @@ def agreement(a, b, tolerance):
     return ordered(a, b, most)
 
 
+def constant(a, b, tolerance):
+    """The ``Agreement`` of constants, such as zeros, whose axes are in another order; or None."""
+    if a.size != b.size or not (a.finite and b.finite) or a.spread or b.spread:
+        return None
+    off = abs(a.mean - b.mean)
+    layout = next(whole(a, b), None)
+    close = layout is not None and off <= allowed(a, b, tolerance)
+    return Agreement(layout, off, False) if close else None
+
+
 def _surely_different(a, b, most):
     """Whether statistics that do not depend on the order rule out that two arrays agree.
 

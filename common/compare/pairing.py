@@ -9,7 +9,7 @@ import numpy as np
 
 from common.compare import digits, names, repeated, rounding_only, streams, tensors
 from common.compare.arrays import Array, apart
-from common.compare.layouts import agreement, plain
+from common.compare.layouts import agreement, constant, plain
 from common.compare.optimizers import steps
 from common.system import array_files
 from common.system.errors import InputError
@@ -45,11 +45,17 @@ def add_units(arrays, path, exact):
             )
         if array.finite and other.finite and array.dtype.kind == "f":
             array.unit = apart(array.values, other.values)
-    spread = [array for array in arrays if array.unit is not None and array.spread]
+    judged = [array for array in arrays if array.unit is not None]
+    if judged and all(known[array.name].epsilon >= array.epsilon for array in judged):
+        raise InputError("%s is no more precise than %s: record it in float64" % (exact, path))
+    spread = [array for array in judged if array.spread]
     far = [array for array in spread if array.unit > OTHER * array.spread]
     if 2 * len(far) > len(spread):
         words = (exact, path, far[0].name)
         raise InputError("%s is not the pass of %s in float64: %s is another array" % words)
+    for array in far:  # such as another sample; a gradient may be nothing but rounding
+        if steps.kind(array.name)[0] == "plain":
+            array.unit = None
 
 
 def nonempty(path):
@@ -176,9 +182,13 @@ class Recordings:
             return None
         if (i, j) not in self.agreements:
             a, b, moments = self.a[i], self.b[j], (self.moments[0][i], self.moments[1][j])
-            same = None if _apart(*moments) else agreement(a, b, self.tolerance)
+            masked = (a.mask is None) != (b.mask is None)  # on one side alone
+            unlike = masked or _apart(*moments)
+            same = None if unlike else agreement(a, b, self.tolerance)
             if same is not None and not same.proof and a.values.shape != b.values.shape:
                 same = None
+            if same is None and self.same_name(i, j) and not unlike:
+                same = constant(a, b, self.tolerance)
             self.agreements[i, j] = same
         return self.agreements[i, j]
 

@@ -37,7 +37,8 @@ def record(path, inputs):
     except Exception as error:  # the library's exceptions have no common class
         raise InputError("%s: %s" % (path, str(error).splitlines()[0]))
     for name, value in zip(names, results):
-        if isinstance(value, np.ndarray):  # a list is no array
+        # A list is no array, and text no number.
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" and value.size:
             found[name] = value
     return found
 

@@ -4,9 +4,11 @@ If no result depends on a bias, as on that of attention's keys, its gradient is 
 Adam divides the gradient by its own size, so the bias moves at random, in right ports too.
 """
 
+from collections import defaultdict
+
 import numpy as np
 
-from common.compare.arrays import allowed, apart
+from common.compare.arrays import UNITS, allowed, apart
 from common.compare.layers.layer import full
 from common.compare.layouts import Agreement, agreement
 from common.compare.names import words
@@ -16,6 +18,7 @@ ROUNDINGS = 64  # of the layer's largest gradient: smaller gradients are roundin
 VISIBLE = 1e-3  # of that gradient: in lower precisions this is the limit instead,
 FEW = 4  # but never less than so many roundings
 SMALL = 16  # times a gradient's tolerance: Adam's ratio of smaller ones is rounding
+APART = 2.1  # times the largest move of a weight
 RARE = 0.02  # of a tensor's values; of more, all must be rounding
 
 
@@ -29,6 +32,7 @@ def accept(recordings):
     if not all(sides):
         return accepted
     limits = [_limits(side, recordings.tolerance) for side in sides]
+    moved = farthest(recordings)
     for i, j in sorted(recordings.named.items()):
         what, step, key = steps.kind(recordings.a[i].name)
         if what not in ("gradient", "weight", "update") or recordings.agreement(i, j):
@@ -39,17 +43,46 @@ def accept(recordings):
         if not layout:
             continue
         a, b = recordings.a[i], recordings.b[j]
-        if (places[0].size, places[1].size) != (a.size, b.size):
+        if (places[0].size, places[1].size) != (a.size, b.size) or not (a.finite and b.finite):
             continue
         ours, theirs = places[0].reshape(a.values.shape), places[1].reshape(b.values.shape)
         both = layout.apply(ours, b.values.shape) & theirs
-        off = _apart_elsewhere(layout.apply(a.values, b.values.shape), b.values, both)
+        values = layout.apply(a.values, b.values.shape)
+        off = _apart_elsewhere(values, b.values, both)
         if off is None or off > allowed(a, b, recordings.tolerance):
+            continue
+        if what != "gradient" and np.abs(values - b.values)[both].max() > moved.get(step, np.inf):
             continue
         recordings.agreements[i, j] = Agreement(layout, off, False)
         if both.all() and what == "gradient":
             accepted.append(a.name)
     return accepted
+
+
+def farthest(recordings):
+    """{step: how far apart rounding may bring a weight of both sides until then, or an update}.
+
+    That is twice the largest move on the calmer side, because each may move the other way.
+    """
+    sides = [_most(arrays) for arrays in (recordings.a, recordings.b)]
+    known = set(sides[0]) & set(sides[1])
+    return {step: APART * min(side[step] for side in sides) for step in known}
+
+
+def _most(arrays):
+    """{step: the largest move of any weight since the start, or of any update}."""
+    start, found = {}, defaultdict(float)
+    for array in arrays:
+        what, step, key = steps.kind(array.name)
+        if not array.finite:
+            continue
+        if (what, step) in (("start", 1), ("weight", 0), ("plain", 0)):
+            start[key] = full(array)
+        elif what == "weight" and key in start and start[key].shape == array.shape:
+            found[step] = max(found[step], float(np.abs(full(array) - start[key]).max()))
+        elif what == "update":
+            found[step] = max(found[step], float(np.abs(array.values).max()))
+    return found
 
 
 def _apart_elsewhere(a, b, places):
@@ -89,6 +122,8 @@ def _limits(gradients, tolerance):
         reference = own[0] if own[0] > array.rms else own[1]
         share = min(ROUNDINGS * array.epsilon, max(FEW * array.epsilon, VISIBLE))
         limits[key, step] = max(share * reference, SMALL * tolerance * array.spread)
+        if array.unit is not None:  # an exact recording shows what is rounding
+            limits[key, step] = min(limits[key, step], SMALL * UNITS * array.unit)
     return limits
 
 

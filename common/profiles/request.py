@@ -34,11 +34,10 @@ def parse(arguments):
         modules.find(contender.name)
         if not modules.has(contender.name, "profile"):
             raise InputError("no profiler is known for %s" % contender.name)
-    contenders = resolve([each.text for each in asked], options.model, options.threads)
     if options.python:
         python = interpreter.absolute(options.python)
-        theirs = [each._replace(python=python) for each in contenders.values()]
-        contenders = OrderedDict((each.text, each) for each in theirs)
+        asked = [each._replace(python=python) for each in asked]
+    contenders = resolve([each.text for each in asked], options.model, options.threads)
     if options.out and len(contenders) > 1:
         raise InputError("--out takes one profile, not %d" % len(contenders))
     model = networks.find(options.model)

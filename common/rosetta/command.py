@@ -14,7 +14,7 @@ rosetta challenge write FOLDER    check a port of one of the project's networks,
 rosetta dump FILE [OUT.npz]       list and convert the arrays of any framework's file
 rosetta guide                     how a coding agent ports a network with compare as its gate
 
-The others have --help.
+All but guide have --help.
 Exit codes: 0; 2 for bad input; 3 if recordings differ or an answer is wrong."""
 
 

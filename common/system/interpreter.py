@@ -106,8 +106,7 @@ def _environ(path, environment, prefix):
     folders = filter(None, (ROOT, kept.get("PYTHONPATH")))
     ours = {"PYTHONPATH": os.pathsep.join(folders), HERE: path, borrowed.FOLDER: folder()}
     ours[shell.SHELL] = shell.text()  # as it is before a module sets variables of its own
-    of_numpy = environment.folder == frameworks.REFERENCE  # the last variable is of its BLAS alone
-    ours[machine.OBEYED] = " ".join(machine.THREADS if of_numpy else machine.THREADS[:-1])
+    ours[machine.OBEYED] = " ".join(environment.threads_from)
     return dict(needed, **dict(kept, **ours))
 
 

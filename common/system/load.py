@@ -22,8 +22,8 @@ def snapshot(cores, proc=PROC):
     except OSError:
         return None
     names = {"cpu%d" % core for core in cores}
-    # user, nice, system, idle, iowait, irq, softirq
-    busy = [sum(map(int, line[1:4])) for line in lines if line[0] in names]
+    # user, nice, system, idle, iowait, irq, softirq, steal: what the hypervisor took
+    busy = [sum(map(int, line[1:4] + line[8:9])) for line in lines if line[0] in names]
     return Snapshot(sum(busy) / TICK, dict(_processes(proc)))
 
 

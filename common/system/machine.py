@@ -25,6 +25,20 @@ def allowed_cores():
     return list(range(os.cpu_count()))
 
 
+def cores_without_binding():
+    """The number of logical cores to which this process could bind itself."""
+    if not hasattr(os, "sched_setaffinity"):
+        return os.cpu_count()
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, range(os.cpu_count()))
+        return len(os.sched_getaffinity(0))
+    except OSError:
+        return len(before)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def usable_cores():
     """The number of logical cores that this process can keep busy.
 
@@ -37,7 +51,9 @@ def usable_cores():
 
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-OBEYED = "ROSETTA_THREADS"  # those that the framework in a user's interpreter obeys
+OBEYED = (
+    "ROSETTA_THREADS"  # those that the framework in a user's interpreter obeys, the strongest first
+)
 OWN = "ROSETTA_PYTHON"  # set in an interpreter of the user's: see interpreter.py
 
 

@@ -159,7 +159,7 @@ def for_lane(module, name, lane):
 def has_mixed(name, lane):
     """Whether the environment has this lane of ``MIXED``: TF32 needs a GPU, or NumPy's rounding."""
     facts = find(name)
-    fits = not facts.gpu or facts.mixed_on_gpu
+    fits = facts.mixed_on_gpu if facts.gpu else facts.mixed_on_cpu
     if lane == TF32:
         fits = facts.gpu or facts.mixed_on_gpu or facts.mixed_anywhere
     return has(name, lane) and fits

@@ -14,7 +14,7 @@ SHELL = "ROSETTA_SHELL"  # the variables as a query string, because braces mean 
 # what a framework compiles.
 PREFIXES = (
     "ATEN_ BLIS_ DNNL_ FLAGS_ GOMP_ GOTO_ JAX_ KMP_ LD_PRELOAD MALLOC_ MKLDNN_ MKL_ MXNET_ "
-    "NUMEXPR_ OMP_ ONEDNN_ OPENBLAS_ TF_DISABLE_ TF_ENABLE_ TF_NUM_ TF_XLA_ VECLIB_ XLA_ "
+    "NPROC NUMEXPR_ OMP_ ONEDNN_ OPENBLAS_ TF_DISABLE_ TF_ENABLE_ TF_NUM_ TF_XLA_ VECLIB_ XLA_ "
     "GLIBC_TUNABLES"
 ).split()
 

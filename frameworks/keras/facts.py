@@ -1,6 +1,6 @@
 """Keras 3 on each of its backends: what is known before it is imported."""
 
-from frameworks.facts import Environment, Framework
+from frameworks.facts import OF_MKL, OF_TF, OF_XLA, Environment, Framework
 
 TENSORFLOW = Environment(
     "keras",
@@ -12,6 +12,7 @@ TENSORFLOW = Environment(
         "TF_ENABLE_ONEDNN_OPTS": "1",  # see ../tensorflow/facts.py
         "TF_CPP_MIN_LOG_LEVEL": "2",  # TensorFlow prints errors, but not its notes
     },
+    threads_from=OF_TF,
     forget="frameworks.tensorflow.graphs:forget",
     profiler="tensorflow",
 )
@@ -21,6 +22,8 @@ JAX = Environment(
     "keras",
     requirements="requirements-jax.txt",
     environ={"KERAS_BACKEND": "jax"},
+    threads_from=OF_XLA,
+    mixed_on_cpu=False,  # there, XLA sums the gradients of biases in bfloat16
     forget="jax:clear_caches",
     workers_of="keras-jax",
     profiler="jax",
@@ -31,6 +34,7 @@ TORCH = Environment(
     "keras",
     requirements="requirements-torch.txt",
     environ={"KERAS_BACKEND": "torch"},
+    threads_from=OF_MKL,
     newer_mkl=True,
     profiler="pytorch",
     onnx=True,

@@ -1,6 +1,6 @@
 """Lightning on PyTorch: what is known before it is imported."""
 
-from frameworks.facts import Environment, Framework
+from frameworks.facts import OF_MKL, Environment, Framework
 
 LIGHTNING = Environment(
     "lightning",
@@ -8,6 +8,7 @@ LIGHTNING = Environment(
     "lightning",
     profiler="pytorch",
     newer_mkl=True,
+    threads_from=OF_MKL,
     workers_of="lightning",
 )
 

@@ -7,6 +7,7 @@ NUMPY = Environment(
     "NumPy, from scratch",
     "numpy",
     environ={"ARRAY_MODULE": "numpy"},
+    threads_from=("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
     best_environ=IDLE_BLAS_SLEEPS,
     mixed_anywhere=True,
 )

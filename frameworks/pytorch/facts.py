@@ -1,6 +1,6 @@
 """PyTorch: what is known before it is imported."""
 
-from frameworks.facts import Environment, Framework
+from frameworks.facts import OF_MKL, Environment, Framework
 
 PYTORCH = Environment(
     "pytorch",
@@ -9,6 +9,7 @@ PYTORCH = Environment(
     onnx=True,
     mixed_on_gpu=True,
     newer_mkl=True,
+    threads_from=OF_MKL,
     workers_of="pytorch",
 )
 

@@ -98,6 +98,8 @@ def _passed(network, x):
         def hook(module, inputs, output):
             for part, tensor in _tensors(output) if name else _parts(output):
                 array = _array(tensor)
+                if not array.size:  # such as the boxes where nothing was detected
+                    continue
                 if not name and any(np.array_equal(array, known) for known in found.values()):
                     continue
                 first = full = (name or "output") + part

@@ -1,6 +1,6 @@
 """TensorFlow 2: what is known before it is imported."""
 
-from frameworks.facts import Environment, Framework
+from frameworks.facts import OF_TF, Environment, Framework
 
 # On a CPU without VNNI, BF16 or AMX TensorFlow leaves oneDNN off, and then lacks NCHW convolution.
 ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "1"}
@@ -10,6 +10,7 @@ TENSORFLOW = Environment(
     "TensorFlow",
     "tensorflow",
     environ=ONEDNN,
+    threads_from=OF_TF,
     forget="frameworks.tensorflow.graphs:forget",
     workers_of="tensorflow",
 )

@@ -178,3 +178,69 @@ def test_arrays_of_seven_axes_are_compared_as_they_are(compared):
     ours = normal(*[2] * 7)
     _, difference, _ = compared({"x": X, "h": ours}, {"x": X, "h": ours[::-1]})
     assert "transposed" not in difference["relation"]
+
+
+def test_arrays_of_one_name_are_compared_wherever_they_stand(compared):
+    """B computes a branch later, and has one more array, so it is not put in A's order."""
+    near = [array * np.float32(1 + 1e-7) for array in WRONG]
+    a = named("x aux t1 t2 t3", X, WRONG[3], *WRONG[:3])
+    b = named("x t1 aux t2 t3 extra", X, near[0], near[3], *near[1:3], near[4])
+    assert compared(a, b)[0] == 0
+    code, difference, _ = compared(a, dict(b, aux=near[5]))
+    assert code == 3 and difference["a"] == difference["b"] == "aux"
+
+
+def test_a_loss_behind_them_does_not_hide_that_results_have_moved(compared):
+    y = normal(16, 6, 10, seed=2)
+    a = named("x y loss", X, y, np.float32((y**2).mean()))
+    code, difference, _ = compared(a, dict(a, y=y[:, ::-1]))
+    assert code == 3 and difference["relation"] == "B is A, flipped along axis 1"
+
+
+def test_zeros_in_another_layout_agree(compared):
+    a = {"x": X, "step0 head.weight": np.zeros((10, 8), "f"), "y": Y}
+    assert compared(a, dict(a, **{"step0 head.weight": np.zeros((8, 10), "f")}))[0] == 0
+    assert compared(a, dict(a, **{"step0 head.weight": np.zeros((8, 10), "f") + 1}))[0] == 3
+
+
+def test_a_mask_on_one_side_alone_is_a_difference(compared):
+    hidden = np.where(normal(16, 32, seed=3) > 0, 0, np.float32(-1))
+    code, difference, _ = compared(
+        named("x mask y", X, hidden * np.float32(1e9), Y), named("x mask y", X, hidden, Y)
+    )
+    assert code == 3 and difference["a"] == "mask"
+
+
+def in_float64(folder, arrays, **other):
+    """The path of the same recording in float64, with float32's rounding taken off."""
+    path = str(folder / "exact.npz")
+    np.savez(
+        path, **{n: array.astype("d") * (1 + 1e-8) for n, array in dict(arrays, **other).items()}
+    )
+    return path
+
+
+def test_another_sample_in_float64_allows_no_other_in_the_port(compared, tmp_path):
+    a = named("x h1 h2 h3 sample", X, *WRONG[:3], WRONG[3])
+    exact = in_float64(tmp_path, a, sample=WRONG[4])
+    assert compared(a, a, "--exact", exact)[0] == 0
+    code, difference, _ = compared(a, dict(a, sample=WRONG[5]), "--exact", exact)
+    assert code == 3 and difference["a"] == "sample"
+
+
+def test_a_recording_that_is_not_in_float64_is_refused_as_exact(compared, tmp_path):
+    a = named("x h1 h2", X, *WRONG[:2])
+    np.savez(str(tmp_path / "b32.npz"), **a)
+    code, _, error = compared(a, a, "--exact", str(tmp_path / "b32.npz"))
+    assert code == 2 and "record it in float64" in error
+
+
+def test_a_small_gradient_is_no_rounding_if_float64_has_it_too(compared, tmp_path):
+    w, v = normal(32, 9, seed=2), normal(9, 4, seed=3)
+    a = {"x": X, "step0 a.weight": w, "step0 b.weight": v}
+    a.update(
+        {"grad1 b.weight": normal(9, 4, seed=4), "grad1 a.weight": 1e-6 * normal(32, 9, seed=5)}
+    )
+    b = dict(a, **{"grad1 a.weight": -a["grad1 a.weight"]})
+    code, difference, _ = compared(a, b, "--exact", in_float64(tmp_path, a))
+    assert code == 3 and difference["a"] == "grad1 a.weight"

@@ -209,6 +209,15 @@ def test_a_gradient_that_is_rounding_and_its_weight_are_no_difference(compared):
     assert "the gradient is rounding alone, on both sides: grad1 key.bias" in text
 
 
+@pytest.mark.parametrize("value", [np.nan, 1e6], ids=["nan", "far"])
+def test_rounding_does_not_explain_where_no_step_leads(compared, value):
+    b = trained(flat, noise=2)
+    (name,) = [n for n in b if n.startswith("step2") and n.endswith("key/bias")]
+    b[name] = b[name] + np.float32(value)
+    code, difference, _ = compared(trained(lambda n: n), b)
+    assert code == 3 and difference["b"] == name
+
+
 def test_another_gradient_beside_it_is_a_difference(compared):
     code, difference, _ = compared(trained(lambda n: n), trained(flat, noise=2, wrong=1.001))
     assert code == 3 and difference["a"] == "grad1 out.weight"
@@ -226,6 +235,13 @@ def test_all_tensors_that_decay_are_named_under_other_names(compared):
 def test_the_divisor_of_a_running_variance_is_a_convention_in_steps(compared):
     code, _, text = compared(trained(lambda n: n), trained(flat, unbiased=True))
     assert code == 0 and "divided by n or by n - 1" in text
+
+
+@pytest.mark.parametrize("noise", range(4))
+def test_half_the_share_of_a_new_batch_is_no_divisor(compared, noise):
+    a, b = (trained(n, noise=s, moved=m) for n, s, m in ((str, 1, 0.1), (flat, noise, 0.15)))
+    code, difference, _ = compared(a, b)
+    assert code == 3 and "moves B's 1.5 times as far" in difference["computes"]
 
 
 def test_the_momentum_of_running_statistics_is_named(compared):

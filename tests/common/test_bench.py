@@ -467,4 +467,4 @@ def test_each_frameworks_levers_have_a_file_of_their_own(monkeypatch):
     path = request.result_path(asked, facts)
     assert path.endswith(os.path.join("intel-xeon-2-cores", "mnist_cnn-levers-numpy.json"))
     asked = request.parse(["numpy", "--levers", "--threads", "2", "--batch-sizes", "8"])
-    assert request.result_path(asked, facts).endswith("cnn-levers-numpy-8.json")
+    assert request.result_path(asked, facts).endswith("cnn-levers-numpy-batch8.json")

@@ -39,6 +39,7 @@ def two_cores(monkeypatch):
     monkeypatch.setattr(machine, "identity", lambda: {"isa": facts["isa"]})
     monkeypatch.setattr(machine, "allowed_cores", lambda: [0, 1])
     monkeypatch.setattr(machine, "physical_cores", lambda: 2)
+    monkeypatch.setattr(machine, "cores_without_binding", lambda: 2)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(cgroup, "cpus", lambda *_: None)
     monkeypatch.setattr(machine, "is_amd", lambda: False)
@@ -155,9 +156,12 @@ def test_a_newer_mkl_on_amd_is_found(monkeypatch):
     assert found == ["export LD_PRELOAD=/cache/mkl_on_amd.so"]
 
 
-def test_two_libraries_to_preload_are_preloaded_together():
-    both = trials.joined([trials.setting("LD_PRELOAD", name, "") for name in ("/a.so", "/b.so")])
-    assert both.add == {"LD_PRELOAD": "/a.so:/b.so"}
+def test_a_library_is_preloaded_beside_those_of_the_shell(monkeypatch):
+    monkeypatch.setattr(machine, "is_amd", lambda: True)
+    monkeypatch.setattr(mkl, "preloaded", lambda: {"LD_PRELOAD": "/cache/mkl_on_amd.so"})
+    both = "/jemalloc.so:/cache/mkl_on_amd.so"
+    fault, own = slow_unless({"LD_PRELOAD": both}, 0.4), {"LD_PRELOAD": "/jemalloc.so"}
+    assert lines(Installation(fault, own, WITH_NEWER_MKL))[0] == ["export LD_PRELOAD=" + both]
 
 
 def test_an_allocator_that_returns_memory_is_found():
@@ -209,16 +213,24 @@ def test_a_shell_that_may_use_only_some_cores_is_found(monkeypatch):
     found, said = lines(Installation(lambda environ, trial: (1 if trial.cores else 0.5, 1)))
     assert len(found) == 1 and "without taskset" in found[0]
     assert "note         your shell may use 1 of 2 cores (taskset, a cpuset)" in said
+    half = slow_if({"MALLOC_TRIM_THRESHOLD_": "0"}, 0.5)
+
+    def both(environ, trial):
+        return (0.5 + 0.5 * trial.cores) * half(environ, trial)[0], 1
+
+    found, _ = lines(Installation(both, {"MALLOC_TRIM_THRESHOLD_": "0"}))
+    assert "MALLOC_" in found[0] and "without taskset" in found[-1]  # that may be a wish
 
 
 def test_threads_on_both_halves_of_a_core_are_found(monkeypatch):
     monkeypatch.setattr(machine, "physical_cores", lambda: 1)
 
     def fault(environ, trial):
-        return (1, 1) if environ.get("OMP_NUM_THREADS") == "1" and trial.threads == 1 else (0.6, 1)
+        one = environ.get("OPENBLAS_NUM_THREADS") == "1" and trial.threads == 1
+        return (1, 1) if one else (0.6, 1)
 
     found, _ = lines(Installation(fault))
-    assert found == ["export OMP_NUM_THREADS=1"]
+    assert found == ["export OPENBLAS_NUM_THREADS=1"]  # which NumPy obeys
 
 
 def test_a_busy_second_process_is_named():
@@ -228,10 +240,16 @@ def test_a_busy_second_process_is_named():
         return (0.9 if trial.threads == 1 else 0.4, 1)
 
     found, said = lines(Installation(fault, others=0.48, busiest=busy))
-    assert found == ["export OMP_NUM_THREADS=1"]
+    assert found == ["export OPENBLAS_NUM_THREADS=1"]
     assert any("used 48% of the cores: stress (process 4711, 1.0 cores)" in line for line in said)
     assert said[-1].startswith("answer       no: 0.4")
-    assert "the most gains: export OMP_NUM_THREADS=1; the machine is busy" in said[-1]
+    assert "the most gains: export OPENBLAS_NUM_THREADS=1; the machine is busy" in said[-1]
+
+
+def test_what_others_use_beyond_a_quota_does_not_matter(monkeypatch):
+    monkeypatch.setattr(machine, "allowed_cores", lambda: list(range(64)))
+    monkeypatch.setattr(machine, "usable_cores", lambda: 2)
+    assert not trials.busy(0.9) and trials.busy(0.98)
 
 
 def test_a_busy_machine_does_not_hide_a_wrong_number_of_threads():
@@ -258,6 +276,7 @@ def test_a_quota_is_named(monkeypatch):
 
 def test_a_setting_of_the_environment_that_hides_a_fault_is_named(monkeypatch):
     monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    monkeypatch.setattr(mkl, "preloaded", lambda: {"LD_PRELOAD": mkl.LIBRARY})
     (line,) = report.overridden(OLD_BLAS, {})
     assert line.startswith("the check sets OPENBLAS_CORETYPE, which your shell does not")
     assert list(report.overridden(OLD_BLAS, {"OPENBLAS_CORETYPE": "Zen"})) == []

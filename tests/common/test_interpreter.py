@@ -87,15 +87,25 @@ def test_a_framework_may_be_on_the_users_path_alone(clean, tmp_path, monkeypatch
     assert interpreter._prefix(sys.executable, environment) == sys.prefix
 
 
-def test_only_numpy_obeys_the_variable_of_its_blas(clean, no_step, monkeypatch):
+def test_a_framework_takes_its_threads_from_the_variables_that_it_obeys(
+    clean, no_step, monkeypatch
+):
     """Others compute with all cores under OPENBLAS_NUM_THREADS=1."""
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
-    other = some.environment(lambda facts: facts.package not in sys.modules, gpu_of="")
     monkeypatch.setattr(interpreter, "_prefix", lambda *_: "/opt/conda")
-    for name, asked in ((frameworks.REFERENCE, 1), (other, None)):
+    for number, variable in enumerate(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"), 3):
+        monkeypatch.setenv(variable, str(number))
+    first = lambda facts: facts.threads_from[0]  # noqa: E731
+    by_mkl, by_nproc, by_openmp = (
+        some.environment(lambda facts: first(facts) == variable, gpu_of="")
+        for variable in ("MKL_NUM_THREADS", "NPROC", "OMP_NUM_THREADS")
+    )
+    for name, asked in ((frameworks.REFERENCE, 3), (by_mkl, 4), (by_nproc, 5), (by_openmp, 4)):
         variables = interpreter.environ(sys.executable, ASK._replace(name=name))
         assert machine.asked_threads(variables) == asked
-        assert variables["OPENBLAS_NUM_THREADS"] == "1"
+        assert variables["OPENBLAS_NUM_THREADS"] == "3"
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    variables = interpreter.environ(sys.executable, ASK._replace(name=by_openmp))
+    assert machine.asked_threads(variables) == 2
 
 
 def test_without_tox_the_shell_itself_counts(clean, monkeypatch):

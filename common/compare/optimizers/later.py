@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from common.compare import rounding_only
 from common.compare.arrays import allowed, apart
 from common.compare.layouts import Agreement, plain
 from common.compare.optimizers import explain, steps
@@ -73,7 +74,7 @@ class _Shares:
     """The share of each step that is rounding, and how far a step moved A's arrays."""
 
     def __init__(self, recordings, arrays):
-        self.recordings = recordings
+        self.recordings, self.farthest = recordings, rounding_only.farthest(recordings)
         self.known = {steps.kind(x.name): x for x in recordings.a}
         # The losses, which have no tensor.
         self.known.update({steps.moment(x.name): x for x in recordings.a})
@@ -112,7 +113,8 @@ class _Shares:
         a, b = self.recordings.a[x.i], self.recordings.b[x.j]
         weight = x.what in ("weight", "update")
         if weight and ("gradient", x.step, x.key) in self.of_both:
-            return True
+            off = np.abs(x.layout.apply(a.values, b.values.shape) - b.values).max()
+            return off <= self.farthest.get(x.step, np.inf)
         share = self.of.get(x.step - 1 if weight else _step_after(a.name), 0.0)
         return x.off <= allowed(a, b, self.recordings.tolerance) + GAIN * share * self._moved(x)
 

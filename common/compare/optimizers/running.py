@@ -91,6 +91,9 @@ def _divisor(recordings, key, other):
     for one, two in ((ours, theirs), (theirs, ours)):
         table = np.stack([one[0], one[1] - one[0]], 1)
         off = two[1] - one[1]
+        share = (table[:, 1] * off).sum() / max((table[:, 1] ** 2).sum(), 1e-300)
+        if size(off - share * table[:, 1]) <= CLOSE * size(off):
+            continue  # another share of the new batch, whatever its divisor
         start, moved = np.linalg.lstsq(table, off, rcond=None)[0]
         noise = 4e-7 * size(one[1])
         if size(off - np.dot(table, [start, moved])) > CLOSE * size(off) + noise:
