@@ -1,7 +1,6 @@
 """Changes of a process's environment that may make it faster, to try one at a time."""
 
 import math
-import os
 from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 

@@ -1,7 +1,6 @@
 """The command line of profiles."""
 
 import os
-from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional
 
 from common import networks

@@ -124,6 +124,18 @@ def test_an_optional_part_is_a_rung_of_its_own():
     assert set(left["dropout"]) == {"probe/after1/" + tensor for tensor in shapes[:-1]}
 
 
+def test_weights_that_come_back_are_no_proof_and_wrong_ones_fail(folder, right):
+    array_files.write(str(right.parent / "part.npz"), answers_of(right, "gradient/after0"))
+    _, verdicts = judged(folder, right.parent / "part.npz", 3)
+    assert verdicts["weights"] is True
+    answers = answers_of(right)
+    name = next(name for name in answers if name.startswith("gradient/after0/"))
+    answers[name] = answers[name] + np.float32(0.01)
+    array_files.write(str(right.parent / "part.npz"), answers)
+    _, verdicts = judged(folder, right.parent / "part.npz", 3)
+    assert verdicts["weights"] is False
+
+
 def test_a_missing_answer_hides_no_wrong_one(folder, right, capsys):
     answers = answers_of(right, "momentum/")
     first, *_, last = [name for name in answers if name.startswith("momentum/after")]

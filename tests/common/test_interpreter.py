@@ -94,11 +94,12 @@ def test_a_framework_takes_its_threads_from_the_variables_that_it_obeys(
     monkeypatch.setattr(interpreter, "_prefix", lambda *_: "/opt/conda")
     for number, variable in enumerate(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"), 3):
         monkeypatch.setenv(variable, str(number))
-    first = lambda facts: facts.threads_from[0]  # noqa: E731
-    by_mkl, by_nproc, by_openmp = (
-        some.environment(lambda facts: first(facts) == variable, gpu_of="")
-        for variable in ("MKL_NUM_THREADS", "NPROC", "OMP_NUM_THREADS")
-    )
+
+    def that_obeys(variable):
+        return some.environment(lambda facts: facts.threads_from[0] == variable, gpu_of="")
+
+    by_mkl, by_nproc = that_obeys("MKL_NUM_THREADS"), that_obeys("NPROC")
+    by_openmp = that_obeys("OMP_NUM_THREADS")
     for name, asked in ((frameworks.REFERENCE, 3), (by_mkl, 4), (by_nproc, 5), (by_openmp, 4)):
         variables = interpreter.environ(sys.executable, ASK._replace(name=name))
         assert machine.asked_threads(variables) == asked

@@ -64,11 +64,14 @@ def test_a_spoilt_file_is_named_and_left_out(folder, spoil, why):
 
 
 def test_markup_in_a_file_is_shown_as_text(folder, phrase_book):
-    result = json.loads((folder / "good.json").read_text())
-    result["machine"]["cpu"] = result["title"] = "<script>alert(1)</script>|"
-    (folder / "good.json").write_text(json.dumps(result))
+    """Profilers name operations, and the tables show the names."""
+    profiles = folder.parent.parent / "profiles" / "machine"
+    profiles.mkdir(parents=True)
+    profile = dict(profile_result(), operations={"<script>alert(1)</script>|": 0.2})
+    (profiles / "one.json").write_text(json.dumps(profile))
     used, _ = committed.read(folder.parent.parent)
-    assert "<script>" not in "".join(markdown.written(used).values())
+    pages = "".join(markdown.written(used).values())
+    assert "<script>" not in pages and "&lt;script&gt;alert(1)&lt;/script&gt;\\|" in pages
 
 
 def test_no_time_without_a_passed_certificate(folder):

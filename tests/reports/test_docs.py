@@ -164,11 +164,11 @@ def test_the_bench_of_gpt_and_llama_is_the_one_that_is_linked(reported):
             assert agree(ours, theirs) or (ours, theirs) == ("1", "1.000 (1.000–1.000)"), row
 
 
-def test_what_bounds_a_cpu_is_what_the_profiles_say():
+def test_what_bounds_a_cpu_is_what_the_profiles_say(results):
     text = " ".join(page("performance-notes").split())
 
     def profile(name):
-        folder = committed.HERE / "profiles" / "amd-epyc-25.17-avx512.bf16-2-cores"
+        folder = results / "profiles" / "amd-epyc-25.17-avx512.bf16-2-cores"
         return json.loads((folder / ("cnn-%s-best.json" % name)).read_text())
 
     last = profile("pytorch"), profile("tensorflow"), profile("keras"), profile("keras-torch")
