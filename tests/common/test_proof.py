@@ -48,12 +48,9 @@ def test_imports_run_one_way(folder):
     for path in sorted(paths):
         if folder == "system" and path.endswith("modules.py"):  # it finds modules of networks
             continue
-        if folder == "networks" and os.path.basename(path) in (
-            "causes.py",
-            "masks.py",
-            "mistakes.py",
-        ):
-            continue  # plug-ins of the later folders
+        plugins = ("causes.py", "masks.py", "mistakes.py")  # of later folders
+        if folder == "networks" and os.path.basename(path) in plugins:
+            continue
         for file in source.imports(source.read(path)):
             assert not file.startswith(tuple(later)), path
             assert not file.startswith("frameworks/") or file == "frameworks/__init__.py", path
