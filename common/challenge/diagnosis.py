@@ -367,7 +367,9 @@ class Diagnosis:
             for stage in STAGES
             if self.answered(stage)
         ]
-        return ["no cause found" + ("; off, in tolerances: " + ", ".join(off) if off else "")]
+        bad = [name for name, array in self.answers.items() if not np.isfinite(array).all()]
+        lines = ["no cause found" + ("; off, in tolerances: " + ", ".join(off) if off else "")]
+        return lines + ["the answer has NaN or infinity, first in " + name for name in bad[:1]]
 
     def _explain(self, module, stages, effects):
         """Findings for these stages; ``module`` has the mistakes found so far.
