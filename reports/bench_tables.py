@@ -556,7 +556,7 @@ def pulled(benches, machine, model):
     command = _command(model, " --levers")
     note = (
         "{}, {}. Each lever alone: lane best with it relative to lane best without it, both proven "
-        "and timed in turn ({} runs each): `{}`. `frameworks/NAME/variants.py` has them. {}"
+        "and timed in turn (runs of each: {}): `{}`. `frameworks/NAME/variants.py` has them. {}"
     ).format(
         machine, ", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED
     )
