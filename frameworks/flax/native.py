@@ -1,9 +1,12 @@
 """Flax's own file of weights, ``.msgpack``.
 
-Idiom: ``flax.serialization`` of the network's state as nested dicts of arrays.
+Idiom: ``flax.serialization`` of the network's state as nested dicts of arrays, in one file. For
+    checkpoints of large networks, Flax recommends Orbax, which writes a folder.
 Surprise: ``from_bytes`` compares the names with those of its target, but not the shapes.
 """
 
+import jax
+import jax.numpy as jnp
 from flax import nnx, serialization
 
 WEIGHTS = (nnx.Param, nnx.BatchStat)  # not dropout's keys
@@ -19,4 +22,7 @@ def restore(model, path):
     """Read weights into the model."""
     with open(path, "rb") as file:
         target = nnx.to_pure_dict(nnx.state(model[0], WEIGHTS))
-        nnx.update(model[0], serialization.from_bytes(target, file.read()))
+        found = serialization.from_bytes(target, file.read())
+    if jax.tree.map(jnp.shape, found) != jax.tree.map(jnp.shape, target):
+        raise ValueError("an array has another shape than the network's")
+    nnx.update(model[0], found)

@@ -1,4 +1,4 @@
-"""Profiling Keras 2: what each operation of its backend takes.
+"""Profile Keras 2: the time of each operation of its backend.
 
 Idiom: Keras has no profiler of its own; the backend's goes around ``train_on_batch``.
 Surprise: Keras compiles at the first batch, not in ``compile``, so Theano's profiler must be

@@ -2,7 +2,8 @@
 
 Idiom: ``nn.average_gradients`` between the gradients and the optimiser, here through the ring
     backend, TCP from each worker to the next; ``mpi`` and, on GPUs, ``nccl`` are others (not
-    tested). MLX wraps nothing, so ``nn.value_and_grad`` is replaced by one that averages.
+    tested). MLX wraps nothing, so ``nn.value_and_grad`` is replaced by one that averages,
+    while the step is made.
 Start: these variables, which ``mlx.launch -n 2 --backend ring`` sets as well.
 Average: over workers, not over targets. So each gradient is weighted with its share of the targets.
 Weights: nothing sends them. Each worker must start from the same ones.
@@ -60,7 +61,10 @@ def parallel(module, workers, rank, counted):
         """The model with a step that exchanges gradients."""
         mx.distributed.init(strict=True, backend="ring")
         nn.value_and_grad = of_the_whole_batch
-        network, step, state = module.loss(network, settings, hp, weights)
+        try:
+            network, step, state = module.loss(network, settings, hp, weights)
+        finally:
+            nn.value_and_grad = value_and_grad
         state.append(weight)  # else it would be a constant of a compiled step
         return network, step, state
 

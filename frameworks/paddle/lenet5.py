@@ -1,7 +1,7 @@
 """LeNet-5 in PaddlePaddle.
 
 Idiom: ``nn.Sequential``, an optimiser that owns the moments, a dynamic graph; the best lane
-    compiles the network's two passes with ``paddle.jit.to_static``.
+    compiles with ``paddle.jit.to_static``: on a GPU the network, on a CPU its convolutions.
 Layout: NCHW.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: ``paddle.vision.models.LeNet`` is another network, with ReLU, and pads its first layer.

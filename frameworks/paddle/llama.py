@@ -55,7 +55,8 @@ class RMSNorm(nn.Layer):
 
     def __init__(self):
         super().__init__()
-        self.weight = self.create_parameter([WIDTH])
+        ones = nn.initializer.Constant(1.0)  # the default is random
+        self.weight = self.create_parameter([WIDTH], default_initializer=ones)
 
     def forward(self, x):
         """Activations (N, T, D)."""

@@ -1,4 +1,4 @@
-"""Profiling PaddlePaddle: what each operation takes.
+"""Profile PaddlePaddle: the time of each operation.
 
 Idiom: ``paddle.profiler.Profiler`` around the steps; ``summary()`` prints tables, and
     ``profiler_result`` has the tree of events of each thread.

@@ -1,7 +1,8 @@
 """The CNN in PyTensor.
 
-Idiom: symbolic expressions over shared variables; ``pytensor.function`` compiles them to C++, and
-    its ``updates`` write the new weights and the next state of the random numbers.
+Idiom: symbolic expressions over shared variables; ``pytensor.function`` compiles them (by default
+    with Numba, here to C++), and its ``updates`` write the new weights and the next state of the
+    random numbers.
 Layout: NCHW from ``load``; inside (N, H, W, C), each image in a frame of zeros.
 Momentum: ``v = momentum * v - lr * g; w = w + v``, written out here: PyTensor has no optimisers.
 Surprise: ``tensor.signal.convolve2d`` flips the kernel and sums over no channels, and nothing

@@ -1,7 +1,7 @@
 """The GRU in PyTensor.
 
-Idiom: ``pytensor.scan`` over the words, which compiles a step to C++ and derives its gradient. The
-    GRU is written out, because PyTensor has none.
+Idiom: ``pytensor.scan`` over the words, which compiles a step (by default with Numba, here to C++)
+    and derives its gradient. The GRU is written out, because PyTensor has none.
 Layout: numbers of words (N, T); ``scan`` goes over the first axis, so time is moved there.
 Gates: written out here, so the order is ours: reset, update, new, stacked; two biases. The reset
     gate acts after the recurrent product and its bias, as in cuDNN.

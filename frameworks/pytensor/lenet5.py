@@ -1,7 +1,7 @@
 """LeNet-5 in PyTensor.
 
-Idiom: symbolic expressions over shared variables; ``pytensor.function`` compiles them to C++, and
-    its ``updates`` write the new weights.
+Idiom: symbolic expressions over shared variables; ``pytensor.function`` compiles them (by default
+    with Numba, here to C++), and its ``updates`` write the new weights.
 Layout: NCHW from ``load``; inside (N, H, W, C).
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: ``blank[...].set(x)`` changes nothing: it is an expression of an array with x in it.

@@ -1,7 +1,7 @@
 """The LSTM in PyTensor.
 
-Idiom: ``pytensor.scan`` over the steps, which compiles them to C++ and derives their gradient. The
-    LSTM is written out, because PyTensor has none.
+Idiom: ``pytensor.scan`` over the steps, which compiles them (by default with Numba, here to C++)
+    and derives their gradient. The LSTM is written out, because PyTensor has none.
 Layout: sequences (N, T, 1); ``scan`` goes over the first axis, so time is moved there.
 Gates: written out here, so the order is ours: input, forget, cell, output, stacked; one
     bias.

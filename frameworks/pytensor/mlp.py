@@ -1,7 +1,7 @@
 """The MLP in PyTensor.
 
-Idiom: symbolic expressions over shared variables; ``pytensor.function`` compiles them to C++, and
-    its ``updates`` write the new weights.
+Idiom: symbolic expressions over shared variables; ``pytensor.function`` compiles them (by default
+    with Numba, here to C++), and its ``updates`` write the new weights.
 Layout: images of one channel, flattened to rows of 784 pixels.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: the step number is a shared variable like any other. It is float64, because float32 keeps

@@ -1,4 +1,4 @@
-"""Profiling PyTensor: what each operation takes.
+"""Profile PyTensor: the time of each operation.
 
 Idiom: functions that are compiled with ``profile=True``, or while ``pytensor.config.profile`` is
     set, keep the time of each of their nodes; ``function.profile.summary()`` prints them.

@@ -54,7 +54,7 @@ def loss(network, settings, hp, weights):
     def step(x, y):
         optimizer.zero_grad()
         step_loss = network(x).sparse_categorical_crossentropy(y)  # of scores
-        step_loss.backward()  # not for x
+        step_loss.backward()  # for x, too, but nothing computes that
         return step_loss.realize(*optimizer.schedule_step())
 
     return recorded(network, step)

@@ -1,4 +1,4 @@
-"""Profiling tinygrad: what each kernel takes.
+"""Profile tinygrad: the time of each kernel.
 
 Idiom: ``DEBUG=2``, as a variable or a context, prints a line for each kernel that runs.
 Surprise: a kernel's name is its kind, E for elementwise or r for a reduction, and the sizes of its

@@ -9,6 +9,7 @@ from common.proof import basis
 from common.records import prove, records
 from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, MISTAKES, STALE, Proof
 from common.system import source
+from common.system.errors import InputError
 
 NAME = next(
     name
@@ -131,6 +132,16 @@ def run(monkeypatch, state, passed, *arguments):
 @pytest.mark.parametrize("state, code", [(FRESH, 0), (DUE, 0), (STALE, 1), (MISSING, 1)])
 def test_check_fails_without_a_record(monkeypatch, state, code):
     assert run(monkeypatch, state, True, "--check") == code
+
+
+def test_an_environment_that_cannot_be_made_does_not_end_the_others(monkeypatch, capsys):
+    def make(names):
+        if names == ["a"]:
+            raise InputError("a: no interpreter")
+
+    monkeypatch.setattr(prove.environments, "make", make)
+    assert prove.unmade(["a", "b"]) == ["a"]
+    assert capsys.readouterr().out == "left out   a: no interpreter\n"
 
 
 def test_a_proof_that_fails_fails_the_command(monkeypatch):
