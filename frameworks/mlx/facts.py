@@ -1,6 +1,6 @@
 """MLX: what is known before it is imported."""
 
-from frameworks.facts import Environment, Framework
+from frameworks.facts import COMPILER, Environment, Framework
 
 # The BLAS in MLX's wheel for Linux is the reference implementation; this takes its place.
 OPENBLAS = {"LD_PRELOAD": "libopenblas.so.0"}
@@ -9,7 +9,7 @@ MLX = Environment(
     "mlx",
     "MLX",
     "mlx",
-    system={"libopenblas0": "libopenblas.so.0"},
+    system=dict(COMPILER, libopenblas0="libopenblas.so.0"),  # mx.compile does nothing without g++
     set_env=OPENBLAS,
     workers_of="mlx",
 )
