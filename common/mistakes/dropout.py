@@ -3,7 +3,7 @@
 import numpy as np
 
 from common.mistakes.mistake import mistake
-from common.mistakes.wrapping import with_description
+from common.mistakes.wrapping import with_description, with_hp
 from common.networks.hyperparameters import without_dropout
 from common.system.modules import replaced
 
@@ -80,6 +80,12 @@ def prediction_drops_in_last_partial_batch(module):
         return np.concatenate([scores[:whole], module.predict(model, x[whole:])])
 
     return with_description(module, predict=predict)
+
+
+@mistake("dropout", "dropout")
+def velocity_lost_with_dropout_on(module):
+    """There is no momentum if dropout is on."""
+    return with_hp(module, lambda hp: hp._replace(momentum=0.0) if any(hp.dropout) else hp)
 
 
 @mistake("dropout", "dropout")

@@ -35,7 +35,7 @@ PERTURBED_MIXED = 2  # the same with fewer digits in products
 BATCHES_MIXED = 4  # from which the unit of a late step is then taken
 ONE_BRIGHT_OF = 8  # one image in so many is bright
 FAINT = 0.05  # the contrast left in an image whose brightness alone should open ReLUs
-GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's
+GRADIENT_BATCH, MOMENTUM_BATCH, PROBE_BATCH = 16, 4, 16  # none is the recipe's; one step has that
 MOMENTUM_STEPS = 3  # that are compared one by one
 
 
@@ -97,6 +97,7 @@ class Oracle:
         self.model, self.threads, self.cache, self.products = model, threads, cache, products
         self.multiple = MULTIPLES[products]
         self.gradient_hp = hyperparameters.plain(model.hp, GRADIENT_BATCH)
+        self.whole_hp = hyperparameters.plain(model.hp, model.hp.batch_size)
         self.momentum_hp = hyperparameters.other(model.hp, MOMENTUM_BATCH)
         self.recipe_hp = hyperparameters.without_dropout(model.hp)
         self.weights = model.initialize(model.shapes, SEED)
@@ -228,6 +229,21 @@ class Oracle:
             return pair + (training.step(*pair),)
 
         return self._once(("plain", conventions), compute)
+
+    def whole_step(self, conventions):
+        """(images, labels, ``Step``) of a plain step with the recipe's batch size.
+
+        Libraries choose their kernels by size. The images are those of ``plain_step``, repeated.
+        """
+
+        def compute():
+            images, labels, _ = self.plain_step(conventions)
+            rows = np.resize(np.arange(len(images)), self.whole_hp.batch_size)
+            batch = images[rows], labels[rows]
+            training = Training(self.references(conventions), self.whole_hp, self.biased)
+            return batch + (training.step(*batch),)
+
+        return self._once(("whole", conventions), compute)
 
     def bright_step(self, conventions):
         """(images, labels, ``Step``) of the bright model, after its steps without gradient."""

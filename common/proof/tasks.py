@@ -9,6 +9,7 @@ from common.networks.model import CLASSES, JOINTS, SENTENCES, TOKENS, VALUES
 BRIGHT = np.float32(64)  # makes activations and gradients large enough for what clips them
 # So far off that some of the gradient is left below the last layer of ``fixed_output``.
 FAR = np.float32(2.0**58)
+FEWEST = 4  # observations of a batch after which weights are compared
 
 
 def of(model):
@@ -322,6 +323,8 @@ class Sentences(Classes):
         (steps,), words = self.model.observation, list(self.model.shapes.values())[0][0]
         sentences = random.randint(1, words, (n, steps)).astype(np.int64)
         sentences[np.arange(steps) < random.randint(0, steps, (n, 1))] = 0
+        # In every compared batch: the word for unknown ones, the last one, and one that repeats.
+        sentences[::FEWEST, -4:] = 1, 2, words - 1, 2
         return sentences, random.randint(0, self.outputs[0], n).astype(np.int64)
 
     def bright(self, sentences, labels):

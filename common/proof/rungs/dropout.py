@@ -9,12 +9,14 @@ from itertools import combinations
 
 import numpy as np
 
+from common.networks.model import CLASSES
 from common.proof import dropout, masks
 from common.proof.check import PREDICTION, Check
-from common.proof.oracle import SEED
+from common.proof.oracle import PROBE_BATCH, SEED
 from common.proof.reference import distance, unit
 from common.proof.tasks import Task
 
+MOMENTUM = 0.5  # of the model that has dropout, too
 LATER = (2, 5, 1)  # steps of the passes in which masks are read again
 LARGEST_BATCH = 256  # of any module
 ROWS = np.r_[:16, LARGEST_BATCH : Task.predicted]  # the rows of a prediction that are compared
@@ -42,8 +44,33 @@ def checks(subject):
     yield from dropout.backward(first, products)
     yield prediction(subject, model)
     yield from seeds(subject, seen, tied)
+    if subject.follows and subject.model.task.name == CLASSES.name:
+        yield from velocity(subject)
     if subject.follows:
         yield from later(subject, tied)
+
+
+def velocity(subject):
+    """With dropout on, a step without a gradient moves weights by what momentum leaves.
+
+    Only weights that are 0 at first are compared, because they keep every digit of their update.
+    """
+    hp = subject.probe_hp()._replace(momentum=MOMENTUM)
+    start = subject.probe_weights()
+    none = subject.task.counted(PROBE_BATCH, 0)  # no observation has a loss
+    model = subject.build(hp, start)
+    steps = [after for _, after in subject.train(model, [subject.probe_batch(), none])]
+    yield Check("momentum, steps missing", 2 - len(steps), 0, "train() gave too few losses")
+    for name in reversed(list(start)) if len(steps) == 2 else ():
+        first, second = (np.float64(weights[name]) for weights in steps)
+        moved = first[start[name] == 0]
+        size = np.vdot(moved, moved)
+        if size:
+            share = np.vdot(moved, (second - first)[start[name] == 0]) / size
+            detail = "with dropout on, a step without a gradient moves %s %.3g times as far as the "
+            detail += "one before, where momentum is %.3g: look for a velocity that is lost"
+            detail %= name, share, MOMENTUM
+            yield Check("momentum, " + name, abs(share - MOMENTUM), 1e-3, detail)
 
 
 def later(subject, tied):

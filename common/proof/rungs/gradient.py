@@ -1,4 +1,4 @@
-"""Rung gradient: all weights after a plain step, one without gradient, and one on bright images.
+"""Rung gradient: all weights after plain steps, one without gradient, and one on bright images.
 
 Without momentum and with learning rate 1, the change of a weight is its gradient. With batch
 normalisation, the split model adds a step. A failure names the tensor and the factor of its update,
@@ -7,10 +7,11 @@ or the convention that the settings name wrongly.
 
 import numpy as np
 
+from common.data import batches
 from common.networks.model import CLASSES
 from common.proof import mixed, updates
 from common.proof.check import Check
-from common.proof.oracle import PROBE_BATCH
+from common.proof.oracle import PROBE_BATCH, SEED
 from common.proof.reference import CHOICES, applicable
 
 
@@ -32,6 +33,8 @@ def checks(subject):
     for after in split:
         step = oracle.split_relus_step(conventions)[2]
         yield from subject.updates("split ReLUs, ", oracle.split_relus, after, step)
+    if subject.follows:
+        yield from whole_batch(subject)
     if subject.model.task.name == CLASSES.name:
         yield from unlikely_labels(subject)
     if oracle.products == "bfloat16":
@@ -57,6 +60,22 @@ def run(subject):
         model = subject.build(oracle.gradient_hp, oracle.split_relus)
         steps += subject.train(model, [oracle.split_relus_step(conventions)[:2]])
     return [weights for _, weights in steps]
+
+
+def whole_batch(subject):
+    """The plain step with the recipe's batch size, on a batch taken as a run takes it.
+
+    A run loads all observations at once, and takes the rows of each batch by their numbers.
+    """
+    oracle = subject.oracle
+    images, labels, step = oracle.whole_step(subject.conventions)
+    loaded = subject.load(images, labels)
+    model = subject.build(oracle.whole_hp, oracle.biased)
+    pairs = batches.batches(*loaded, oracle.whole_hp.batch_size, SEED, 0)
+    losses = sum(1 for _ in subject.module.train(model, pairs))
+    yield Check("whole batch, steps missing", abs(1 - losses), 0, "train() gave %d losses" % losses)
+    after = subject.module.weights(model)
+    yield from subject.updates("whole batch, ", oracle.biased, after, step)
 
 
 def without_gradient(subject, after):

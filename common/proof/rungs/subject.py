@@ -3,6 +3,7 @@
 A framework may take long to build a model, so the rungs share a few:
 
 gradient model   weights, scores, and a step without momentum and with learning rate 1
+whole model      the same step with the recipe's batch size
 bright model     the same with a fixed output, on images 64 times as bright: a step without gradient
                  (with Adam, sixty), and one with other labels
 split model      with batch normalisation only: a step in which each ReLU is open for some images
@@ -66,8 +67,13 @@ class Subject:
 
     def predict(self, model, images):
         """All that a model's ``predict`` returns."""
-        x, _ = self.load(images, self.task.none(len(images)))
-        return self.module.predict(model, x)
+        given = images.copy()
+        x, _ = self.module.load(given, self.task.none(len(images)), self.settings)
+        before = given.copy()
+        outputs = self.module.predict(model, x)
+        if not np.array_equal(given, before):
+            raise ValueError("predict() writes into the observations that it is given")
+        return outputs
 
     def interlude(self, model, images):
         """Predict, as between two epochs, in case prediction leaves state behind."""
