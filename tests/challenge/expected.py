@@ -136,6 +136,8 @@ SHARED = {
     "seed_from_the_clock": None,
     "state_lost_late": None,
     "stops_early": None,
+    "tf32_in_large_batches": None,
+    "velocity_lost_with_dropout_on": None,
     "weights_averaged_every_thirty_steps": None,
 }
 

@@ -200,7 +200,7 @@ def test_an_answer_without_a_whole_rung_proves_nothing(folder, right, capsys):
     assert "0 of 7 rungs proven" in capsys.readouterr().out
 
 
-# Mistakes that no answer shows: shared state of two models, a claimed setting, a long run.
+# Mistakes that no answer shows: shared state, a claimed setting, a long run, a large batch.
 NOT_ASKED = (
     "models_share_state",
     "predicts_with_the_model_built_last",
@@ -209,6 +209,7 @@ NOT_ASKED = (
     "weights_averaged_every_thirty_steps",
     "lookahead_every_twenty_five_steps",
     "learning_rate_restarts_at_forty_steps",
+    "tf32_in_large_batches",
 )
 LATER = {"height_and_width_swapped": "forward"}  # load() itself is not seen, its effect is
 
