@@ -52,14 +52,10 @@ class Judgement(NamedTuple):
     usual: Optional[usual.Usual]
     asked: Optional[int] = None
 
-    def share_of(self, answer):
-        """The share of the matrix product that an answer reaches."""
-        return 2 * self.multiply_adds * answer["per_second"] / self.yardstick["product"]
-
     @property
     def share(self):
         """The share of the matrix product that the installation reaches."""
-        return self.share_of(self.plain)
+        return 2 * self.multiply_adds * self.plain["per_second"] / self.yardstick["product"]
 
     @property
     def of_usual(self):
@@ -118,12 +114,10 @@ def search(installation, judgement, say=print, clock=time.perf_counter):
         if finding and gained(finding):
             found.append(finding)
     # Fewer cores than there are may be the user's wish: last.
-    return [each for cores in (False, True) for each in ranked(of(found, cores))]
-
-
-def of(found, cores):
-    """The ``Finding``s that use more cores, or the others."""
-    return [finding for finding in found if finding.trial.cores == cores]
+    others, on_more_cores = (
+        [finding for finding in found if finding.trial.cores == cores] for cores in (False, True)
+    )
+    return ranked(others) + ranked(on_more_cores)
 
 
 def ranked(found):

@@ -54,16 +54,7 @@ def convolution_backward_in_tf32(module):
 @mistake("gradient", "convolution")
 def tf32_in_large_batches(module):
     """A convolution's gradient is off by TF32's rounding, but only in batches of more than 16."""
-
-    def change(steps, before, update, hp):
-        rough = 2.0**-11 * (hp.batch_size > 16)
-        random = np.random.RandomState(steps)
-        return {
-            n: u * (1 + rough * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
-            for n, u in update.items()
-        }
-
-    return with_updates(module, change)
+    return with_rounded_kernels(module, 2.0**-11, above=16)
 
 
 @mistake("gradient", "classes")

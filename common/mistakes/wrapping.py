@@ -93,10 +93,15 @@ def with_updates(module, change):
     )
 
 
-def with_rounded_kernels(module, fraction):
-    """``module``, but each value of a kernel's update is off by up to this fraction of itself."""
+def with_rounded_kernels(module, fraction, above=0):
+    """``module``, but each value of a kernel's update is off by up to this fraction of itself.
+
+    above: only in batches of more observations than that.
+    """
 
     def change(steps, before, update, hp):
+        if hp.batch_size <= above:
+            return update
         random = np.random.RandomState(steps)
         return {
             n: u * (1 + fraction * random.uniform(-1, 1, u.shape)) if u.ndim == 4 else u
