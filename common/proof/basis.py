@@ -31,7 +31,7 @@ def shared(model):
     """A hash of the code that all proofs of a network share: the rungs and the reference."""
     facts = frameworks.ENVIRONMENTS[frameworks.REFERENCE]
     reference = frameworks.path(facts, networks.file(model))
-    start = _files("common/proof/rungs/*.py") + [reference]
+    start = _files("common/proof/rungs/*.py") + ["common/proof/shares.py", reference]
     for description in ("%s.py", "%s/__init__.py", "%s/masks.py"):
         start += _files("common/networks/" + description % networks.file(model))
     return source.code_sha256(source.imported(start, PROOF))
@@ -46,7 +46,7 @@ def own(name, model, lane):
         start.append(frameworks.path(environment, lane))
         start.append(frameworks.path(frameworks.ENVIRONMENTS[frameworks.REFERENCE], lane))
     return _digest(
-        source.code_sha256(source.imported(start, (folder + "/",))),
+        source.code_sha256(source.imported(start, (folder + "/", REFERENCE + "/"))),
         _pins(folder + "/" + environment.requirements) + _pins("common/requirements.txt"),
         environment.python,
         [environment.environ, environment.best_environ, environment.amd_environ],

@@ -19,6 +19,8 @@ from common.system.files import cache_folder, check_writable, write_json
 
 # The facts of a machine that arithmetic depends on. Two generations of CPUs may have one name.
 MACHINE = ("cpu", "cpu_family", "cpu_model", "isa", "gpus", "cpu_switches")
+# They change all libraries' products, and choose the GPU.
+GPU_VARIABLES = ("NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES")
 FAILED = 3  # the command's exit code where a rung failed; 1 is Python's own for a crash
 
 
@@ -36,7 +38,7 @@ def identity(model, name, module, lane, settings, lever=""):
     rests_on = [code, model.name, name, lane, lever, versions, switches]
     rests_on += [facts.get(key) for key in MACHINE]
     rests_on.append(sorted(frameworks.ENVIRONMENTS[name].set_env.items()))
-    rests_on.append(os.environ.get("NVIDIA_TF32_OVERRIDE"))  # it changes all libraries' products
+    rests_on += [os.environ.get(variable) for variable in GPU_VARIABLES]
     if lever:
         pulled = modules.find_lever(name, lever, model.name)
         rests_on += [pulled.patches, pulled.environ]

@@ -9,6 +9,8 @@ import numpy as np
 from common.system import commands
 
 LONG = 0.05  # seconds of reading losses that may show a ``wait`` that does not wait
+READING = 0.25  # and their share of the steps' time
+UNEVEN = 2  # the mean step, in median ones, that shows steps made many at a time
 BLOCK = 8  # steps between two readings; frequent readings would make an asynchronous device wait
 
 Pass = namedtuple("Pass", "losses blocks seconds outside")
@@ -36,7 +38,7 @@ def timed_pass(module, model, batches, steps, before=None, report=lambda losses,
     """Train one pass over the batches, and time it block by block.
 
     NotFinite at the first loss that is not finite, Stop if the number of losses is not ``steps``,
-    or if reading them took longer than the steps: then ``wait`` did not wait for the device.
+    or if reading them took long: then ``wait`` did not wait for the device.
     ``before`` is the list of the run's losses so far; this pass's are appended. Each block ends
     with ``report(losses, seconds)``. Reading a loss makes an asynchronous framework wait, so losses
     are read once per block, after the clock.
@@ -70,7 +72,7 @@ def timed_pass(module, model, batches, steps, before=None, report=lambda losses,
         end_block()
     if len(before) - start != steps:
         raise Stop("train() yielded %d losses for %d batches" % (len(before) - start, steps))
-    if reading > max(LONG, sum(seconds for _, seconds in blocks)):
+    if reading > max(LONG, READING * sum(seconds for _, seconds in blocks)):
         raise Stop("wait() returned before the device had finished: its work was timed nowhere")
     return Pass(before[start:], blocks, block_started - started, outside)
 
@@ -85,16 +87,20 @@ def summary(passes, batch_size):
     """The training times of a run, in seconds, from its passes.
 
     ``step`` and ``images_per_second`` leave out the first step, which compiles, tunes and
-    allocates. ``step`` summarises the mean step of each block.
+    allocates. ``step`` summarises the mean step of each block. The speed is that of the median,
+    unless a few blocks took most of the time, as where a module makes many steps at once and then
+    yields their losses; then it is that of the mean.
     """
     steady = [block for timed in passes for block in timed.blocks][1:] or passes[0].blocks
     steps = spread([seconds / count for count, seconds in steady])
+    mean = sum(seconds for _, seconds in steady) / sum(count for count, _ in steady)
+    typical = steps["median"] if mean < UNEVEN * steps["median"] else mean
     total = sum(timed.seconds for timed in passes)
     return {
         "first_step": passes[0].blocks[0][1],
         "epochs": [timed.seconds for timed in passes],
         "train": total,
         "step": steps,
-        "images_per_second": batch_size / steps["median"],
+        "images_per_second": batch_size / typical,
         "runner_share": sum(timed.outside for timed in passes) / total,
     }

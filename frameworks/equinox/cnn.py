@@ -44,7 +44,7 @@ def configure(lane, threads, seed):
         "ynn_convolution": "-individual_convolution" not in os.environ["XLA_FLAGS"],
         "pool": "comparisons" if best and not gpu else "windows",
         "generator": jax.config.jax_default_prng_impl,
-        "donated": "all" if best else "none",
+        "donated": "all-except-first" if best else "none",
         "jit": True,
         "not_in_force": ["ynn_convolution"] if gpu else ["tf32", "autotune"],
     }
@@ -140,8 +140,10 @@ def loss(network, settings, hp, weights):
     network = put(network, weights)
     optimizer = optax.sgd(hp.learning_rate, hp.momentum)  # nesterov=False
 
-    @eqx.filter_jit(donate=settings["donated"])  # the new state may take the memory of the old
-    def step(network, state, key, x, y):
+    # The new state may take the memory of the old; the batch stays the caller's.
+    @eqx.filter_jit(donate=settings["donated"])
+    def step(batch, network, state, key):
+        x, y = batch
         key, batch_key = jax.random.split(key)
         # Of the network's arrays, not of x.
         step_loss, gradients = eqx.filter_value_and_grad(mean_loss)(network, x, y, batch_key)
@@ -155,9 +157,9 @@ def loss(network, settings, hp, weights):
 
 def train(model, batches):
     """One pass over the batches; yields the loss of each step, left on the device."""
-    for x, y in batches:  # (N, 3, 32, 32), (N,)
+    for batch in batches:  # (N, 3, 32, 32), (N,)
         model["network"], model["state"], model["key"], step_loss = model["step"](
-            model["network"], model["state"], model["key"], x, y
+            batch, model["network"], model["state"], model["key"]
         )
         yield step_loss
 

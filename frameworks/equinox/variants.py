@@ -4,7 +4,7 @@ from frameworks.variants import XLA, kept
 
 LEVERS = [
     *XLA,
-    kept("state_kept", "the old state donated", ('"all" if best', '"none" if best')),
+    kept("state_kept", "the old state donated", ('"all-except-first" if best', '"none" if best')),
 ]
 
 LESSONS = {}

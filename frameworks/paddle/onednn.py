@@ -1,18 +1,30 @@
 """Convolutions by oneDNN, in PaddlePaddle's lane best on a CPU.
 
 Paddle's own convolution copies each patch and multiplies on one core. oneDNN's uses all cores, but
-only compiled programs call it, with ``FLAGS_use_onednn``.
+only compiled programs call it, with a flag: ``FLAGS_use_onednn``, or in older
+versions ``FLAGS_use_mkldnn``.
 Surprise: a program whose last operation oneDNN computes ends in ``dst_tensor shall be defined``;
     after ``assign`` it does not. And to add an array of another shape, as a bias is, or to sum its
     gradient, takes as long as the convolution, in oneDNN as in Paddle. So the bias is added outside
     the program, and is first made as large as the images.
 """
 
+from contextlib import suppress
+
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
 
-FLAG = "FLAGS_use_onednn"
+
+def flag():
+    """The name of the flag in this version of Paddle."""
+    with suppress(ValueError):
+        paddle.get_flags("FLAGS_use_onednn")
+        return "FLAGS_use_onednn"
+    return "FLAGS_use_mkldnn"
+
+
+FLAG = flag()
 
 
 def convolved(network):

@@ -550,9 +550,26 @@ class Unfinished:
         return 1.0
 
 
-def test_a_wait_that_does_not_wait_stops_the_run():
+class HalfDone(SlowModule):
+    """Steps whose other half is computed when their losses are read."""
+
+    def train(self, model, batches):
+        for loss in self.losses:
+            time.sleep(0.01)
+            yield loss
+
+
+@pytest.mark.parametrize("kind", [SlowModule, HalfDone])
+def test_a_wait_that_does_not_wait_stops_the_run(kind):
     with pytest.raises(clocks.Stop, match="returned before the device had finished"):
-        clocks.timed_pass(SlowModule([Unfinished()] * 20), None, None, 20)
+        clocks.timed_pass(kind([Unfinished()] * 20), None, None, 20)
+
+
+@pytest.mark.parametrize("usual, last, speed", [(0.8, 0.8, 640), (0.8, 1.8, 640), (0, 1024, 8)])
+def test_steps_made_many_at_a_time_have_the_speed_of_their_mean(usual, last, speed):
+    blocks = [(1, 1.0)] + [(8, usual)] * 15 + [(8, last)]
+    summary = clocks.summary([clocks.Pass([], blocks, 1.0, 0.0)], 64)
+    assert round(summary["images_per_second"]) == speed
 
 
 def test_the_step_of_a_loss_that_is_not_finite_is_counted_over_the_run():
