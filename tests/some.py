@@ -21,3 +21,6 @@ def without(model):
 PLAIN = environment(lambda candidate: modules.has(candidate.name, "mlp"), gpu_of="")
 WITH_WORKERS = environment(lambda candidate: candidate.workers_of == candidate.name)
 WITH_SCRIPT = environment(lambda candidate: modules.has(candidate.name, modules.PLAIN), gpu_of="")
+WITH_SCRIPT_ON_GPU = environment(
+    lambda candidate: candidate.gpu and modules.has(candidate.name, modules.PLAIN)
+)

@@ -1,25 +1,42 @@
 """Time frameworks against each other, in turn, each in a process of its own.
 
 A machine's speed changes from minute to minute, so contenders are timed in turn, in blocks: A B C,
-then B C A, and so on, until the ratios are precise enough or time is up. Each round also times the
-machine's matrix product and its memory.
+then C B A, then B C A, and so on, until the ratios are precise enough or time is up. Each round
+also times the machine's matrix product and its memory.
 """
 
 import os
 import secrets
 import socket
 from collections import OrderedDict
+from contextlib import contextmanager
 
 from common.bench import earlier, report, rounds
 from common.bench.request import parse, result_path
 from common.run import results
-from common.system import environments, machine, shell
+from common.system import commands, environments, machine, shell
 from common.system.files import check_writable, locked
 
 
 def alone():
     """Hold the machine's lock for benches; InputError if another bench holds it."""
     return locked("bench", "another bench runs on this machine")
+
+
+@contextmanager
+def kept_if_stopped(records, finished, facts, path):
+    """Whatever stops a run, write those that are finished, beside the result file."""
+    try:
+        yield
+    except BaseException:
+        if finished:
+            path = path[: -len(".json")] if path.endswith(".json") else path
+            path += "-stopped.json"
+            with commands.signals_ignored():
+                records.only(finished)
+                results.write(path, report.result(records, facts))
+            print("%d of the runs  %s" % (finished, os.path.relpath(path)), flush=True)
+        raise
 
 
 def command(arguments):
@@ -41,11 +58,13 @@ def command(arguments):
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
         for number in range(request.runs):
-            rounds.run(request, number, records, listener, token)
-        result = report.result(request, records, facts)
+            with kept_if_stopped(records, number, facts, path):
+                rounds.run(request, number, records, listener, token)
+        result = report.result(records, facts)
+    results.write(path, result)
     if request.earlier:
         result["against"] = earlier.since(result, request.earlier)
-    results.write(path, result)
+        results.write(path, result)
     print(report.summary(result))
     if request.earlier:
         print(earlier.summary(result["against"]))

@@ -69,6 +69,8 @@ def change(now, before):
     degrees = [max(len(known) - 1, 1) for known, _ in sides]
     parts = sum(error**2 / number for error, number in zip(errors, degrees))
     freedom = sum(errors) ** 2 / parts if parts else 1
+    if min(len(now), len(before)) == 1:  # both errors are one estimate
+        freedom = max(len(most) - 1, 1)
     centre = medians(now).mean() - medians(before).mean()
     return widened(draws, centre, sum(errors), freedom)
 

@@ -100,6 +100,8 @@ def resolve(names, model, threads, batch_sizes=None, levers=False):
     named = [read(name) for name in names] if not levers else []
     if levers:
         named = [contender for name in names for contender in _with_levers(name, model)]
+    if levers and batch_sizes and len(batch_sizes) > 1:
+        raise InputError("--levers takes one batch size")
     if batch_sizes:
         sized = [contender.text for contender in named if contender.batch_size]
         if sized:
@@ -120,7 +122,7 @@ def lanes(contender, model, threads):
     Each contender should have one name, so the model's own batch size and the bench's own number of
     threads are left out.
     """
-    check(contender, model)
+    check(contender, model, threads)
     if contender.batch_size == networks.find(model).hp.batch_size:
         contender = contender._replace(batch_size=None)
     # In a user's own interpreter, no number would mean the user's own.
@@ -130,12 +132,12 @@ def lanes(contender, model, threads):
     return [contender._replace(lane=lane) for lane in every]
 
 
-def check(contender, model):
-    """InputError if the contender cannot run here."""
+def check(contender, model, threads=None):
+    """InputError if the contender cannot run here, with so many threads unless it names some."""
     name, lane, text = contender.name, contender.lane, contender.text
     framework = modules.find(name, model)
     if lane == modules.PLAIN:
-        check_plain(contender, model)
+        check_plain(contender, model, threads)
     elif lane and lane not in contract.ALL_LANES:
         lanes_of_all = ", ".join(contract.ALL_LANES + (modules.PLAIN,))
         raise InputError("%s: the lanes are %s" % (text, lanes_of_all))
@@ -158,12 +160,17 @@ def check(contender, model):
         raise InputError("%s: more threads than the machine's %d cores" % (text, cores))
 
 
-def check_plain(contender, model):
-    """InputError if there is no such plain script."""
+def check_plain(contender, model, threads):
+    """InputError if there is no such plain script, or it would not run as asked."""
     name, text = contender.name, contender.text
     if model != "cnn" or not modules.has(name, modules.PLAIN):
         known = ", ".join(n for n in frameworks.ENVIRONMENTS if modules.has(n, modules.PLAIN))
         raise InputError("%s: plain scripts exist for the CNN only, of %s" % (text, known))
+    if frameworks.ENVIRONMENTS[name].gpu:
+        raise InputError("%s: plain scripts are timed on CPUs" % text)
+    if (contender.threads or threads) != machine.usable_cores():
+        cores = machine.usable_cores()
+        raise InputError("%s: a plain script sets no threads: it uses all %d cores" % (text, cores))
     if contender.python or contender.lever or contender.batch_size or contender.workers > 1:
         extras = "a lever, workers, a batch size or another interpreter"
         raise InputError("%s: a plain script does not take %s" % (text, extras))

@@ -60,15 +60,21 @@ def unchanged(bench, earlier, both):
     return [key for key in both if identity(bench, key) == identity(earlier, key)]
 
 
-def speeds(bench, both, same):
+def log_speeds(bench, key):
+    """A contender's log speed in each round."""
+    return -np.log(np.concatenate(bench["contenders"][key]["seconds_per_step"]))
+
+
+def speeds(bench, both, usual):
     """({contender: its log speeds by a yardstick}, the yardstick's log speeds in matrix products).
 
-    There is one speed per round, in a list for each run. The yardstick is the median of the
-    contenders in ``same``; with fewer than ``TOGETHER`` it is the matrix product.
+    There is one speed per round, in a list for each run. usual: {unchanged contender: its log speed
+    in the earlier bench}. The yardstick is the median of what they have gained since; with fewer
+    than ``TOGETHER`` it is the matrix product.
     """
-    own = [-np.log(np.concatenate(bench["contenders"][key]["seconds_per_step"])) for key in both]
+    own = [log_speeds(bench, key) for key in both]
     product = np.log([speed["matmul_flops"] for speed in bench["rounds"]])
-    alike = [logs for key, logs in zip(both, own) if key in same]
+    alike = [logs - usual[key] for key, logs in zip(both, own) if key in usual]
     yardstick = np.median(alike, 0) if len(alike) >= TOGETHER else product
     runs = bench["contenders"][both[0]]["seconds_per_step"]
     ends = np.cumsum([len(run) for run in runs])[:-1]
@@ -85,8 +91,9 @@ def since(bench, earlier):
     """
     both = [key for key in bench["contenders"] if key in earlier["contenders"]]
     same = unchanged(bench, earlier, both)
-    now, all_now = speeds(bench, both, same)
-    before, all_before = speeds(earlier, both, same)
+    usual = {key: np.median(log_speeds(earlier, key)) for key in same}
+    now, all_now = speeds(bench, both, usual)
+    before, all_before = speeds(earlier, both, usual)
     result = OrderedDict(made=earlier["made"])
     if len(same) >= TOGETHER:
         result["together"] = _change(all_now, all_before)

@@ -16,6 +16,7 @@ from common.system.errors import InputError, NotProven
 from common.system.files import ROOT
 
 START_LIMIT = 1800  # seconds for a contender's proof and its first steps
+ANSWER_LIMIT = 600  # seconds for a block of steps
 PATIENCE = 5  # seconds before processes that do not end are killed
 
 
@@ -57,6 +58,7 @@ class Remote:
             if self.answer().get("token") != token:
                 raise InputError("%s: another process answered" % key)
             self.facts = self.answer()
+            self.connection.settimeout(ANSWER_LIMIT)
         except BaseException:
             stop([self])
             raise
@@ -84,6 +86,8 @@ class Remote:
         """Its next answer; InputError if it is gone or reports an error."""
         try:
             answer = json.loads(self.lines.readline())
+        except socket.timeout:
+            raise InputError("%s does not answer: %s" % (self.key, self.last_words()))
         except (OSError, ValueError):
             raise InputError("%s has died: %s" % (self.key, self.last_words()))
         if "not_proven" in answer:

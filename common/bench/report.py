@@ -14,8 +14,9 @@ SCHEMA_VERSION = 1
 OTHERS_SHOWN = 0.05  # report other processes that use more than this share of the cores' time
 
 
-def result(request, records, facts):
+def result(records, facts):
     """The result file's content: a dict of JSON values."""
+    request = records.request
     matmul = float(np.median([speed["matmul_flops"] for speed in records.rounds]))
     contenders = OrderedDict()
     for key, times in records.times.items():
@@ -37,7 +38,9 @@ def result(request, records, facts):
             others=records.others[key],
             processes=records.facts[key],
         )
-        if records.facts[key][0]["settings"]["device"] == "cpu":
+        settings = records.facts[key][0]["settings"]
+        threads = settings["threads"] * contender.workers
+        if settings["device"] == "cpu" and threads == request.threads:  # as the product has
             operations = per_second * 2 * request.model.step_multiply_adds
             contenders[key]["share_of_matmul"] = operations / matmul
     products = [speed.get("bfloat16_flops") for speed in records.rounds]

@@ -49,8 +49,14 @@ class Request(NamedTuple):
 
 def parse(arguments):
     """The request of a command line; InputError if it is not valid."""
-    options = _parser().parse_args(arguments)
-    before = earlier.read(options.against) if options.against else None
+    parser = _parser()
+    options, before = parser.parse_args(arguments), None
+    if options.against:
+        before = earlier.read(options.against)
+        parser.set_defaults(model=before["model"], threads=before["threads"])
+        if not options.contenders:
+            parser.set_defaults(baseline=before["baseline"])
+        options = parser.parse_args(arguments)
     names = options.contenders or list(before["contenders"] if before else [])
     if options.levers and len(names) != 1:
         raise InputError("--levers takes one environment, because all are compared with its lane")

@@ -25,7 +25,8 @@ def busy():
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
     if usable and max(usable) < len(times):  # else some cores are off, and the rest have no numbers
         times = [times[core] for core in usable]
-    return sum(core.user + core.system + core.nice for core in times)
+    # Stolen time: other machines on the same processor.
+    return sum(core.user + core.system + core.nice + getattr(core, "steal", 0) for core in times)
 
 
 def bandwidth(threads, megabytes=256):
@@ -77,6 +78,14 @@ class Records:
         """A contender's ``times`` per image or sequence."""
         return [np.divide(run, self.sizes[key]) for run in self.times[key]]
 
+    def only(self, runs):
+        """Forget what follows the first ``runs`` runs."""
+        rounds = sum(len(run) for run in self.times[self.request.baseline][:runs])
+        for key in self.times:
+            del self.times[key][runs:], self.facts[key][runs:], self.others[key][rounds:]
+        del self.rounds[rounds:]
+        self.request = self.request._replace(runs=runs)
+
     def precise(self, runs=slice(None)):
         """Whether all ratios have the requested precision."""
         return all(
@@ -97,13 +106,14 @@ def block(contender, steps):
 
 
 def in_order(names, number):
-    """The contenders in the order of a round: rotated, and reversed in every other cycle.
+    """The contenders in the order of a round: every second round reverses the one before.
 
-    So no contender always follows the same one.
+    So a machine that slows down within rounds slows all of them alike. Each pair of rounds begins
+    with another contender.
     """
-    shift = number % len(names)
+    shift = number // 2 % len(names)
     rotated = names[shift:] + names[:shift]
-    return rotated[::-1] if number // len(names) % 2 else rotated
+    return rotated[::-1] if number % 2 else rotated
 
 
 def time_rounds(request, records, remotes):
@@ -115,7 +125,7 @@ def time_rounds(request, records, remotes):
     end = time.perf_counter() + 60 * request.minutes / request.runs
     number, precise = 0, 0
     while number < LEAST_ROUNDS or (time.perf_counter() < end and precise < 2):
-        for key in in_order(list(records.times), number):
+        for key in in_order(list(records.times), len(records.rounds)):  # counts all runs
             seconds, others = block(remotes[key], steps[key])
             records.times[key][-1].append(seconds)
             records.others[key].append(others)

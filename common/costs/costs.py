@@ -11,6 +11,7 @@ from typing import Callable, List, NamedTuple, Optional
 import numpy as np
 
 import frameworks
+from common.bench.bench import alone
 from common.compare.command import DIFFERENT
 from common.run import console
 from common.system import commands, environments, files, machine
@@ -36,11 +37,13 @@ class Cost(NamedTuple):
 
     what: for people. arguments: Python's.
     prepare: a function that makes its files first, whose time does not count.
+    expected: the exit code with which it has done its work.
     """
 
     what: str
     arguments: List[str]
     prepare: Optional[Callable[[], None]] = None
+    expected: int = 0
 
 
 def costs(folder, megabytes):
@@ -58,7 +61,7 @@ def costs(folder, megabytes):
 
     proof = ["-m", "common.proof", frameworks.REFERENCE, "--lane", "same"]
     compare, challenge = ["-m", "common.challenge", "compare"], ["-m", "common.challenge"]
-    size = "recordings of %d arrays, %d MB each" % (LAYERS, megabytes)
+    size = "two recordings of %d MB, in %d arrays" % (megabytes, LAYERS)
     return [
         Cost("first certificate of the CNN", proof),
         Cost("another one, the reference kept", proof + ["--lane", "best"]),
@@ -69,8 +72,8 @@ def costs(folder, megabytes):
             answer,
         ),
         Cost("%s, a right port" % size, compare + [at("a.npz"), at("right.npz")], record),
-        Cost("%s, a wrong one" % size, compare + [at("a.npz"), at("wrong.npz")]),
-        Cost("the page", ["-m", "reports", "write"]),
+        Cost("%s, a wrong one" % size, compare + [at("a.npz"), at("wrong.npz")], None, DIFFERENT),
+        Cost("the page", ["-m", "reports", "write", "--all"]),
     ]
 
 
@@ -97,17 +100,17 @@ def quietly(arguments):
     subprocess.run([sys.executable] + arguments, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
-def measured(arguments, environ):
-    """A command's figures, or its error. Exit code 3 is a verdict; 1 is Python's for a crash."""
+def measured(arguments, environ, expected=0):
+    """A command's figures; its error if its exit code is not the expected one."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
         out = os.path.join(folder, "used")
         started = time.perf_counter()
         launcher = [sys.executable, "-c", LAUNCHER, out] + [sys.executable] + arguments
         code = commands.call(launcher, log, cwd=ROOT, env=environ)
         seconds = time.perf_counter() - started
-        if code not in (0, DIFFERENT):
+        if code != expected:
             last = environments.printed(log).strip().split("\n")[-1]
-            return OrderedDict(error=last or "exit code %d" % code)
+            return OrderedDict(error="exit code %d, not %d: %s" % (code, expected, last))
         with open(out) as file:
             cpu_seconds, kilobytes = map(float, file.read().split())
     return OrderedDict(
@@ -133,20 +136,24 @@ def command(arguments):
     path = options.out or os.path.join(reports, "costs.json")
     files.check_writable(path)
     figures = OrderedDict()
-    with tempfile.TemporaryDirectory() as folder:
+    with alone(), tempfile.TemporaryDirectory() as folder:
         environ = dict(os.environ, ROSETTA_CACHE=os.path.join(folder, "cache"))
         for cost in costs(folder, options.megabytes):
             try:
                 if cost.prepare:
                     cost.prepare()
-                figures[cost.what] = measured(cost.arguments, environ)
+                figures[cost.what] = measured(cost.arguments, environ, cost.expected)
             except (OSError, MemoryError, subprocess.CalledProcessError) as error:
                 figures[cost.what] = OrderedDict(error="its files could not be made: %s" % error)
             print(line(cost.what, figures[cost.what]), flush=True)
     result = OrderedDict(schema=SCHEMA_VERSION, made=files.now(), machine=facts, measured=figures)
+    failed = any("error" in each for each in figures.values())
+    if failed and os.path.isfile(path):
+        print("not written  %s has figures of all commands" % console.shown(path))
+        return 1
     files.write_json(path, result)
     print("result file  %s" % console.shown(path))
-    return 1 if any("error" in each for each in figures.values()) else 0
+    return 1 if failed else 0
 
 
 def line(what, figures):

@@ -1,4 +1,4 @@
-"""Plain files of arrays: ``.npz``, ``.npy`` and ``.safetensors``."""
+"""Plain files of arrays: ``.npz`` and ``.safetensors``."""
 
 import io
 
@@ -9,11 +9,13 @@ from common.system import array_files, safetensors
 
 
 def _npy(file, name, size):
-    """An array of an open ``.npy`` with ``size`` bytes."""
+    """An array of an open ``.npy`` with ``size`` bytes; None for a text or a single object."""
     header = array_files.HEADERS.get(np.lib.format.read_magic(file))
     if header is None:
         raise Refused("%s has an unknown version" % name)
     shape, fortran, dtype = header(file)
+    if dtype.kind in "SU" or (dtype.hasobject and shape == ()):
+        return None  # as in a snapshot of a trainer: its log, and None
     if dtype.hasobject:
         raise Refused("%s contains objects, not numbers" % name)
     needed = dtype.itemsize * int(np.prod(shape, dtype=float))
@@ -32,7 +34,9 @@ def npz(zipped):
         contents.take(entry.file_size)
         name = entry.filename[: -len(".npy")]
         with zipped.open(entry) as file:
-            contents.add(name, _npy(file, name, entry.file_size))
+            array = _npy(file, name, entry.file_size)
+        if array is not None:
+            contents.add(name, array)
     return contents
 
 

@@ -4,9 +4,11 @@ import os
 
 import numpy as np
 
-from common.dump.contents import Contents, Refused, shaped
+from common.dump.contents import Contents, Refused, bytes_of, shaped
 from common.dump.protobuf import Message
 
+CONSTANT = "ConstantFill"
+TYPES = {1: "f4", 2: "i4", 5: "?", 10: "i8", 13: "f8"}  # Caffe2's numbers of types
 FILLS = {
     "GivenTensorFill": "f4",
     "GivenTensorDoubleFill": "f8",
@@ -37,12 +39,32 @@ def _filled(operator, contents):
     contents.add(name, shaped(name, numbers.tobytes(), dtype, shape))
 
 
+def _constant(operator, contents):
+    """Add what a ConstantFill makes of its arguments alone; 0 by default."""
+    name = operator.texts(2)[0]
+    arguments = {argument.text(1): argument for argument in operator.inner(5)}
+    kind = arguments["dtype"].one(3) if "dtype" in arguments else 1
+    if "shape" not in arguments or kind not in TYPES:
+        raise Refused("%s has no shape, or the type %d" % (name, kind))
+    shape, dtype = arguments["shape"].integers(6), np.dtype(TYPES[kind])
+    value = arguments["value"].floats(2) if "value" in arguments else []
+    if "value" in arguments and not len(value):
+        value = arguments["value"].integers(3)
+    size = bytes_of(name, dtype, shape)
+    if min(shape, default=0) < 0:
+        raise Refused("%s has a size below 0" % name)
+    contents.take(size)
+    contents.add(name, np.full(shape, value[0] if len(value) else 0, dtype))
+
+
 def read(net, path):
     """``Contents`` of a NetDef; an ``init_net`` has the layers of the ``predict_net`` beside it."""
     contents = Contents()
     for operator in net.inner(2):
         if operator.text(4) in FILLS:
             _filled(operator, contents)
+        elif operator.text(4) == CONSTANT and not operator.texts(1):
+            _constant(operator, contents)
         elif "GivenTensor" in operator.text(4):
             raise Refused("it has a %s, which is not read here" % operator.text(4))
         contents.layers.append(_layer(operator))

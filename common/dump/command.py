@@ -60,7 +60,7 @@ def of_messages(path, data):
     if cntk.is_one(message):
         return cntk.read(message)
     if os.path.basename(path) == "saved_model.pb":
-        raise Refused("its weights are in variables/variables.index, in the same folder")
+        raise Refused("its weights are in variables/variables.index, if it has variables")
     if caffe.is_one(message):
         return caffe.read(message)
     if caffe2.is_one(message):
@@ -96,12 +96,12 @@ def read(path, data):
         return of_zip(io.BytesIO(data))
     if data[:8] == hdf5.MAGIC:
         return hdf5.read(data)
+    if arrays.is_safetensors(data):  # its header may have as many bytes as MXNet's magic number
+        return arrays.read_safetensors(data)
     if data[:8] == mxnet.MAGIC:
         return mxnet.read(path, data)
     if sstable.is_one(data):
         return tensorflow.tables(path, data)
-    if arrays.is_safetensors(data):
-        return arrays.read_safetensors(data)
     if torch.is_stream(data):
         return torch.stream(io.BytesIO(data))
     if msgpack.is_one(data):

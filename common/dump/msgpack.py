@@ -57,6 +57,8 @@ def value(reader, depth=0):
 
 def _item(reader, depth):
     key = value(reader, depth + 1)
+    if not isinstance(key, (str, int, bytes)):  # texts of containers grow with each level
+        raise Refused("it has a key that is no name")
     return str(key), value(reader, depth + 1)
 
 

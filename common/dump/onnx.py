@@ -7,6 +7,7 @@ from common.dump.contents import Contents, Refused, bfloat16, shaped
 # {ONNX's number of a type: NumPy's}; 16 is bfloat16.
 TYPES = {1: "<f4", 2: "u1", 3: "i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2"}
 TYPES.update({11: "<f8", 12: "<u4", 13: "<u8", 14: "<c8", 15: "<c16", 16: "<u2"})
+TEXT = 8
 DEEPEST = 50  # graphs inside graphs
 INT32 = (2, 3, 4, 5, 6, 9, 10, 16)  # types that may be in the field int32_data
 
@@ -41,6 +42,8 @@ def read(model):
     """``Contents`` of a ModelProto."""
     contents = Contents()
     _add_graph(model.message(7), contents, "", 0)
+    for function in model.inner(25):
+        _add_nodes(function.inner(7), contents, function.text(1) + "/", 0)
     return contents
 
 
@@ -49,10 +52,16 @@ def _add_graph(graph, contents, path, depth):
     if depth > DEEPEST:
         raise Refused("it is nested more than %d times" % DEEPEST)
     for message in graph.inner(5):
-        contents.add(path + message.text(8), tensor(message, path + message.text(8)))
+        if message.one(2) != TEXT:
+            contents.add(path + message.text(8), tensor(message, path + message.text(8)))
     if graph.fields.get(15):
         raise Refused("it contains sparse tensors")
-    for node in graph.inner(1):
+    _add_nodes(graph.inner(1), contents, path, depth)
+
+
+def _add_nodes(nodes, contents, path, depth):
+    """Add nodes to the layers; of constants and inner graphs, also the arrays."""
+    for node in nodes:
         outputs = node.texts(2)
         contents.layers.append((node.text(4), node.text(3), node.texts(1), outputs))
         for attribute in node.inner(5):

@@ -7,6 +7,7 @@ hand: NumPy's own ``__setstate__`` trusts a pickle with flags that say whether b
 The unpickler is that in Python: the one in C fills its memory if a pickle says so in eight bytes.
 """
 
+import itertools
 import pickle
 from collections import OrderedDict
 
@@ -18,6 +19,9 @@ DEEPEST = 200  # nested containers
 KEY = 3, 16  # a key of a dict may be nested so deeply, and be so long
 PADDLES, BIG = "StructuredToParameterName@@", "UnpackBigParamInfor@@"  # keys of a .pdparams
 CLASSES = 10000  # that a pickle may name; each takes a kilobyte
+REMEMBERED = 2**22  # objects; the unpickler in C makes room for as many as a pickle says
+POINTERS = 7  # flags of a type whose numbers are addresses of objects
+AGAIN = 10**5  # containers that are in another one, too; each may be in two, and so on
 
 
 def checked(key, depth=0):
@@ -73,6 +77,9 @@ class Type:
         _, order, base, names, fields = state[:5]
         if not (base is names is fields is None):
             raise Refused("it has a type with fields")
+        flags = state[7] if len(state) > 7 else 0
+        if flags & POINTERS != (POINTERS if self.dtype.hasobject else 0):
+            raise Refused("it has a type that takes numbers for addresses, or the reverse")
         self.dtype = self.dtype.newbyteorder(order)
 
 
@@ -85,7 +92,9 @@ class Numbers:
     def __setstate__(self, state):
         _, shape, kind, columns_first, data = state
         if kind.dtype.hasobject:
-            self.items = list(data)
+            if not isinstance(data, list):
+                raise Refused("it has objects that are bytes")
+            self.items = data
         else:
             self.array = _from_buffer(data, kind, shape, "F" if columns_first else "C").array
 
@@ -161,6 +170,7 @@ class Unpickler(pickle._Unpickler):
     """Reads a pickle; ``allowed``: {(module, name): its replacement} besides ``ARRAYS``."""
 
     allowed = {}
+    stateful = Held, Type, Numbers, OrderedDict
     dispatch = dict(pickle._Unpickler.dispatch)
 
     def find_class(self, module, name):
@@ -177,7 +187,7 @@ class Unpickler(pickle._Unpickler):
 
     def build(self):
         """Give an object its state; only those that expect one, as others would be changed."""
-        if not isinstance(self.stack[-2], (Held, Type, Numbers, OrderedDict)):
+        if not isinstance(self.stack[-2], self.stateful):
             raise Refused("it gives a state to an object that has none")
         self.load_build()
 
@@ -187,6 +197,20 @@ class Unpickler(pickle._Unpickler):
             checked(key)
         load(self)
 
+    def remember(self, number):
+        """Keep the last object under a number."""
+        if not 0 <= number <= REMEMBERED:
+            raise Refused("it counts more than %d objects" % REMEMBERED)
+        self.memo[number] = self.stack[-1]
+
+    def bytearray(self):
+        """Take bytes; Python's own makes room for as many as a pickle says."""
+        size = int.from_bytes(self.read(8), "little")
+        data = self.read(size)
+        if len(data) != size:
+            raise Refused("a length goes beyond the file")
+        self.append(bytearray(data))
+
 
 def _keyed(opcode, first, step):
     load = Unpickler.dispatch[opcode[0]]
@@ -194,6 +218,11 @@ def _keyed(opcode, first, step):
 
 
 Unpickler.dispatch[pickle.BUILD[0]] = Unpickler.build
+Unpickler.dispatch[pickle.PUT[0]] = lambda self: self.remember(int(self.readline()))
+Unpickler.dispatch[pickle.LONG_BINPUT[0]] = lambda self: self.remember(
+    int.from_bytes(self.read(4), "little")
+)
+Unpickler.dispatch[150] = Unpickler.bytearray  # BYTEARRAY8, since Python 3.8
 # Where these find keys on the stack: the last two items, or all since a mark.
 _keyed(pickle.SETITEM, -2, 2)
 _keyed(pickle.SETITEMS, 0, 2)
@@ -202,12 +231,12 @@ _keyed(pickle.ADDITEMS, 0, 1)
 _keyed(pickle.FROZENSET, 0, 1)
 
 
-def walk(value, contents, array=lambda value: value):
+def walk(value, contents, array=lambda value: value, join="/"):
     """Add every array in dicts, lists and held objects, named by its path.
 
-    array: turns a value into an array, or returns it as it is.
+    array: turns a value into an array, or returns it as it is. join: between the parts of a path.
     """
-    seen, kept = set(), {}
+    inside_of, seen, kept, again = set(), set(), {}, itertools.count(1)
 
     def inside(value, path, depth):
         numbers = value if isinstance(value, Numbers) else None
@@ -223,15 +252,20 @@ def walk(value, contents, array=lambda value: value):
             return
         if isinstance(value, Held):
             value = value.__dict__
-        if not isinstance(value, (dict, list, tuple)) or id(value) in seen:
+        if not isinstance(value, (dict, list, tuple)) or id(value) in inside_of:
             return
         if depth > DEEPEST:
             raise Refused("it is nested more than %d times" % DEEPEST)
+        if id(value) in seen and next(again) > AGAIN:
+            raise Refused("it repeats more than %d containers" % AGAIN)
+        inside_of.add(id(value))
         seen.add(id(value))
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             # Attributes in which a module keeps its tensors are no part of their names.
             hidden = key in ("_parameters", "_buffers", "_modules")
-            inside(item, path if hidden else "%s/%s" % (path, key) if path else str(key), depth + 1)
+            parts = [path] * bool(path) + [str(key)] * (not hidden)
+            inside(item, join.join(parts), depth + 1)
+        inside_of.remove(id(value))
 
     inside(value, "", 0)
 

@@ -33,6 +33,8 @@ def _block(data, start, size):
         raise Refused("its blocks are compressed, which is not read here")
     block, at, entries, key = data[start : start + size], 0, [], b""
     end = len(block) - 4 * (int.from_bytes(block[-4:], "little") + 1)
+    if end < 0:
+        raise Refused("a block counts more entries than it has bytes")
     while at < end:
         shared, at = varint(block, at)
         fresh, at = varint(block, at)

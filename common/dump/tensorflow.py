@@ -17,9 +17,11 @@ TYPES = {
     5: ("<i2", 7),
     6: ("i1", 7),
     9: ("<i8", 10),
+    8: ("<c8", 9),
     10: ("?", 11),
     14: ("<u2", 13),  # bfloat16
     17: ("<u2", 7),
+    18: ("<c16", 12),
     19: ("<f2", 13),
     22: ("<u4", 16),
     23: ("<u8", 17),
@@ -39,22 +41,26 @@ def _shape(message):
 
 
 def tensor(message, name, kind=None, shape=None):
-    """A TensorProto as an array; a single value may stand for all.
+    """A TensorProto as an array; in a graph, a single value may stand for all.
 
-    kind, shape: those written elsewhere.
+    kind, shape: those written elsewhere, in a checkpoint.
     """
+    whole = kind is not None or message.is_bytes(4)
     kind = message.one(1) if kind is None else kind
     dtype, shape = _dtype(kind, name), _shape(message.message(2)) if shape is None else shape
     if message.is_bytes(4):
         values = np.frombuffer(bytes(message.one(4)), dtype)
-    elif dtype.kind == "f" and dtype.itemsize > 2:
-        values = message.floats(TYPES[kind][1], dtype)
+    elif dtype.kind in "fc" and dtype.itemsize > 2:
+        real = np.dtype("<f%d" % (dtype.itemsize // (2 if dtype.kind == "c" else 1)))
+        values = message.floats(TYPES[kind][1], real).view(dtype)
     else:
         wide = np.array(message.integers(TYPES[kind][1]), np.int64)
         half = kind in (BFLOAT16, 19)
         values = wide.astype(np.uint16).view(dtype) if half else wide.astype(dtype)
     size = int(np.prod(shape, dtype=float))
-    if len(values) < size:  # the last one stands for all that are missing; none at all, for zeros
+    if (
+        len(values) < size and not whole
+    ):  # the last one stands for all that are missing; none at all, for zeros
         Contents().take(2 * size * dtype.itemsize)
         last = values[-1] if len(values) else 0
         values = np.append(values, np.full(size - len(values), last, values.dtype))

@@ -59,6 +59,9 @@ class Tensor:
         self.shape, self.strides = tuple(map(int, shape)), tuple(map(int, strides))
         self.marks = {mark for mark in ("conj", "neg") if marks.get(mark)}
 
+    def __setstate__(self, state):
+        """Ignore an old parameter's: whether it has a gradient."""
+
     def array(self):
         """The numbers; refused if the view goes beyond its storage."""
         if min(self.shape + self.strides + (self.offset,)) < 0:
@@ -91,6 +94,9 @@ ALLOWED = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter,
+    ("torch.nn.parameter", "Parameter"): _parameter,  # up to PyTorch 0.3
+    ("torch.autograd.variable", "Variable"): _parameter,
+    ("torch.nn.backends.thnn", "_get_thnn_function_backend"): lambda: None,  # up to 1.2
     ("torch", "Size"): tuple,
     ("torch", "device"): lambda *words: words,
 }
@@ -101,6 +107,7 @@ class Unpickler(pickles.Unpickler):
     """Builds tensors from storages that ``found(key, kind, size)`` gives."""
 
     allowed = ALLOWED
+    stateful = pickles.Unpickler.stateful + (Tensor,)
 
     def __init__(self, file, found):
         super().__init__(file, encoding="latin1")
@@ -121,12 +128,9 @@ class Unpickler(pickles.Unpickler):
 
 
 def _contents(value):
-    contents, named = Contents(), Contents()
-    pickles.walk(value, contents, lambda v: v.array() if isinstance(v, Tensor) else v)
-    while contents.arrays:
-        name, array = contents.arrays.popitem(last=False)
-        named.add(name.replace("/", "."), array)
-    return named
+    contents = Contents()
+    pickles.walk(value, contents, lambda v: v.array() if isinstance(v, Tensor) else v, ".")
+    return contents
 
 
 def archive(zipped):

@@ -8,6 +8,7 @@ runs the networks that can be exported to ONNX.
 
 import json
 import os
+import sys
 import tempfile
 from collections import OrderedDict
 from typing import List, NamedTuple, Optional
@@ -26,6 +27,11 @@ from common.system.files import check_writable, now, write_json
 
 ONNX_RUNTIME = "ONNX Runtime"
 FAILED = 1  # the exit code if scores differ or a framework failed
+MAKE = "make"  # the step before a worker's own
+
+
+class TooFew(Exception):
+    """Fewer than two frameworks are left; the message says what became of the others."""
 
 
 class Request(NamedTuple):
@@ -73,6 +79,15 @@ def run_worker(step, name, folder, request):
     command += givers + ["--model", request.model.name, "--threads", str(request.threads)]
     with tempfile.TemporaryFile() as log:
         return environments.last_line(log) if commands.call(command, log) else None
+
+
+def unmade(name):
+    """Why an environment cannot be made; None if it is made."""
+    try:
+        environments.make([name])
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def onnx_scores(path, images, shape):
@@ -133,19 +148,19 @@ def failures(rows, tolerances):
 def carry(folder, request):
     """Let each framework do its steps; (request without those that failed, {name: why}).
 
-    InputError if fewer than two are left.
+    A step before them makes its environment. ``TooFew`` if fewer than two are left.
     """
     left_out = OrderedDict()
-    for step in worker.STEPS:
+    for step in (MAKE,) + tuple(worker.STEPS):
         for name in request.names:
-            line = run_worker(step, name, folder, request)
+            line = unmade(name) if step == MAKE else run_worker(step, name, folder, request)
             if line is not None:
                 left_out[name] = "%s: %s" % (step, line)
                 print("%s is left out, %s" % (name, left_out[name]), flush=True)
                 names = [each for each in request.names if each not in left_out]
                 request = request._replace(names=names)
         if len(request.names) < 2:
-            raise InputError("; ".join("%s, %s" % failed for failed in left_out.items()))
+            raise TooFew("; ".join("%s, %s" % failed for failed in left_out.items()))
     return request, left_out
 
 
@@ -200,11 +215,14 @@ def command(arguments):
     A framework that fails is left out, and the exit code is 1.
     """
     request = parse(arguments)
-    environments.make(request.names)
     with tempfile.TemporaryDirectory() as folder:
         for name in request.names:
             os.mkdir(os.path.join(folder, name))
-        carried = result(folder, *carry(folder, request))
+        try:
+            carried = result(folder, *carry(folder, request))
+        except TooFew as error:
+            print("error: %s" % error, file=sys.stderr)
+            return FAILED
     print("\n".join(summary(carried)))
     if request.out:
         write_json(request.out, carried, allow_nan=True)  # a score may be NaN

@@ -42,20 +42,20 @@ def residual(trained):
     return float(np.sqrt(np.sum((points - design @ fitted) ** 2) / freedom)), freedom
 
 
-def paired(plain, thrown, chance=None):
+def paired(plain, thrown, chance=None, least=0.0):
     """The difference in percentage points over their common seeds: a dict of JSON values.
 
     plain, thrown: {seed: {"accuracy": from 0 to 1}}. None if they share fewer than two seeds.
-    chance: from ``residual``; without it, these differences alone determine the interval.
+    chance: from ``residual``; without it, these differences alone determine the interval. least:
+    the smallest standard deviation that an accuracy may have, in points.
     """
     seeds = sorted(set(plain) & set(thrown), key=int)
     if len(seeds) < 2:
         return None
     points = [100 * (thrown[seed]["accuracy"] - plain[seed]["accuracy"]) for seed in seeds]
-    mean, within = student(points)
-    if chance is not None:
-        deviation, freedom = chance
-        within = interval(mean, deviation * np.sqrt(2 / len(points)), freedom)
+    deviation, freedom = chance or (np.std(points, ddof=1) / np.sqrt(2), len(points) - 1)
+    mean = float(np.mean(points))
+    within = interval(mean, max(deviation, least) * np.sqrt(2 / len(points)), freedom)
     return {"mean": mean, "interval": within, "points": points, "verdict": verdict(within)}
 
 

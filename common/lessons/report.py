@@ -5,13 +5,15 @@ from collections import OrderedDict
 import numpy as np
 
 from common.lessons import differences, switches
+from common.run import results
 
 PLAIN = "plain"  # the key of the unchanged training
 
 
-def effects(measured):
+def effects(measured, images):
     """The spread of the trainings, and each switch's difference from the plain ones.
 
+    images: how many test images an accuracy counts.
     A switch that only affects prediction uses the plain trainings' weights and varies less, so the
     residual leaves it out.
     """
@@ -22,8 +24,9 @@ def effects(measured):
     thrown = [(key, switch) for key, switch in switches.SWITCHES.items() if key in measured]
     trained = {key: measured[key] for key, switch in thrown if not switch.predicts}
     chance = differences.residual(dict(trained, plain=plain))
+    least = 100 * results.rounding(images)
     compared = OrderedDict(
-        (key, differences.paired(plain, measured[key], chance if key in trained else None))
+        (key, differences.paired(plain, measured[key], chance if key in trained else None, least))
         for key, _ in thrown
     )
     return {

@@ -20,11 +20,12 @@ from common.networks.cnn import CNN
 from common.run import clocks, console, results
 from common.sweep import tasks
 from common.system import commands, files, machine, modules, source
+from common.system.errors import InputError
 
-# Trainings share a file only if all of these are equal; the last are known from a training alone.
-RESTS_ON = ("schema", "framework", "lane", "threads", "dataset", "hyperparameters")
-RESTS_ON += ("sources_sha256",)
-TRAINED_WITH = ("versions", "settings", "dataset")
+# Trainings share a file only if all of these are equal. Another study is left alone; after a change
+# of the last ones, which a training knows, the same study starts again.
+ABOUT = ("schema", "framework", "lane", "threads", "dataset", "hyperparameters")
+TRAINED_WITH = ("versions", "settings", "dataset", "source_sha256")
 
 
 def sources(name):
@@ -73,17 +74,27 @@ class Study:
         return self.result["measured"]
 
     def resume(self, before):
-        """Continue an earlier result if it has the same basis; otherwise print the differences."""
-        if before is not None and self.agrees(before, RESTS_ON):
+        """Continue an earlier result unless code has changed; InputError if it is another study."""
+        if before is None:
+            return
+        others = self.differing(before, ABOUT) if isinstance(before, dict) else ABOUT
+        if others:
+            words = console.shown(self.path), named(others)
+            raise InputError("%s has other %s; name another file with --out" % words)
+        if self.agrees(before, ["sources_sha256"]):
             self.result.update(before)
+
+    def differing(self, other, keys):
+        """Those of the keys whose values in another result differ."""
+        now = json.loads(json.dumps(self.result))
+        return [key for key in keys if other.get(key) != now[key]]
 
     def agrees(self, other, keys):
         """Whether another result has the same values; if not, print which are different."""
-        now = json.loads(json.dumps(self.result))
-        others = [key for key in keys if other.get(key) != now[key]]
+        others = self.differing(other, keys)
         if others:
-            words = ", ".join(key.replace("_", " ") for key in others)
-            print("restart    %s has other %s" % (console.shown(self.path), words), flush=True)
+            words = console.shown(self.path), named(others)
+            print("restart    %s has other %s" % words, flush=True)
         return not others
 
     def left(self):
@@ -121,6 +132,8 @@ class Study:
         if result is None:
             label = "%s, seed %d" % (key.replace("_", " "), seed)
             raise clocks.Stop("%s: %s" % (label, outcome.error.replace("error: ", "")))
+        if source.code_sha256(sources(self.request.framework)) != self.result["sources_sha256"]:
+            raise clocks.Stop("the code has changed since the study began")
         figures = result.pop("measured")
         if self.measured and not self.agrees(result, TRAINED_WITH):
             self.measured.clear()
@@ -136,7 +149,8 @@ class Study:
         with commands.signals_wait():
             for key, its_figures in figures.items():
                 self.measured.setdefault(key, OrderedDict())[str(seed)] = its_figures
-            self.result.update(status="finished", **effects(self.measured))
+            tested = self.result["dataset"]["test_images"]
+            self.result.update(status="finished", **effects(self.measured, tested))
             if figures:
                 self.result["made"] = files.now()
             self.result.pop("error", None)
@@ -144,6 +158,11 @@ class Study:
             if left:
                 self.result.update(status="unfinished", error="%d trainings are left" % left)
             files.write_json(self.path, self.result)
+
+
+def named(keys):
+    """Keys of a result as words."""
+    return ", ".join(key.replace("_", " ") for key in keys)
 
 
 def command(arguments):

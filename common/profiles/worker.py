@@ -56,18 +56,19 @@ class Training(NamedTuple):
 class Clock:
     """A module's ``train`` that counts and times the steps of all passes except the first."""
 
-    def __init__(self, train):
-        self.plain = train
+    def __init__(self, module):
+        self.module = module
         self.passes = self.steps = self.seconds = 0
 
     def train(self, model, batches):
         """The module's own ``train``, with the clock."""
         self.passes += 1
         counted, started = self.passes > 1, time.perf_counter()
-        for loss in self.plain(model, batches):
+        for loss in self.module.train(model, batches):
             self.steps += counted
             yield loss
         if counted:
+            self.module.wait(model)
             self.seconds += time.perf_counter() - started
 
 
@@ -103,7 +104,7 @@ def show_kernels(training):
 def measure(name, training, steps):
     """The answer, a dict of JSON values; times are per step."""
     plain = seconds_per_step(training, steps)
-    clock = Clock(training.module.train)
+    clock = Clock(training.module)
     batches = list(itertools.islice(training.batches, steps))
     operations = modules.load(name, "profile").profile(training.build, clock.train, batches)
     answer = {

@@ -89,7 +89,7 @@ def make(proof):
     """Make a proof in its environment and record it; return whether it passed.
 
     A proof uses all cores, because some mistakes only show with several threads. If it fails, the
-    end of its output is printed.
+    end of its output is printed, and an earlier record no longer counts.
     """
     rests_on, start = proof.rests_on(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
@@ -102,6 +102,7 @@ def make(proof):
             with open(out) as file:
                 proof.write(json.load(file), rests_on, seconds)
         else:
+            proof.doubt()
             lines = environments.printed(log).splitlines()
             print("\n".join("    " + line for line in lines[-LINES:]), flush=True)
     return code == 0
@@ -131,15 +132,17 @@ def command(arguments):
         if proof.kind == CERTIFICATE or not options.certificates
     )
     counts = collections.Counter(states.values())
+    if not states:
+        raise InputError("none of these environments has one of these networks")
     print(", ".join("%d %s" % (counts[state], state) for state in (FRESH, DUE, STALE, MISSING)))
     if options.check:
         incomplete = [(proof, state) for proof, state in states.items() if state != FRESH]
         print("\n".join("%-40s %s" % pair for pair in incomplete))
         return 1 if any(counts[state] for state in WITHOUT_RECORD) else 0
+    limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     selected = chosen(options, states)
     without = unmade(collections.OrderedDict.fromkeys(proof.name for proof in selected))
     selected = [proof for proof in selected if proof.name not in without]
-    limit = float("inf") if options.minutes is None else time.perf_counter() + 60 * options.minutes
     failed, left = 0, []
     for proof in selected:
         if time.perf_counter() > limit:

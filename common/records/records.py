@@ -79,6 +79,13 @@ class Proof(namedtuple("Proof", "kind name model lane")):
             return FRESH
         return STALE if "own" in changed else DUE
 
+    def doubt(self):
+        """Make an existing record ``STALE``, because the proof has failed."""
+        record = self.read()
+        if record is not None:
+            record["rests_on"] = dict(record.get("rests_on") or {}, own=None)
+            files.write_json(self.path, record)
+
     def write(self, result, rests_on, seconds):
         """Write the record of a proof. result: what its ``command`` wrote.
 

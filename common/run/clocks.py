@@ -10,7 +10,7 @@ from common.system import commands
 
 LONG = 0.05  # seconds of reading losses that may show a ``wait`` that does not wait
 READING = 0.25  # and their share of the steps' time
-UNEVEN = 2  # the mean step, in median ones, that shows steps made many at a time
+UNEVEN = 1.5  # the mean step, in median ones, that shows steps made many at a time
 BLOCK = 8  # steps between two readings; frequent readings would make an asynchronous device wait
 
 Pass = namedtuple("Pass", "losses blocks seconds outside")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 import frameworks
+from common.run import results
 from common.system import machine
 
 
@@ -84,7 +85,7 @@ def summary(result, model, path):
         lines.append(
             "error        %.4f one step ahead, %.4f free-running; the mean's: %.4f" % errors
         )
-    if proof["passed"] and "step" in times:  # no time without proof
+    if results.proven(result) and "step" in times:  # no time without proof
         step = times["step"]
         spread = tuple(1000 * seconds for seconds in [step["median"]] + step["quartiles"])
         whole = (times["train"], times["first_step"])

@@ -28,7 +28,7 @@ def measure(module, task, outputs, targets):
 def _accuracy(module, scores, labels):
     right = int((scores.argmax(1) == labels).sum())
     accuracy = float(module.evaluate(scores.copy(), labels.copy()))
-    if abs(accuracy * len(labels) - right) > 0.01:  # float32 may round the last digits
+    if not abs(accuracy * len(labels) - right) <= 0.01:  # float32 may round the last digits
         counts = (accuracy, right, len(labels))
         raise clocks.Stop("evaluate() returned %s, but %d of %d are right" % counts)
     interval = results.wilson_interval(accuracy, len(scores))

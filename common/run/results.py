@@ -58,6 +58,11 @@ def wilson_interval(accuracy, n):
     return [float(centre - half), float(centre + half)]
 
 
+def rounding(n):
+    """Standard deviation of an accuracy's rounding to one of ``n`` images (Sheppard, 1898)."""
+    return 1 / (n * np.sqrt(12))
+
+
 def write(path, result):
     """Write ``result`` as JSON atomically; ValueError for NaN.
 

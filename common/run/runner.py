@@ -148,7 +148,7 @@ def initial_result(request, prepared):
 
 @contextmanager
 def written_if_stopped(path, request, result, losses):
-    """Write the result so far on ``Stop`` or an interrupt; other errors write nothing."""
+    """Write the result so far if anything stops the run."""
     try:
         yield
     except clocks.Stop as stop:
@@ -157,6 +157,7 @@ def written_if_stopped(path, request, result, losses):
     except BaseException as error:
         stop = commands.interrupt_in(error)
         if stop is None:
+            write_stopped(path, request, result, repr(error), losses)
             raise
         commands.ignore_signals()
         why = "%s after %d steps" % (commands.reason(stop), len(losses))
@@ -211,7 +212,9 @@ def six_steps(request, prepared, result, losses):
         times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
     result.update(losses=losses)
     result.update(figures)
-    result.update(timings=times, peak_memory_bytes=machine.peak_memory())
+    # Of several workers, only one is here.
+    peak = machine.peak_memory() if request.workers == 1 else None
+    result.update(timings=times, peak_memory_bytes=peak)
     return model, outputs
 
 

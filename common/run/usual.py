@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from typing import NamedTuple
 
+from common.run import results
 from common.system.files import ROOT
 from common.system.machine import described
 
@@ -76,7 +77,7 @@ def kernels(name, model, machine, reports=REPORTS):
 def complaint(result):
     """A line about a run that is far below the usual share; None if it is not, or if unknown."""
     share, name = result.get("timings", {}).get("share_of_matmul"), result["framework"]
-    if share is None or not result["certificate"]["passed"]:
+    if share is None or not results.proven(result):
         return None
     known = find(name, result["model"], result["lane"], result["machine"])
     if known is None or not comparable(known.machine, result["machine"]):
@@ -128,6 +129,6 @@ def _runs(name, model, lane, reports):
     for path, run in _files(reports, "results"):
         about = (run.get("framework"), run.get("model", "cnn"), run.get("lane"))
         share = run.get("timings", {}).get("share_of_matmul")
-        if about == (name, model, lane) and share and run["status"] == "finished":
+        if about == (name, model, lane) and share and results.proven(run):
             threads = run["settings"].get("threads", run["machine"]["cores"])
             yield Usual(share, run["made"], run["machine"], threads, run["versions"], path)

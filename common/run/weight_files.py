@@ -13,10 +13,10 @@ import numpy as np
 
 import frameworks
 from common import networks
-from common.dump import command as dump
+from common.dump import pickles
 from common.networks import weights as canonical
 from common.run import hugging_face
-from common.system import array_files, modules, zips
+from common.system import array_files, memory, modules, zips
 from common.system.errors import InputError
 
 STATES = 4  # a file may be so many times the weights' size: it may have an optimiser's state
@@ -57,13 +57,16 @@ def read(description, name, path, build):
     if not files:
         raise InputError("%s: No such file or directory" % path)
     limit = ROOM + STATES * 4 * sum(int(np.prod(shape)) for shape in description.shapes.values())
-    for file in files:
-        _refuse(file, limit)
+    with memory.limited():
+        for file in files:
+            _refuse(file, limit)
     # A weight that is missing from the file remains NaN, which shows.
     nothing = {name: np.full(w, np.nan, np.float32) for name, w in description.shapes.items()}
     module, model = build(nothing)
     try:
-        modules.load(name, "native").restore(model, path)
+        native_file = modules.load(name, "native")
+        with memory.limited():  # what a file unpacks to may be more than it says
+            native_file.restore(model, path)
     except Exception as error:  # a framework may raise almost anything
         words = "%s: %s" % (type(error).__name__, " ".join(str(error).split())[:200])
         raise InputError("%s: not weights of this network (%s)" % (path, words))
@@ -136,19 +139,20 @@ def files_of(path):
 def _refuse(path, limit):
     """InputError for a file that is too large, packed or unpacked, or that points elsewhere."""
     try:
+        # The name decides, as it does for the framework: a file may be of two kinds at once.
         size = os.path.getsize(path)
-        if zipfile.is_zipfile(path):
+        if path.endswith((".pkl", ".pdparams")):
+            _read_pickle(path)
+        elif path.endswith(".h5"):
+            with open(path, "rb") as file:
+                size += _hdf5_size(file.read()) if size <= limit else 0
+        elif zipfile.is_zipfile(path):
             with zips.opened(path) as archive:
                 size = sum(entry.file_size for entry in archive.infolist())
                 if size <= limit:
                     for entry in archive.infolist():
                         if entry.filename.endswith(".h5"):
                             size += _hdf5_size(archive.open(entry).read())
-        elif path.endswith((".pkl", ".pdparams")):
-            _read_pickle(path)
-        elif path.endswith(".h5"):
-            with open(path, "rb") as file:
-                size += _hdf5_size(file.read()) if size <= limit else 0
     except InputError as error:
         raise InputError("%s: %s" % (path, error))
     except Exception as error:  # a broken file can raise almost anything
@@ -162,7 +166,7 @@ def _read_pickle(path):
     """InputError for a pickle of more than arrays; NumPy, which frameworks use, trusts it."""
     try:
         with open(path, "rb") as file:
-            dump.read(path, file.read())
+            pickles.read(file)
     except Exception as error:  # a broken file can raise almost anything
         raise InputError("not weights of this network: %s" % (error or type(error).__name__))
 

@@ -12,6 +12,8 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
+from common.run import results
+
 LEVEL = 0.05  # of all pairs together
 MOST = 1000  # seeds; beyond them no number is named
 EQUIVALENT, DIFFERENT, UNDECIDED = "equivalent", "different", "undecided"
@@ -24,8 +26,8 @@ def verdicts(accuracies, margin, images):
     Pairs that share fewer than two seeds are left out.
     """
     # Accuracies are counts: two may be equal though the networks are not. So no spread is taken to
-    # be smaller than that of rounding to a whole image (Sheppard, 1898).
-    least = 100.0 / images / np.sqrt(12)
+    # be smaller than that of rounding both to whole images.
+    least = np.sqrt(2) * 100 * results.rounding(images)
     pairs = []
     for first, second in combinations(accuracies, 2):
         seeds = sorted(set(accuracies[first]) & set(accuracies[second]), key=int)

@@ -5,6 +5,7 @@ from typing import NamedTuple, Optional, Tuple
 
 from common import networks
 from common.bench import contenders
+from common.data import batches, dataset
 from common.networks.model import CLASSES, SENTENCES
 from common.sweep import tasks
 from common.system import commands, files, machine
@@ -21,6 +22,7 @@ class Request(NamedTuple):
     contenders: names of environments with lanes, NAME:LANE.
     margin: accuracies that differ by less, in percentage points, count as the same.
     at_once: trainings at a time on a node.
+    threads: of a training; None for all cores of its node.
     address: of a Ray cluster, or None for this machine alone.
     test_images, out: None for all, and for the default path.
     """
@@ -34,7 +36,7 @@ class Request(NamedTuple):
     test_images: Optional[int]
     data: str
     at_once: int
-    threads: int
+    threads: Optional[int]
     address: Optional[str]
     out: Optional[str]
 
@@ -45,7 +47,12 @@ def parse(arguments):
     images, epochs = networks.find(options.model).quick
     options.train_images = options.train_images or images
     options.epochs = options.epochs or epochs
-    options.threads = commands.threads(options.threads, options.at_once)
+    options.threads = _threads(options)
+    model = networks.find(options.model)
+    batches.order(options.train_images, model.hp.batch_size, 0, 0, model.task.observations)
+    if options.data not in ("auto", dataset.SYNTHETIC) and not options.address:
+        take = options.train_images, options.test_images, model.task.observations
+        dataset.take(model.data(options.data), *take)
     found = []
     for name in options.contenders:
         contender = contenders.in_lane(name, "a sweep")
@@ -57,6 +64,17 @@ def parse(arguments):
         raise InputError("a sweep needs at least two contenders")
     options.contenders = tuple(found)
     return Request(**vars(options))
+
+
+def _threads(options):
+    """The threads of a training, as in a ``Request``; InputError if there are too few cores."""
+    if options.address:
+        alone = not options.threads and options.at_once == 1
+        return None if alone else commands.threads(options.threads, options.at_once)
+    cores = machine.usable_cores()
+    if (options.threads or 1) > cores:
+        raise InputError("--threads %d: this machine has %d cores" % (options.threads, cores))
+    return commands.threads(options.threads, options.at_once)
 
 
 def _parser():

@@ -111,7 +111,8 @@ class Sweep:
     def run(self):
         """Train all that are left, and write the result after each."""
         left = self.left()
-        self.keep()
+        if not left or not os.path.isfile(self.path):  # else the first training replaces it
+            self.keep()
         if left:
             engine.carry_out(left, self.land, self.request.address, self.request.at_once)
 
@@ -134,6 +135,8 @@ class Sweep:
     def misfit(self, contender, result):
         """Why a training cannot be compared with the earlier ones; None if it can."""
         name = result["dataset"]["name"]
+        if rests_on(contender, self.request.model) != self.result["rests_on"][contender]:
+            return "its code or pins have changed since the sweep began"
         if self.request.data == "auto" and name.startswith("synthetic"):
             return "there is no data to train on, and no network: " + name
         dataset = self.result["dataset"] = self.result["dataset"] or result["dataset"]
@@ -172,8 +175,11 @@ def described(result):
     return figures
 
 
-def summary(result):
-    """A sweep as lines of text: each contender's accuracy, and each pair's verdict."""
+def summary(result, stale=()):
+    """A sweep as lines of text: each contender's accuracy, and each pair's verdict.
+
+    stale: contenders that are not judged.
+    """
     lines = [""]
     if result["dataset"]:
         lines.append("data: %s" % result["dataset"]["name"])
@@ -182,7 +188,8 @@ def summary(result):
         if points:
             mean = sum(points) / len(points)
             values = (contender, mean, len(points), min(points), max(points))
-            lines.append("%-24s %.2f%%, mean of %d seeds (%.2f to %.2f)" % values)
+            line = "%-24s %.2f%%, mean of %d seeds (%.2f to %.2f)" % values
+            lines.append(line + ", before its code changed: not judged" * (contender in stale))
     lines.append("")
     lines.append("mean difference in points, paired by seed, with its 90% interval:")
     for pair in result["pairs"]:
@@ -199,7 +206,7 @@ def more(pair):
         return ""
     if pair["seeds_needed"] is None:
         return ", and %d seeds would not decide it" % equivalence.MOST
-    return "; about %d seeds would decide it" % pair["seeds_needed"]
+    return "; about %d seeds would decide half of such pairs" % pair["seeds_needed"]
 
 
 def command(arguments):
@@ -209,6 +216,6 @@ def command(arguments):
         sweep = Sweep(request)
         with tasks.left_if_stopped(sweep, console.shown(sweep.path)):
             sweep.run()
-    print(summary(sweep.result))
+    print(summary(sweep.result, sweep.stale))
     print("result file  %s" % console.shown(sweep.path))
     return 1 if sweep.failed else 0

@@ -30,7 +30,8 @@ def seed_count(text):
 
 def recipe(request, seed):
     """The options with which a training follows a request's recipe; the path is to be completed."""
-    options = ["--seed", str(seed), "--data", request.data, "--threads", str(request.threads)]
+    options = ["--seed", str(seed), "--data", request.data]
+    options += ["--threads", str(request.threads)] if request.threads else []
     options += ["--train-images", str(request.train_images), "--epochs", str(request.epochs)]
     options += ["--test-images", str(request.test_images)] if request.test_images else []
     return options + ["--out"]

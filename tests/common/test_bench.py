@@ -19,6 +19,7 @@ from common.bench import (
     earlier,
     process,
     remote,
+    report,
     request,
     rounds,
     scaling,
@@ -85,6 +86,13 @@ def test_a_single_run_is_taken_to_spread_as_the_other_sides_runs():
         assert compare.verdict(compare.change(now, before)[1]) == "no difference shown"
 
 
+def test_one_estimate_of_the_spread_counts_once():
+    apart = [np.full(20, 0.01 * run) for run in range(3)]
+    _, (low, high) = compare.change(apart[1:2], apart)
+    error = np.sqrt(np.var([0, 0.01, 0.02], ddof=1) * (1 + 1 / 3))
+    assert np.log(high / low) / 2 == pytest.approx(4.30 * error)  # two degrees of freedom
+
+
 def test_a_change_is_held_to_the_spread_of_both_benches():
     before = [np.full(20, 0.01 * run) for run in range(3)]
     value, interval = compare.change([run + np.log(1.1) for run in before], before)
@@ -104,6 +112,15 @@ def test_nobody_always_follows_the_same_one():
     assert all(len(others) == 2 for others in followed.values())
 
 
+@pytest.mark.parametrize("count", [2, 9, 24])
+def test_a_machine_that_slows_down_within_rounds_slows_all_alike(count):
+    names, places = list(range(count)), np.zeros(count)
+    for number in range(rounds.LEAST_ROUNDS):
+        for place, name in enumerate(rounds.in_order(names, number)):
+            places[name] += place
+    assert (places == places[0]).all()
+
+
 @pytest.mark.parametrize(
     "arguments, line",
     [
@@ -112,6 +129,7 @@ def test_nobody_always_follows_the_same_one():
         (["numpy:plain", "numpy"], "numpy:plain: plain scripts exist for the CNN only, of "),
         ([some.WITH_SCRIPT + ":plain", "numpy", "--model", "mlp"], "exist for the CNN only"),
         ([some.WITH_SCRIPT + ":plain@8", "numpy"], "a plain script does not take a lever"),
+        ([some.WITH_SCRIPT_ON_GPU + ":plain", "numpy"], "plain scripts are timed on CPUs"),
         ([some.without("resnet"), "--model", "resnet"], "has no network 'resnet'"),
         (["numpy:same", "numpy", "--baseline", "other:best"], "--baseline other:best is not among"),
         (["numpy:same"], "a bench needs at least two contenders"),
@@ -135,6 +153,7 @@ def test_nobody_always_follows_the_same_one():
         ([some.WITH_WORKERS + "/2x1@3", "numpy"], "these workers cannot share a batch equally"),
         (["numpy", "--levers", "--model", "mlp"], "numpy has no levers for mlp"),
         (["numpy", "numpy", "--levers"], "--levers takes one environment"),
+        (["numpy", "--levers", "--batch-sizes", "8", "64"], "--levers takes one batch size"),
         (["--against", "nowhere.json"], "nowhere.json: No such file"),
         (["--against", __file__], "test_bench.py is not JSON"),
         (["--against", earlier.SCHEMA], "bench.schema.json is not the result of a bench"),
@@ -170,6 +189,14 @@ def test_defaults_are_left_out_of_a_contenders_name():
     assert (
         request.parse(names + ["--threads", "1", "--baseline", names[0]]).baseline == names[0][:10]
     )
+
+
+@pytest.mark.parametrize("script, threads", [(":plain", "1"), (":plain/1", "2")])
+def test_a_plain_script_uses_all_cores(script, threads, monkeypatch, capsys):
+    monkeypatch.setattr(machine, "usable_cores", lambda: 2)
+    arguments = [some.WITH_SCRIPT + script, "numpy", "--threads", threads]
+    assert commands.guarded(bench.command, arguments) == 2
+    assert "a plain script sets no threads: it uses all 2 cores" in capsys.readouterr().err
 
 
 def test_a_number_of_threads_for_a_users_interpreter_is_kept():
@@ -278,6 +305,27 @@ def test_a_slower_machine_makes_no_contender_slower():
     assert "that, per matrix product" in earlier.summary(result)
 
 
+@pytest.mark.parametrize("slow", list("abcde"))
+def test_one_contender_that_slows_down_is_no_yardstick(slow):
+    """Whatever their speeds are."""
+
+    def made(slower):
+        usual = dict(a=0.1, b=0.2, c=0.3, d=0.5, e=0.9)
+        contenders = {
+            key: {
+                "seconds_per_step": [[seconds * (slower if key == slow else 1)] * 4],
+                "processes": [{"source_sha256": "as it was"}],
+            }
+            for key, seconds in usual.items()
+        }
+        return {"made": "then", "contenders": contenders, "rounds": [{"matmul_flops": 1e11}] * 4}
+
+    result = earlier.since(made(1.2), made(1))
+    assert result["together"]["ratio"] == pytest.approx(1)
+    for key, change in result["changes"].items():
+        assert change["ratio"] == pytest.approx(1 / 1.2 if key == slow else 1)
+
+
 def test_changed_contenders_are_no_yardstick():
     """Three of five became twice as fast; the other two did not become slower."""
 
@@ -335,11 +383,13 @@ def check_against(out, monkeypatch, capsys):
 
     monkeypatch.setattr(rounds, "run", again)
     later = out.parent / "later.json"
-    arguments = ["--against", str(out), "--model", "lstm", "--threads", "1", "--runs", "1"]
+    arguments = ["--against", str(out), "--runs", "1"]  # model, threads and baseline as before
     assert bench.command(arguments + ["--out", str(later)]) == 0
     said = capsys.readouterr().out
     assert "against the bench of 20" in said and "bfloat16 2000 GFLOP/s" in said
-    changes = earlier.read(str(later))["against"]["changes"]
+    written = earlier.read(str(later))
+    assert written["baseline"] == result["baseline"] and written["model"] == "lstm"
+    changes = written["against"]["changes"]
     assert changes["numpy:same"]["ratio"] == pytest.approx(2)
     assert changes["numpy:same"]["verdict"] == "faster"
     assert changes["numpy:best"]["ratio"] == pytest.approx(1)
@@ -398,6 +448,39 @@ def test_a_lever_that_changes_the_network_is_left_out(levers, monkeypatch, capsy
     assert all(len(runs) == 2 for runs in records.times.values())
     assert records.not_proven == {"numpy:best+freed": "dropout: other masks"}
     assert capsys.readouterr().out.count("left out   numpy:best+freed is not proven") == 1
+
+
+def test_what_stops_a_run_leaves_the_finished_ones(tmp_path, monkeypatch):
+    asked = request.parse(["numpy", "--threads", "1"])
+    records, path = rounds.Records(asked), str(tmp_path / "bench.json")
+    facts = {"settings": {"device": "cpu", "threads": 1}, "peak_memory_bytes": 1}
+    for number, count in enumerate((10, 12, 3)):  # the third run is stopped
+        for key in records.times:
+            records.times[key].append([0.1 * (number + 1)] * count)
+            records.others[key] += [0.0] * count
+            records.facts[key].append(facts)
+        records.rounds += [{"matmul_flops": 1e11, "bandwidth": 1e10}] * count
+    for finished in (0, 2):
+        with pytest.raises(InputError), bench.kept_if_stopped(records, finished, {}, path):
+            raise InputError("numpy:best has died")
+        assert len(list(tmp_path.iterdir())) == (finished > 0)
+    result = json.loads((tmp_path / "bench-stopped.json").read_text())
+    assert result["runs"] == 2 and len(result["rounds"]) == 22
+    for contender in result["contenders"].values():
+        assert [len(run) for run in contender["seconds_per_step"]] == [10, 12]
+        assert len(contender["others"]) == 22 and len(contender["processes"]) == 2
+        assert contender["share_of_matmul"] > 0
+
+
+def test_a_share_of_the_product_is_of_as_many_threads():
+    asked = request.parse(["numpy:same", "numpy:best/1", "--threads", "2"])
+    records = rounds.Records(asked)
+    for key, threads in zip(records.times, (2, 1)):
+        records.times[key], records.others[key] = [[0.1] * 10], [0.0] * 10
+        records.facts[key] = [{"settings": {"device": "cpu", "threads": threads}}]
+    records.rounds = [{"matmul_flops": 1e11, "bandwidth": 1e10}] * 10
+    both = report.result(records, {})["contenders"].values()
+    assert ["share_of_matmul" in contender for contender in both] == [True, False]
 
 
 @pytest.mark.parametrize("plain", [True, False])

@@ -1,5 +1,6 @@
 """What the project's own commands cost."""
 
+import contextlib
 import json
 import os
 
@@ -19,10 +20,16 @@ def test_a_command_is_measured():
 
 
 def test_a_verdict_is_measured_and_a_command_that_fails_is_named():
-    assert costs.measured(["-c", "raise SystemExit(3)"], os.environ)["exit_code"] == 3
-    assert costs.measured(["-c", "raise SystemError(5)"], os.environ) == {"error": "SystemError: 5"}
-    work = "import sys; print('error: no such file', file=sys.stderr); sys.exit(2)"
-    assert costs.measured(["-c", work], os.environ) == {"error": "error: no such file"}
+    assert costs.measured(["-c", "raise SystemExit(3)"], os.environ, 3)["exit_code"] == 3
+    for code, expected, says in (
+        ("raise SystemExit(3)", 0, "exit code 3, not 0: "),  # a proof that fails, a wrong answer
+        ("", 3, "exit code 0, not 3: "),  # a wrong port that passes
+        ("raise SystemError(5)", 0, "exit code 1, not 0: SystemError: 5"),
+        ("import sys; print('error: no'); sys.exit(2)", 0, "exit code 2, not 0: error: no"),
+    ):
+        assert costs.measured(["-c", code], os.environ, expected) == {"error": says}
+    wrong = [cost.what for cost in costs.costs("", 1) if cost.expected]
+    assert len(wrong) == 1 and wrong[0].endswith("a wrong one")
 
 
 def test_the_recordings_have_the_size_and_the_mistake(tmp_path):
@@ -45,6 +52,7 @@ def test_the_command_writes_a_table(monkeypatch, tmp_path, capsys):
         costs.Cost("unprepared", ["-c", ""], lambda: open(str(tmp_path / "no" / "folder"))),
     ]
     monkeypatch.setattr(costs, "costs", lambda folder, megabytes: table)
+    monkeypatch.setattr(costs, "alone", contextlib.suppress)  # a bench may run here
     out = tmp_path / "costs.json"
     assert commands.guarded(costs.command, ["--out", str(out)]) == 1
     assert made == ["quick"]
@@ -53,3 +61,7 @@ def test_the_command_writes_a_table(monkeypatch, tmp_path, capsys):
     with open(str(out)) as file:
         result = json.load(file)
     assert list(result["measured"]) == ["quick", "broken", "unprepared"] and "machine" in result
+    table.append(costs.Cost("another", ["-c", ""]))
+    assert commands.guarded(costs.command, ["--out", str(out)]) == 1
+    with open(str(out)) as file:
+        assert json.load(file) == result  # a failure does not replace a result

@@ -26,6 +26,7 @@ from common.system.errors import InputError
 from common.system.files import ROOT
 
 W = np.arange(6, dtype="<f4").reshape(2, 3)
+PACKED = W.tobytes()
 
 
 def number(value):
@@ -84,8 +85,8 @@ def caffe2():
 SHAPE = message((2, message((1, 2))), (2, message((1, 3))))  # (2, 3), of a graph or a checkpoint
 
 
-def graph():
-    value = message((8, message((1, 1), (2, SHAPE), (4, W.tobytes()))))
+def graph(content=PACKED):
+    value = message((8, message((1, 1), (2, SHAPE), (4, content))))
     const = message((1, "w"), (2, "Const"), (5, message((1, "value"), (2, value))))
     return message((1, const), (1, message((1, "y"), (2, "Relu"), (3, "w"))))
 
@@ -134,9 +135,6 @@ def mindspore(*parts, shape=(2, 3), kind="Float32", total=None):
 
 def packed_text(text):
     return bytes([0xA0 + len(text)]) + text.encode()
-
-
-PACKED = W.tobytes()
 
 
 def packed_array(shape=(2, 3), kind="float32", data=PACKED):
@@ -491,6 +489,13 @@ class Forges:
         start = np.zeros(1).__reduce__()[:2]
         return cls(*start, (1, (1,), kind, False, b"A" * 8))
 
+    @classmethod
+    def objects(cls, flags, name="O8"):
+        """An array of this type, whose flags say whether its numbers are addresses."""
+        kind = cls(np.dtype, (name, False, True), (3, "|", None, None, None, -1, -1, flags))
+        start = np.zeros(1).__reduce__()[:2]
+        return cls(*start, (1, (1,), kind, False, b"A" * 8))
+
 
 def npz(**members):
     out = io.BytesIO()
@@ -530,7 +535,12 @@ HOSTILE = {
     "enlarged.pt": (archived(ENLARGED), "a state to an object that has none"),
     "keys.pkl": (b"\x80\x02})" + b"2\x86" * 60 + b"Ns.", "a key that is no name"),
     "deep.pkl": (b"\x80\x02})" + b"\x85" * 300000 + b"Ns.", "a key that is no name"),
-    "memo.pkl": (b"\x80\x02Nr\0\0\0\x40.", "it contains no arrays"),
+    "memo.pkl": (b"\x80\x02Nr\0\0\0\x40.", "it counts more than 4194304 objects"),
+    "memo0.pkl": (b"Np4194305\n.", "it counts more than 4194304 objects"),
+    "bytes.pkl": (b"\x80\x05\x96" + b"\0" * 5 + b"\x10\0\0.", "length goes beyond the file"),
+    "pointers.pkl": (pickle.dumps(Forges.objects(0), 2), "a type that takes numbers for addresses"),
+    "objects.pkl": (pickle.dumps(Forges.objects(63), 2), "objects that are bytes"),
+    "owned.pkl": (pickle.dumps(Forges.objects(63, "f8"), 2), "numbers for addresses"),
     "copies.pkl": (pickle.dumps([np.zeros(2**17)] * 10**4, 2), "more than the free memory"),
     "bzip2.npz": (packed_by(zipfile.ZIP_BZIP2), "packed in a way that is not read"),
     "lzma.npz": (packed_by(zipfile.ZIP_LZMA), "packed in a way that is not read"),
@@ -550,7 +560,7 @@ HOSTILE = {
         "a type with fields",
     ),
     "base.pkl": (pickle.dumps(Forges.array((np.dtype("O"), (1,)), None, None), 2), "with fields"),
-    "objects.npz": (npz(w_npy=header((), "|O") + pickle.dumps(Runs())), "objects, not numbers"),
+    "objects.npz": (npz(w_npy=header((1,), "|O") + pickle.dumps(Runs())), "objects, not numbers"),
     "claims.npz": (npz(w_npy=header((10**9, 10**9))), "shorter than its shape"),
     "code.npz": (npz(run_py=b"exit()"), "is not an array"),
     "beyond.onnx": (message((1, 8)) + b"\x3a\xff\xff\xff\x7f", "a length goes beyond the file"),
@@ -571,6 +581,15 @@ HOSTILE = {
     "map.ckpt": (message((1, message((1, "w"), (3, b"")))), "is a map, not an array"),
     "sum.ckpt": (mindspore(total=1), "its checksum is wrong"),
     "secret.ckpt": (b"\xd8\x5e\x3a\x7f" + bytes(99), "it is encrypted"),
+    "keys.msgpack": (
+        b"\x81\xa1a" + b"\x81" * 40 + b"\xa1b" + b"\xc0" * 40,
+        "a key that is no name",
+    ),
+    "count.ckpt": (
+        table([(b"", message((1, 1)))]).replace(*[struct.pack("<2I", 0, n) for n in (1, 255)]),
+        "counts more entries than it has bytes",
+    ),
+    "short.pb": (graph(PACKED[:8]), "which is not shape"),
     "objects.msgpack": (flax(kind="object"), "an array of the type object"),
     "shape.msgpack": (flax(shape=(100, 100)), "which is not shape"),
     "deep.msgpack": (b"\x81\xa1a" * 9999 + b"\xc0", "nested more than 200 times"),
@@ -621,13 +640,80 @@ def test_a_checkpoint_does_not_read_beyond_its_part(tmp_path, capsys):
     assert code == 2 and error.count("\n") == 1
 
 
-def test_lists_inside_lists_are_read_once(tmp_path):
-    value = [W]
+def test_a_list_in_two_places_is_read_twice_but_not_without_end(tmp_path, capsys):
+    """As an average of weights that is the weights."""
+    value, path = [W], tmp_path / "m.pkl"
+    path.write_bytes(pickle.dumps({"model": value, "average": value}, 2))
+    assert list(dump.contents_of(str(path)).arrays) == ["model/0", "average/0"]
     for _ in range(60):
         value = [value, value]
-    path = tmp_path / "m.pkl"
     path.write_bytes(pickle.dumps(value, 2))
-    assert len(dump.contents_of(str(path)).arrays) == 1
+    code, error = dumped(path, capsys)
+    assert code == 2 and "it repeats more than 100000 containers" in error
+    loop = [W]
+    loop.append(loop)
+    path.write_bytes(pickle.dumps(loop, 2))
+    assert list(dump.contents_of(str(path)).arrays) == ["0"]
+
+
+def test_texts_and_none_in_a_snapshot_are_left_out(tmp_path):
+    """As Chainer's trainer writes them."""
+    path = tmp_path / "snapshot.npz"
+    np.savez(str(path), w=W, log=np.array("a log"), none=np.array(None))
+    assert list(dump.contents_of(str(path)).arrays) == ["w"]
+    text = message((2, 8), (6, b"word"), (8, "words"))
+    path.write_bytes(message((1, 8), (7, message((5, onnx_tensor("w")), (5, text)))))
+    assert list(dump.contents_of(str(path)).arrays) == ["w"]
+
+
+def test_constants_of_onnx_functions_are_read(tmp_path):
+    path = tmp_path / "m.onnx"
+    node = message((2, "v"), (4, "Constant"), (5, message((1, "value"), (5, onnx_tensor("")))))
+    path.write_bytes(message((1, 8), (7, message()), (25, message((1, "Block"), (7, node)))))
+    assert list(dump.contents_of(str(path)).arrays) == ["Block/v"]
+
+
+@pytest.mark.parametrize("arguments, value", [((), 0), ((message((1, "value"), (2, 1.0)),), 1)])
+def test_constants_that_caffe2_fills_in_are_read(arguments, value, tmp_path):
+    path, shape = tmp_path / "init_net.pb", message((1, "shape"), (6, 2), (6, 3))
+    fields = [(5, argument) for argument in (shape, *arguments)]
+    path.write_bytes(message((1, "init"), (2, message((2, "b"), (4, "ConstantFill"), *fields))))
+    array = dump.contents_of(str(path)).arrays["b"]
+    assert array.dtype == np.float32 and np.array_equal(array, np.full((2, 3), value))
+
+
+def test_complex_numbers_of_a_graph_are_read(tmp_path):
+    path, parts = tmp_path / "frozen.pb", [(9, 1.0), (9, 2.0), (9, 3.0), (9, 4.0)]
+    value = message((8, message((1, 8), (2, message((2, message((1, 2))))), *parts)))
+    const = message((1, "w"), (2, "Const"), (5, message((1, "value"), (2, value))))
+    path.write_bytes(message((1, const)))
+    assert dump.contents_of(str(path)).arrays["w"].tolist() == [1 + 2j, 3 + 4j]
+
+
+def test_a_header_as_long_as_mxnets_magic_number_is_one_of_safetensors(tmp_path):
+    path, data = tmp_path / "m.safetensors", safetensors()
+    size = struct.unpack("<Q", data[:8])[0]
+    text = data[8 : 8 + size].ljust(0x112)
+    path.write_bytes(struct.pack("<Q", 0x112) + text + data[8 + size :])
+    assert list(dump.contents_of(str(path)).arrays) == ["w"]
+
+
+def test_a_name_with_a_slash_is_kept_in_pytorchs_files(monkeypatch, tmp_path):
+    path = tmp_path / "m.pt"
+    data = saved_tensor(monkeypatch).replace(b"\1\0\0\0w", b"\3\0\0\0e/w")
+    path.write_bytes(archived(data))
+    assert list(dump.contents_of(str(path)).arrays) == ["e/w"]
+
+
+def test_parameters_of_the_first_pytorchs_are_read(monkeypatch, tmp_path):
+    """Each is a call with its tensor, and a state; a whole network names its backend."""
+    path, data = tmp_path / "m.pt", saved_tensor(monkeypatch)
+    start, tensor = data.split(b"X\1\0\0\0wq\1")
+    backend = b"X\1\0\0\0bctorch.nn.backends.thnn\n_get_thnn_function_backend\n)Rs"
+    parameter = b"ctorch.nn.parameter\nParameter\n" + tensor[: -len(b"s.")]
+    parameter += b"\x85R" + b"\x88\x89N\x87b"  # called with the tensor; (True, False, None)
+    path.write_bytes(archived(start + backend + b"X\1\0\0\0w" + parameter + b"s."))
+    assert np.array_equal(dump.contents_of(str(path)).arrays["w"], W.T)
 
 
 @pytest.mark.parametrize("file", sorted(MADE) + ["calls2.pkl", "stream.pt"])

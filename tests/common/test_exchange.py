@@ -99,10 +99,22 @@ def test_a_worker_that_fails_is_quoted(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(environments, "inside", lambda *_: [sys.executable, "-c", code])
     out = tmp_path / "out.json"
     arguments = NAMES + ["--model", "mlp", "--out", str(out)]
-    assert commands.guarded(exchange.command, arguments) == 2
+    assert commands.guarded(exchange.command, arguments) == exchange.FAILED
     line = "error: numpy, give: error: no disk; %s, give: error: no disk\n" % OTHER
     assert line in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_an_environment_that_cannot_be_made_is_left_out(monkeypatch, tmp_path):
+    def make(names):
+        if names == ["broken"]:
+            raise InputError("no wheel")
+
+    monkeypatch.setattr(environments, "make", make)
+    monkeypatch.setattr(exchange, "run_worker", lambda *_: None)
+    three = REQUEST._replace(names=["broken"] + NAMES)
+    request, left_out = exchange.carry(str(tmp_path), three)
+    assert request == REQUEST and left_out == {"broken": "make: no wheel"}
 
 
 def test_a_framework_that_fails_is_left_out_and_the_others_go_on(carried, monkeypatch):
@@ -111,6 +123,7 @@ def test_a_framework_that_fails_is_left_out_and_the_others_go_on(carried, monkey
         return "no disk" if (step, name) == ("restore", "broken") else None
 
     done = []
+    monkeypatch.setattr(environments, "make", lambda names: None)
     monkeypatch.setattr(exchange, "run_worker", run_worker)
     three = REQUEST._replace(names=["broken"] + NAMES)
     request, left_out = exchange.carry(str(carried), three)

@@ -13,7 +13,7 @@ import common.sweep
 import frameworks
 from common.data import batches
 from common.data.dataset import Dataset
-from common.lessons import differences, initializers, study, switches, training
+from common.lessons import differences, initializers, report, study, switches, training
 from common.networks.cnn import CNN
 from common.networks.hyperparameters import Momentum
 from common.networks.initializers import xavier_uniform
@@ -129,6 +129,13 @@ def test_a_difference_is_paired_and_has_students_interval():
     assert effect["interval"] == pytest.approx([-1 - half, -1 + half], rel=1e-2)
     assert effect["verdict"] == "lower"
     assert differences.paired(thrown, plain)["verdict"] == "higher"
+
+
+def test_two_equal_differences_of_few_images_may_be_chance():
+    plain, thrown = scored(0.30, 0.40), scored(0.27, 0.37)
+    effects = report.effects({"plain": plain, "dropout_in_prediction": thrown}, 100)
+    low, high = effects["differences"]["dropout_in_prediction"]["interval"]
+    assert low < -3 - 1 and -3 + 1 < high  # each accuracy is rounded to 1 point
 
 
 def test_an_interval_that_contains_0_shows_no_difference():
@@ -298,23 +305,44 @@ def test_a_study_that_was_stopped_continues(tiny, capsys, signal, code):
 @pytest.mark.parametrize(
     "spoil, words",
     [
-        (lambda result: dict(result, sources_sha256="1" * 64), "other sources sha256"),
         (lambda result: dict(result, dataset=dict(result["dataset"], sha256="1")), "other dataset"),
         (lambda result: dict(result, schema=0, lane="best"), "other schema, lane"),
         (lambda result: [result], "other schema, framework"),
+        (lambda result: {}, "other schema, framework"),
     ],
 )
-def test_a_study_that_rests_on_anything_else_starts_again(tiny, capsys, spoil, words):
+def test_another_study_is_left_alone(tiny, capsys, spoil, words):
+    run, trainings, path = tiny
+    assert run("--lessons", "unit_gain") == 0
+    other = spoil(read(path))
+    with open(path, "w") as file:
+        json.dump(other, file)
+    assert run("--lessons", "unit_gain") == 2
+    error = capsys.readouterr().err
+    assert words in error and "; name another file with --out" in error
+    assert not trainings.trained and read(path) == other
+
+
+def test_a_study_whose_code_has_changed_starts_again(tiny, capsys):
     run, trainings, path = tiny
     assert run("--lessons", "unit_gain") == 0
     result = read(path)
     result["measured"]["plain"]["0"]["accuracy"] = 0.9  # to recognise it
     with open(path, "w") as file:
-        json.dump(spoil(result), file)
+        json.dump(dict(result, sources_sha256="1" * 64), file)
     capsys.readouterr()
     assert run("--lessons", "unit_gain") == 0
-    assert words in capsys.readouterr().out
+    assert "other sources sha256" in capsys.readouterr().out
     assert len(trainings.trained) == 4 and read(path)["measured"]["plain"]["0"]["accuracy"] < 0.9
+
+
+def test_code_that_changes_during_a_study_ends_it(tiny, monkeypatch, capsys):
+    run, trainings, path = tiny
+    hashes = iter("ab")
+    monkeypatch.setattr(study.source, "code_sha256", lambda paths: next(hashes))
+    assert run("--lessons", "unit_gain") == 1
+    assert "the code has changed since the study began" in capsys.readouterr().err
+    assert not os.path.exists(path)
 
 
 def test_trainings_with_other_versions_are_not_mixed(tiny, capsys):

@@ -5,10 +5,11 @@ import json
 import pytest
 
 import frameworks
+from common import networks
 from common.proof import basis
 from common.records import prove, records
 from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, MISTAKES, STALE, Proof
-from common.system import source
+from common.system import commands, modules, source
 from common.system.errors import InputError
 
 NAME = next(
@@ -142,6 +143,28 @@ def test_an_environment_that_cannot_be_made_does_not_end_the_others(monkeypatch,
     monkeypatch.setattr(prove.environments, "make", make)
     assert prove.unmade(["a", "b"]) == ["a"]
     assert capsys.readouterr().out == "left out   a: no interpreter\n"
+
+
+def test_a_record_does_not_outlive_a_failure(monkeypatch, tmp_path):
+    proof = Proof(CERTIFICATE, NAME, "cnn", "same")
+    monkeypatch.setattr(Proof, "made_on", lambda self, device: str(tmp_path / "record.json"))
+    proof.doubt()  # without a record
+    assert proof.state() == MISSING
+    proof.write({}, proof.rests_on(), 1)
+    assert proof.state() == FRESH
+    monkeypatch.setattr(prove.environments, "inside", lambda *_: ["false"])
+    assert not prove.make(proof) and proof.state() == STALE
+
+
+def test_nothing_to_prove_is_bad_input(capsys):
+    name, model = next(
+        (name, model)
+        for name in frameworks.ENVIRONMENTS
+        for model in networks.MODELS
+        if not modules.has(name, model)
+    )
+    assert commands.guarded(prove.command, [name, "--model", model, "--check"]) == 2
+    assert "none of these environments has one of these networks" in capsys.readouterr().err
 
 
 def test_a_proof_that_fails_fails_the_command(monkeypatch):

@@ -142,6 +142,31 @@ def test_no_time_is_shown_without_a_passed_certificate(out, monkeypatch, capsys)
     assert "images/s" not in printed.split("certificate")[1]
 
 
+def test_no_time_is_shown_if_updates_are_wrong_at_the_end(out, monkeypatch, capsys):
+    late = {"steps": 9, "passed": False, "share_of_tolerance": 50, "detail": "conv1.bias"}
+    monkeypatch.setattr(runner, "late_updates", lambda *_: late)
+    assert main(["numpy", "--out", out] + QUICK) == 1
+    printed = capsys.readouterr().out.split("certificate")[1]
+    assert "NOT as the reference's: conv1.bias" in printed and "images/s" not in printed
+
+
+@pytest.mark.parametrize("moment", ["train", "late_updates"])
+def test_an_error_of_the_framework_leaves_the_losses(moment, out, schema, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("out of memory")
+
+    if moment == "train":
+        monkeypatch.setattr(modules.load("numpy", "mlp"), "train", fail)
+    else:
+        monkeypatch.setattr(runner, moment, fail)
+    with pytest.raises(RuntimeError):
+        main(["numpy", "--out", out] + QUICK)
+    result = read(out)
+    jsonschema.validate(result, schema)
+    assert result["status"] == "stopped" and "out of memory" in result["error"]
+    assert len(result["losses"]) == (0 if moment == "train" else 6)
+
+
 def test_same_seed_same_run_and_another_seed_another(out):
     losses = []
     for seed in ("1", "1", "2"):
@@ -233,6 +258,7 @@ def test_scores_that_are_not_finite_stop_the_run_too(out, schema, tmp_path, monk
         ("train", lambda model, batches: iter([2.0]), "train() yielded 1 losses for 3 batches"),
         ("predict", lambda model, x: np.eye(9, 10), "predict() returned 9 rows of scores for 70"),
         ("evaluate", lambda scores, labels: 0.99, "evaluate() returned 0.99, but "),
+        ("evaluate", lambda scores, labels: float("nan"), "evaluate() returned nan, but "),
     ],
 )
 def test_a_module_that_leaves_something_out_stops_the_run(

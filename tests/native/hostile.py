@@ -50,14 +50,51 @@ class Forges:
         return self.reduced
 
 
-def forged_pickle(path, marker):
-    """A pickle of arrays alone, whose numbers NumPy would take for addresses of objects."""
-    base = np.dtype("O"), (1,)
-    kind = Forges(np.dtype, ("V8", False, True), (3, "|", base, None, None, 8, 1, 0))
+def _forge(path, name, state):
+    kind = Forges(np.dtype, (name, False, True), state)
     start = np.zeros(1).__reduce__()[:2]
     with open(path, "wb") as file:
         pickle.dump([Forges(*start, (1, (1,), kind, False, b"A" * 8))], file, protocol=2)
     return "not weights of this network"
+
+
+def forged_pickle(path, marker):
+    """A pickle of arrays alone, whose numbers NumPy would take for addresses of objects."""
+    base = np.dtype("O"), (1,)
+    return _forge(path, "V8", (3, "|", base, None, None, 8, 1, 0))
+
+
+def pickle_of_pointers(path, marker):
+    """The same by a type of objects, whose flags say that it holds none."""
+    return _forge(path, "O8", (3, "|", None, None, None, -1, -1, 0))
+
+
+def _end_as(path, attack, end):
+    words = attack(path, None)
+    with open(path, "ab") as file:
+        file.write(end)
+    return words
+
+
+def pickle_that_ends_as_zip(path, marker):
+    """A forged pickle, and the end of an empty archive."""
+    return _end_as(path, forged_pickle, b"PK\5\6" + bytes(18))
+
+
+def pickle_that_ends_as_table(path, marker):
+    """A forged pickle, and the end of a table of LevelDB's."""
+    return _end_as(path, forged_pickle, bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb")
+
+
+def pickle_with_a_far_number(path, marker):
+    """A pickle that keeps one object under a number, up to which C's unpickler makes room."""
+    with open(path, "wb") as file:
+        file.write(b"\x80\x02Nr\0\0\0\x40.")
+    return "not weights of this network"
+
+
+PICKLES = bare_pickle, forged_pickle, pickle_of_pointers, pickle_that_ends_as_zip
+PICKLES += pickle_that_ends_as_table, pickle_with_a_far_number
 
 
 def pickle_in_npz(path, marker):
@@ -71,6 +108,11 @@ def elsewhere(path, marker):
     """An HDF5 file that links to another."""
     _hdf5(path, lambda h5py, file: file.__setitem__("_x", h5py.ExternalLink(marker, "/")))
     return "is a link"
+
+
+def elsewhere_that_ends_as_zip(path, marker):
+    """The same, and the end of an empty archive."""
+    return _end_as(path, lambda path, _: elsewhere(path, path + "-other"), b"PK\5\6" + bytes(18))
 
 
 def outside(path, marker):
@@ -160,5 +202,5 @@ def of_container(path):
     with open(path, "rb") as file:
         start = file.read(4)
     if start == b"\x89HDF":
-        return elsewhere, outside, claimed
-    return bare_pickle, forged_pickle
+        return elsewhere, elsewhere_that_ends_as_zip, outside, claimed
+    return PICKLES

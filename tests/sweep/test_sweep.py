@@ -309,6 +309,37 @@ def test_only_a_contender_whose_code_has_changed_is_trained_again(
     assert "%s: its code or pins have changed" % PAIR[1] in capsys.readouterr().out
 
 
+def test_code_that_changes_during_a_sweep_is_not_filed_under_the_old(
+    stub, tmp_path, monkeypatch, capsys
+):
+    path, rests_on = tmp_path / "sweep.json", sweep.rests_on
+    monkeypatch.setattr(
+        sweep, "rests_on", lambda *about: rests_on(*about) + "another" * bool(stub.started())
+    )
+    assert commands.guarded(sweep.command, sweeping(path)) == 1
+    assert "its code or pins have changed since the sweep began" in capsys.readouterr().out
+    assert not any(read(path)["measured"].values())
+
+
+def test_bad_input_does_not_cost_the_trainings_of_code_that_has_changed(
+    stub, tmp_path, monkeypatch
+):
+    path, rests_on = tmp_path / "sweep.json", sweep.rests_on
+    assert commands.guarded(sweep.command, sweeping(path)) == 0
+    before = path.read_text()
+    monkeypatch.setattr(sweep, "rests_on", lambda *about: rests_on(*about) + "another")
+    assert commands.guarded(sweep.command, sweeping(path, "--address", "127.0.0.1:1")) == 2
+    assert path.read_text() == before
+
+
+def test_on_a_cluster_a_training_takes_the_cores_of_its_machine():
+    def arguments(*more):
+        return tasks.recipe(sweep.parse([*PAIR, *SHORT, "--address", "host:1", *more]), 0)
+
+    assert "--threads" not in arguments()
+    assert "999" in arguments("--threads", "999")
+
+
 def test_a_contender_that_has_changed_is_judged_only_after_new_trainings(
     stub, tmp_path, monkeypatch, capsys
 ):
@@ -338,6 +369,9 @@ def test_a_contender_that_has_changed_is_judged_only_after_new_trainings(
         ([A, some.PLAIN + ":plain"], "nothing proves a plain script"),
         ([A + "/2x1"], "a sweep takes NAME or NAME:LANE"),
         ([A, B, "--seeds", "1"], "2 or more"),
+        ([A, B, "--threads", "999"], "--threads 999: this machine has"),
+        ([A, B, "--data", "/no/such"], "/no/such"),
+        ([A, B, "--train-images", "3"], "fewer than one batch"),
         ([A, B, "--margin", "0"], "not a number of points"),
         (["nothing"], "nothing"),
         ([A], "a sweep needs at least two contenders"),
@@ -346,7 +380,7 @@ def test_a_contender_that_has_changed_is_judged_only_after_new_trainings(
 )
 def test_bad_input_is_one_line(stub, tmp_path, capsys, arguments, words):
     out = [] if "--address" not in arguments else ["--out", str(tmp_path / "out.json")]
-    assert commands.guarded(sweep.command, arguments + SHORT + out) == 2
+    assert commands.guarded(sweep.command, SHORT + out + arguments) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert words in line and not stub.started()
 
