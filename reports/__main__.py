@@ -17,6 +17,7 @@ from common.system import commands
 from common.system.errors import InputError
 from common.system.files import atomic_write
 from reports import committed, markdown, phrases, site, sources, tables
+from reports.table import words
 
 
 def show(used):
@@ -30,7 +31,7 @@ def show(used):
             justify = "right" if column.endswith(" ") else "left"
             drawn.add_column(column.strip(), justify=justify, overflow="fold")
         for row in table.rows:  # as Text: brackets in a result file are not markup
-            drawn.add_row(*(Text(cell if isinstance(cell, str) else cell[0]) for cell in row))
+            drawn.add_row(*(Text(words(cell)) for cell in row))
         console.print(drawn)
 
 

@@ -1,6 +1,6 @@
 """The tables of benches, one for each question; cells are plain text."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ from common.bench import compare, contenders
 from common.networks import ALL
 from common.system import modules
 from reports import study_figures
-from reports.studies import LEVERS, SHARED, STEP, answers, turned
+from reports.studies import LEVERS, NONE, SHARED, STEP, about, answers, turned
 from reports.table import CHANGED, Table, dagger, titled
 
 WIDEST = 100  # the factor between an interval's ends that are still shown
@@ -18,6 +18,9 @@ ONE_RUN = " One run does not show how processes differ from start to start."
 BELIEVE = "All %d contenders passed every rung of the proof before they were timed."
 VERDICTS = ("faster", "slower", "no difference shown")  # of a ratio's interval
 PLAIN_SCRIPTS = "Are the lanes faster than a tutorial's script?"
+SCRIPTS, ROUNDED, FASTEST, LISTED = range(4)  # kinds of benches, by the question they answer
+# Workers, and the lines of the chart and columns of the table beside them.
+WORKERS = ("one process, same threads", "one process, all threads", "workers")
 
 
 def _command(model, options=" ..."):
@@ -26,33 +29,46 @@ def _command(model, options=" ..."):
 
 
 def of_frameworks(bench):
-    """Whether a bench compares frameworks: it has no levers, workers or batch sizes."""
+    """Whether a bench compares frameworks: no levers, workers, batch sizes or fewer threads."""
+    usual = None, bench.result["threads"]
     keys = [contenders.read(key) for key in bench.result["contenders"]]
-    return not any(key.lever or key.workers > 1 or key.batch_size for key in keys)
+    return not any(
+        key.lever or key.workers > 1 or key.batch_size or key.threads not in usual for key in keys
+    )
 
 
 def newest(benches):
-    """(the newest comparison of each machine, network and question, the others).
+    """(comparisons of frameworks, other benches that answer no question); the newest come first.
 
-    A later bench of a few of its contenders does not take a comparison's place. Those of the CNN
-    come before others, and those of plain scripts last; then those of most contenders come first,
-    and of as many the newest.
+    A bench replaces another one of the same machine, network, question and threads if it has all
+    of its contenders, and more of them or later figures. Comparisons of the CNN come before others,
+    and those of plain scripts last; then those of most contenders come first.
     """
-    found = {}
-    in_order = sorted(filter(of_frameworks, benches), key=lambda bench: bench.result["made"])
-    for bench in in_order:
-        key = bench.machine, bench.result["model"], _question(bench.result)
-        timed = set(bench.result["contenders"])
-        if key not in found or not timed < set(found[key].result["contenders"]):
-            found.pop(key, None)  # the newest come last
-            found[key] = bench
-    others = [bench for bench in reversed(in_order) if bench not in found.values()]
+    in_order, found = sorted(benches, key=lambda bench: bench.result["made"]), {}
+    for bench in filter(of_frameworks, in_order):
+        key = bench.machine, bench.result["model"], _question(bench), bench.result["threads"]
+        timed, alike = _timed(bench), found.setdefault(key, [])
+        if not any(timed < _timed(other) for other in alike):
+            alike[:] = [other for other in alike if not _timed(other) <= timed] + [bench]
+    newer = [bench for bench in reversed(in_order) if bench in sum(found.values(), [])]
+    others = [
+        bench for bench in reversed(in_order) if bench not in newer and not _is_answer(bench)
+    ]
 
     def later(bench):
-        timed = len(bench.result["contenders"])
-        return _has_scripts(bench.result), bench.result["model"] != next(iter(ALL)), -timed
+        cnn = bench.result["model"] == next(iter(ALL))
+        return _has_scripts(bench.result), not cnn, -len(_timed(bench))
 
-    return sorted(reversed(list(found.values())), key=later), others
+    return sorted(newer, key=later), others
+
+
+def _timed(bench):
+    return set(bench.result["contenders"])
+
+
+def _is_answer(bench):
+    """Whether a bench has figures for one of the further questions."""
+    return bool(bench.result.get("scaling")) or any(_shared(bench.result)) or any(_levers(bench))
 
 
 def _has_scripts(result):
@@ -60,15 +76,38 @@ def _has_scripts(result):
     return any(contender["lane"] == modules.PLAIN for contender in result["contenders"].values())
 
 
-def _question(result):
-    """The question that a bench of frameworks answers."""
-    model = ALL[result["model"]]
-    if "bfloat16_flops" in result:
-        return titled("Is bfloat16 faster than float32?", model)
-    if _has_scripts(result):
+def _kind(bench):
+    """Which question a bench answers, beside those of ``questions``."""
+    if _has_scripts(bench.result):
+        return SCRIPTS
+    if not of_frameworks(bench):
+        return LISTED
+    rounded = _of_one_framework(bench.result["contenders"], "bf16", "best")
+    return ROUNDED if rounded else FASTEST
+
+
+def _lane(result):
+    """The lane of most contenders; None if several lanes have as many."""
+    lanes = Counter(contender["lane"] for contender in result["contenders"].values())
+    (lane, most), *others = lanes.most_common()
+    return None if others and others[0][1] == most else lane
+
+
+def _question(bench):
+    """The question of a bench's kind."""
+    result, kind = bench.result, _kind(bench)
+    model, lane, threads = ALL[result["model"]], _lane(result), result["threads"]
+    if kind == SCRIPTS:
         return PLAIN_SCRIPTS
+    if kind == ROUNDED:
+        return titled("Is bfloat16 faster than float32?", model)
+    if kind == LISTED:
+        return titled("How fast is each contender?", model)
     name = "the CNN" if model.name == "cnn" else model.title
-    return "Which framework trains %s fastest?" % name
+    where = " in lane " + lane if lane else ""
+    if threads != result["machine"]["cores"]:
+        where += " with %d thread%s" % (threads, "s" * (threads > 1))
+    return "Which framework trains %s fastest%s?" % (name, where)
 
 
 def benched(used, machine):
@@ -83,12 +122,8 @@ def benched(used, machine):
 def questions(used, machine):
     """The tables of one machine that answer further questions."""
     benches = [bench for bench in used.benches if bench.machine == machine]
-    parted = {
-        bench.path: [contenders.read(key) for key in bench.result["contenders"]]
-        for bench in benches
-    }
-    levers = [bench for bench in benches if any(key.lever for key in parted[bench.path])]
-    workers = [bench for bench in benches if any(key.workers > 1 for key in parted[bench.path])]
+    levers = [bench for bench in benches if any(_levers(bench))]
+    workers = [bench for bench in benches if any(_shared(bench.result))]
     sizes = [bench for bench in benches if bench not in workers and bench.result.get("scaling")]
     made = [scaled(bench) for bench in sizes]
     made.append(shared(workers, machine))
@@ -106,20 +141,21 @@ def compared(bench, since=True):
     """
     result = bench.result
     model = ALL[result["model"]]
-    rows, drawn, unknown, several = [], [], [], result["runs"] > 1
+    rows, drawn, rivals, unknown, several = [], [], [], [], result["runs"] > 1
+    kind, lane = _kind(bench), _lane(result)
     against = result.get("against") if since else None
     for key, contender in sorted(result["contenders"].items(), key=lambda item: -item[1]["ratio"]):
         name = _with_comma(key) + mark(result, key)
         ratio = contender["ratio"], *contender["interval"]
-        if _is_measured(*contender["interval"]):
-            drawn.append((name, *ratio))
-        else:
-            unknown.append(name)
+        measured = _is_measured(*contender["interval"])
+        drawn += [(name, *ratio)] * measured
+        if lane in (None, contender["lane"]):  # the others are a yardstick
+            (rivals if measured else unknown).append((name, *ratio))
         product = contender.get("share_of_matmul")
         rows.append(
             [
                 (name, bench.path),
-                contender["verdict"] if _is_measured(*contender["interval"]) else "not judged",
+                contender["verdict"] if measured else "not judged",
                 _ratio(*ratio),
                 "%.0f" % contender["per_second"],
                 "-" if product is None else "%.0f%%" % (100 * product),
@@ -131,15 +167,16 @@ def compared(bench, since=True):
         if against:
             rows[-1] += _since(against["changes"].get(key))
     note = (
-        "{}, {}: {}, {} threads, batches of {}. Ratios of speed are relative to `{}`; an interval "
-        "that contains 1 shows no difference. Within and between runs: the spread of the ratios. "
-        "Others: the cores' largest share that other programs used in any one block.{} {}"
+        "{}, {}: {}, {} threads, batches of {}{}. Ratios of speed are relative to `{}`; an "
+        "interval that contains 1 shows no difference. Within and between runs: the spread of the "
+        "ratios. Others: the cores' largest share that other programs used in any one block.{} {}"
     ).format(
         bench.machine,
         _when(result),
         _runs(result),
         result["threads"],
         result["batch_size"],
+        " unless a contender's name gives others" if kind == LISTED else "",
         result["baseline"],
         "" if several else ONE_RUN,
         CHANGED,
@@ -161,17 +198,18 @@ def compared(bench, since=True):
         figures = (_when(against), yardstick)
         note += " Since %s: the speed relative to the bench of that time, in units of %s." % figures
         columns += ["since %s (95%%) " % _when(against), ""]
-    title, command = _question(result), _command(model)
+    title, command = _question(bench), _command(model)
     where = "%s %s, %s" % (title, bench.machine, _when(result))
     figure = partial(study_figures.ratios, _key(bench), where, drawn, [bench], command)
-    baseline, changed = _with_comma(result["baseline"]), mark(result, result["baseline"])
-    if _has_scripts(result):
+    baseline = _with_comma(result["baseline"]) + mark(result, result["baseline"])
+    answered = [("Proof", BELIEVE % len(rows))]
+    if kind == SCRIPTS:
         answered = _beside_scripts(result["contenders"])
-    elif "bfloat16_flops" in result:
-        answered = _rounded(result["contenders"])
-    else:
-        answered = _fastest(drawn, unknown, baseline, changed, several)
-    return Table(title, note, columns, rows, figure, answered)
+    elif kind == ROUNDED:
+        answered = _rounded(result["contenders"]) + answered
+    elif kind == FASTEST:
+        answered = _fastest(rivals, unknown, baseline, several) + answered
+    return Table(title, note, columns, rows, figure if drawn else None, answered)
 
 
 def _of_one_framework(timed, lane, other):
@@ -191,15 +229,16 @@ def _beside_scripts(timed):
     said, level = [], [n for n, (_, ends) in gains.items() if compare.verdict(ends) == VERDICTS[-1]]
     if gains:
         ratios = [ratio for ratio, _ in gains.values()]
-        text = "Lane best is %.2f to %.2f times as fast as a script of the same framework"
-        text = text % (min(ratios), max(ratios))
+        ends = dict.fromkeys("%.2f" % end for end in (min(ratios), max(ratios)))
+        text = "Lane best is %s times as fast as a script of the same framework"
+        text = text % " to ".join(ends)
         text += "; no difference is shown for %s." % ", ".join(level) if level else "."
         said.append(("Answer", text))
     return said + [("Proof", "The lanes passed every rung. Nothing proves the scripts.")]
 
 
 def _rounded(timed):
-    """How lane bf16 compares with lane best of the same framework, and what is proven."""
+    """How lane bf16 compares with lane best of the same framework."""
     verdicts = OrderedDict((verdict, []) for verdict in VERDICTS)
     for name, (ratio, ends) in _of_one_framework(timed, "bf16", "best").items():
         verdicts[compare.verdict(ends)].append("%s %.2f (%.2f–%.2f)" % (name, ratio, *ends))
@@ -209,29 +248,33 @@ def _rounded(timed):
         if names
     ]
     text = " ".join(["Lane bf16, relative to lane best of the same framework."] + said)
-    return [("Answer", text), ("Proof", BELIEVE % len(timed))]
+    return [("Answer", text)]
 
 
-def _fastest(drawn, unknown, baseline, changed, several):
-    """Who is fastest, if the intervals show it, and whether that may be believed.
+def _fastest(rivals, unknown, baseline, several):
+    """Who is fastest, if the intervals show it.
 
-    drawn: the fastest first. unknown: those whose intervals say nothing. changed: the baseline's
+    rivals: the fastest first. unknown: those whose intervals say nothing. baseline: its name and
     mark. several: whether there was more than one run.
     """
-    (name, ratio, low, high), *others = drawn
-    level = [other for other, _, _, most in others if most >= low]
-    if level:
-        said = "No contender is shown to be the fastest: the interval of %s overlaps with %s of %s."
-        said %= name, "those" if len(level) > 1 else "that", "; ".join(level)
-    else:
-        said = "%s is the fastest%s: its interval overlaps with no other."
-        said %= name, "" if several else " in this one run"
+    said = []
+    if rivals:
+        (name, _, low, _), *others = rivals
+        level = [other for other, _, _, most in others if most >= low]
+        if level:
+            of = "%s of %s" % ("those" if len(level) > 1 else "that", "; ".join(level))
+            text = "No contender is shown to be the fastest: the interval of %s overlaps with %s."
+            said.append(text % (name, of))
+        else:
+            text = "%s is the fastest%s: its interval overlaps with no other."
+            said.append(text % (name, "" if several else " in this one run"))
     if unknown:
-        said += " Not judged, because their runs differ too much: %s." % "; ".join(unknown)
-    if name != baseline + changed:
-        figures = (name, ratio, low, high, baseline)
-        said += " %s has %.2f times (%.2f–%.2f) the speed of %s." % figures
-    return [("Answer", said), ("Proof", BELIEVE % len(drawn + unknown))]
+        names = "; ".join(name for name, *_ in unknown)
+        said.append("Not judged, because their runs differ too much: %s." % names)
+    if rivals and rivals[0][0] != baseline:
+        figures = (*rivals[0], baseline.replace(" †", ""))
+        said.append("%s has %.2f times (%.2f–%.2f) the speed of %s." % figures)
+    return [("Answer", " ".join(said))]
 
 
 def scaled(bench):
@@ -269,11 +312,12 @@ def scaled(bench):
         "" if result["runs"] > 1 else ONE_RUN,
         CHANGED,
     )
-    study = STEP.get(model.name)
-    answered = answers(study, _parted(result["scaling"])) if study else ()
+    names = {contenders.read(key).name for key in result["scaling"]}
+    study = about(STEP.get(model.name, NONE), names)
+    answered = answers(study, _parted(result["scaling"])) if study.question else ()
     columns = ["contender", "a step ", "1,000 %s " % noun, "off ", "memory "]
     columns += ["batch %d " % size for size in sizes]
-    title = study.question if study else "What does a step cost, and what each %s?" % noun[:-1]
+    title = study.question or "What does a step cost, and what each %s?" % noun[:-1]
     title = titled(title, model)
     fits = {_with_comma(key): fit for key, fit in result["scaling"].items()}
     command = _command(model, " ... --batch-sizes " + " ".join(map(str, sizes)))
@@ -375,48 +419,51 @@ def _three_digits(value):
 
 
 def shared(benches, machine):
-    """Workers that share a batch, beside one process on one core and on all."""
+    """Workers that share a batch, beside one process with one worker's threads and with all."""
     rows, gains, speeds = [], {}, {}
     for bench in benches:
         for key, three in _shared(bench.result):
-            name, model = key.name, bench.result["model"]
-            size = three["workers"]["batch_size"]
-            times = (three[line]["seconds_per_step"] for line in ("workers", "all cores"))
+            model, plain = bench.result["model"], key._replace(batch_size=None)
+            size = key.batch_size or bench.result["batch_size"]
+            times = (three[line]["seconds_per_step"] for line in (WORKERS[2], WORKERS[1]))
             ratio, interval = compare.ratio(*times)
-            lines = speeds.setdefault("%s, %s" % (name, model), {})
+            lines = speeds.setdefault("%s, %s" % (_with_comma(plain.text), model), {})
             for line, contender in three.items():
                 lines.setdefault(line, []).append((size, contender["per_second"]))
-            gains.setdefault((name, model), []).append((size, compare.verdict(interval)))
+            gains.setdefault((plain, model), []).append((size, compare.verdict(interval)))
             rows.append(_shared_row(bench, key, three, ratio, interval))
     runs = min([bench.result["runs"] for bench in benches], default=0)
+    fits = any(bench.result.get("scaling") for bench in benches)
     note = (
-        "{}, {} ({}). Fits: a step's time as a fixed cost and a cost for each image. Exchange: the "
-        "part of a worker's step that one process on one core does not need for the same share of "
-        "the batch: waiting, exchanging gradients, and sharing memory. {}"
+        "{}, {} ({}). Same threads: as many as one worker has. All threads: as many as all workers "
+        "have. {}Exchange: the part of a worker's step that one process with the same threads does "
+        "not need for the same share of the batch: waiting, exchanging gradients, and sharing "
+        "memory. {}"
     ).format(
         machine,
         ", ".join(sorted({bench.result["made"][:10] for bench in benches})),
         "%d runs or more" % runs
         if runs > 1
         else "one run: the intervals do not cover how processes differ from start to start",
+        "Fits: a step's time as a fixed cost and a cost for each image. " if fits else "",
         CHANGED,
     )
-    columns = ["environment", "network", "million parameters ", "batch ", "one core, /s "]
-    columns += [
-        "all cores, /s ",
-        "workers, /s ",
-        "workers relative to all cores (95%) ",
-        "",
-        "exchange ",
-    ]
+    columns = ["contender", "network", "million parameters ", "batch "]
+    columns += [line + ", /s " for line in WORKERS]
+    columns += ["workers relative to all threads (95%) ", "", "exchange "]
     title = SHARED.question
-    command = "tox run -e bench -- NAME:best NAME:best/1 NAME:best/2x1 --model MODEL"
-    key = "workers-" + machine
-    figure = partial(study_figures.shared, key, title + " " + machine, speeds, benches, command)
-    study = SHARED
-    if not any(name == study.of for name, _ in gains):
-        study = study._replace(published="", why="")
+    command = "tox run -e bench -- NAME:LANE NAME:LANE/THREADS NAME:LANE/WORKERSxTHREADS"
+    command += " --model MODEL"
+    figure = partial(
+        study_figures.shared, "workers-" + machine, title + " " + machine, speeds, benches, command
+    )
+    study = about(SHARED, {key.name for key, _ in gains})
     return Table(title, note, columns, rows, figure, answers(study, _won(benches, gains, runs)))
+
+
+def _alone(key, threads, result):
+    """A contender with workers, as one process with so many threads."""
+    return key._replace(workers=1, threads=None if threads == result["threads"] else threads)
 
 
 def _shared(result):
@@ -424,38 +471,37 @@ def _shared(result):
     known = result["contenders"]
     for text in known:
         key = contenders.read(text)
-        alone = key._replace(workers=1).text
-        whole = key._replace(workers=1, threads=None).text
-        if key.workers > 1 and {alone, whole} <= set(known):
-            lines = ("one core", alone), ("all cores", whole), ("workers", text)
-            yield key, OrderedDict((line, known[name]) for line, name in lines)
+        if key.workers > 1:
+            each = [_alone(key, n, result).text for n in (key.threads, key.workers * key.threads)]
+            if set(each) <= set(known):
+                yield key, OrderedDict(zip(WORKERS, (known[name] for name in each + [text])))
 
 
 def _shared_row(bench, key, three, ratio, interval):
-    """The cells of a contender with workers, beside one process on one core and on all."""
-    model = bench.result["model"]
+    """The cells of a contender with workers, beside one process."""
+    result, name = bench.result, _with_comma(key._replace(batch_size=None).text)
     return [
-        (key.name + mark(bench.result, key.text), bench.path),
-        model,
-        "%.2g" % (_parameters(model) / 1e6),
-        str(three["workers"]["batch_size"]),
+        (name + mark(result, key.text), bench.path),
+        result["model"],
+        "%.2g" % (_parameters(result["model"]) / 1e6),
+        str(key.batch_size or result["batch_size"]),
         *("%.0f" % contender["per_second"] for contender in three.values()),
         "%.2f (%.2f–%.2f)" % (ratio, interval[0], interval[1]),
         compare.verdict(interval),
-        _exchange(bench.result, key, three["workers"]["seconds_per_step"]),
+        _exchange(result, key, three["workers"]["seconds_per_step"]),
     ]
 
 
 def _won(benches, gains, runs):
-    """In words, with which batches workers are faster; gains: {contender: [(size, verdict)]}.
+    """In words, with which batches workers are faster.
 
-    The workers have one core each.
+    gains: {(contender, model): (batch size, verdict) pairs}.
     """
     won = []
-    for (name, model), sizes in sorted(gains.items()):
-        won_with = _sizes(sorted(sizes)) + _crossing(benches, name, model, sorted(sizes))
-        won.append("%s, %s: %s" % (name, model, won_with))
-    start = "Workers of one core each, compared with one process on all of these cores%s: "
+    for (key, model), sizes in sorted(gains.items(), key=str):
+        won_with = _sizes(sorted(sizes)) + _crossing(benches, key, model, sorted(sizes))
+        won.append("%s, %s: %s" % (_with_comma(key.text), model, won_with))
+    start = "Workers, compared with one process that has as many threads as all of them%s: "
     return start % ("" if runs > 1 else ", in one run") + "; ".join(won)
 
 
@@ -472,35 +518,31 @@ def _sizes(verdicts):
     return ", ".join(said)
 
 
-def _crossing(benches, name, model, verdicts):
+def _crossing(benches, key, model, verdicts):
     """In words, the batch size from which workers win according to the fits of a step's time.
 
     verdicts: sorted (batch size, verdict) pairs. Empty unless the fits agree with all of these:
     the crossing must lie below the largest size that was timed.
     """
     for bench in benches:
-        result = bench.result
-        if result["model"] != model:
+        fits = bench.result.get("scaling", {})
+        whole = _alone(key, key.workers * key.threads, bench.result).text
+        if bench.result["model"] != model or not {key.text, whole} <= set(fits):
             continue
-        fits = {contenders.read(text): fit for text, fit in result.get("scaling", {}).items()}
-        for key, fit in fits.items():
-            whole = fits.get(key._replace(workers=1, threads=None))
-            if key.name != name or key.workers == 1 or whole is None:
-                continue
-            extra = fit["overhead_per_step"] - whole["overhead_per_step"]
-            gained = whole["seconds_per_image"] - fit["seconds_per_image"]
-            size = max(key.workers, int(np.ceil(extra / gained))) if gained > 0 else np.inf
-            faster = [verdict == "faster" for _, verdict in verdicts]
-            if any(faster) and faster == [batch >= size for batch, _ in verdicts]:
-                if not all(faster):  # nothing is known of batches below the smallest
-                    return ", according to the fits faster from batches of %d" % size
+        extra = fits[key.text]["overhead_per_step"] - fits[whole]["overhead_per_step"]
+        gained = fits[whole]["seconds_per_image"] - fits[key.text]["seconds_per_image"]
+        size = max(key.workers, int(np.ceil(extra / gained))) if gained > 0 else np.inf
+        faster = [verdict == "faster" for _, verdict in verdicts]
+        if any(faster) and faster == [batch >= size for batch, _ in verdicts]:
+            if not all(faster):  # nothing is known of batches below the smallest
+                return ", according to the fits faster from batches of %d" % size
     return ""
 
 
 def _exchange(result, key, times):
     """The share of a worker's step that is not computing its part of the batch, or a dash."""
     size = (key.batch_size or result["batch_size"]) // key.workers
-    alone = _at(result, key._replace(workers=1).text, size)
+    alone = _at(result, _alone(key, key.threads, result).text, size)
     if alone is None:
         return "-"
     own = np.median(np.concatenate(result["contenders"][alone]["seconds_per_step"]))
@@ -509,50 +551,12 @@ def _exchange(result, key, times):
 
 def pulled(benches, machine, model):
     """The effect of each lever of a network, in lane best or only tried."""
-    rows, when, runs, drawn = [], set(), set(), []
-    for bench in benches:
-        for key, contender in bench.result["contenders"].items():
-            key = contenders.read(key)
-            plain = key._replace(lever=None).text
-            without = bench.result["contenders"].get(plain)
-            here = key.name in frameworks.ENVIRONMENTS
-            if key.lever is None or key.lane != "best" or without is None or not here:
-                continue
-            levers = modules.levers(key.name, model.name)
-            known = levers.get(key.lever)
-            ratio, (low, high) = contender["ratio"], contender["interval"]
-            if bench.result["baseline"] != plain:
-                times = contender["seconds_per_step"], without["seconds_per_step"]
-                ratio, (low, high) = compare.ratio(*times)
-            if known is None:
-                lever, ratio, low, high = turned(key.lever, ratio, low, high)
-                known = levers.get(lever)
-            if known is None:
-                continue
-            if known.kept:  # the lever takes it away
-                ratio, low, high = 1 / ratio, 1 / high, 1 / low
-            name = key.name + mark(bench.result, plain)
-            rows.append(
-                [
-                    (name, bench.path),
-                    known.says,
-                    str(contender.get("batch_size", bench.result["batch_size"])),
-                    _ratio(ratio, low, high),
-                    compare.verdict((low, high)),
-                    "yes" if known.kept else "no",
-                ]
-            )
-            when.add(bench.result["made"][:10])
-            runs.add(bench.result["runs"])
-            drawn.append(("%s: %s" % (name, known.says), ratio, low, high))
-        for key, failed in bench.result.get("not_proven", {}).items():
-            key = contenders.read(key)
-            if key.name in frameworks.ENVIRONMENTS:
-                known = modules.levers(key.name, model.name).get(key.lever)
-                says = known.says if known else key.lever
-                rows.append([(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"])
-    study = LEVERS.get(model.name)
-    title = titled(study.question if study else "What does each lever gain?", model)
+    found = [pair for bench in benches for pair in _levers(bench)]
+    rows, drawn = [row for row, _ in found], [ratio for _, ratio in found if ratio]
+    when = {bench.result["made"][:10] for bench in benches}
+    runs = {bench.result["runs"] for bench in benches}
+    study = about(LEVERS.get(model.name, NONE), {row[0][0].split(" †")[0] for row in rows})
+    title = titled(study.question or "What does each lever gain?", model)
     command = _command(model, " --levers")
     note = (
         "{}, {}. Each lever alone: lane best with it relative to lane best without it, both proven "
@@ -560,11 +564,52 @@ def pulled(benches, machine, model):
     ).format(
         machine, ", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED
     )
-    answered = answers(study, _gained(rows)) if study else ()
+    answered = answers(study, _gained(rows)) if study.question else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     key = "levers-%s-%s" % (model.name, machine)
     figure = partial(study_figures.ratios, key, title + " " + machine, drawn, benches, command)
-    return Table(title, note, columns, rows, figure, answered)
+    return Table(title, note, columns, rows, figure if drawn else None, answered)
+
+
+def _levers(bench):
+    """Yield (the cells of a lever, its ratio of speed by name; None if it was not proven)."""
+    result = bench.result
+    for text, contender in result["contenders"].items():
+        key = contenders.read(text)
+        plain = key._replace(lever=None).text
+        without = result["contenders"].get(plain)
+        here = key.name in frameworks.ENVIRONMENTS
+        if key.lever is None or key.lane != "best" or without is None or not here:
+            continue
+        levers = modules.levers(key.name, result["model"])
+        known = levers.get(key.lever)
+        ratio, (low, high) = contender["ratio"], contender["interval"]
+        if result["baseline"] != plain:
+            times = contender["seconds_per_step"], without["seconds_per_step"]
+            ratio, (low, high) = compare.ratio(*times)
+        if known is None:
+            lever, ratio, low, high = turned(key.lever, ratio, low, high)
+            known = levers.get(lever)
+        if known is None:
+            continue
+        if known.kept:  # the lever takes it away
+            ratio, low, high = 1 / ratio, 1 / high, 1 / low
+        name = key.name + mark(result, plain)
+        row = [
+            (name, bench.path),
+            known.says,
+            str(contender.get("batch_size", result["batch_size"])),
+            _ratio(ratio, low, high),
+            compare.verdict((low, high)),
+            "yes" if known.kept else "no",
+        ]
+        yield row, ("%s: %s" % (name, known.says), ratio, low, high)
+    for text, failed in result.get("not_proven", {}).items():
+        key = contenders.read(text)
+        if key.name in frameworks.ENVIRONMENTS:
+            known = modules.levers(key.name, result["model"]).get(key.lever)
+            says = known.says if known else key.lever
+            yield [(key.name, bench.path), says, "-", "-", "not proven: " + failed, "no"], None
 
 
 def _gained(rows):
@@ -575,6 +620,7 @@ def _gained(rows):
         gain = "%s, %s times as fast" % (verdict, ratio.split()[0]) if known else verdict
         gains.setdefault((name.replace(" †", ""), size), []).append("%s: %s" % (says, gain))
     return ". ".join(
-        "A step of %s with batches of %s, against lane best: %s" % (name, size, "; ".join(each))
+        "A step of %s with batches of %s, in lane best with each of these relative to lane best "
+        "without it: %s" % (name, size, "; ".join(each))
         for (name, size), each in gains.items()
     )

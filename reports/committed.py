@@ -8,6 +8,7 @@ import json
 import subprocess
 from collections import namedtuple
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -98,13 +99,22 @@ def everything():
     return Used(*(ours + mine for ours, mine in zip(used, marked))), left_out
 
 
+def _number(text):
+    """A number in a file; ValueError if it is not finite."""
+    if not isfinite(float(text)):
+        raise ValueError("%.20s is not a finite number" % text)
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
 def _read(folder, kind, left_out):
     check = jsonschema.Draft7Validator(json.loads(kind.schema.read_text()))
     used = []
     for path in sorted(Path(folder, kind.folder).glob("*/*.json")):
         name = str(path.relative_to(folder))
         try:
-            result = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            hooks = {"parse_float": _number, "parse_int": _number, "parse_constant": _number}
+            result = json.loads(text, **hooks)
         except ValueError as error:
             left_out[name] = "not JSON (%s)" % error
             continue

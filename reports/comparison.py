@@ -6,7 +6,7 @@ from common.run.results import proven
 from common.system.machine import described
 from reports import tables
 from reports.provenance import data
-from reports.table import kind, module_is_as_it_was
+from reports.table import initial, kind, module_is_as_it_was
 
 
 def _metric(**given):
@@ -120,4 +120,8 @@ def comparison(used):
     runs = [run(committed) for committed in tables.ordered(used.runs)]
     models = {shown["model"] for shown in runs}
     networks = [(name, model.title) for name, model in ALL.items() if name in models]
-    return {"runs": runs, "metrics": METRICS}, networks
+    usual = {
+        name: {"weights": initial(model), "dropout": bool(model.hp.dropout)}
+        for name, model in ALL.items()
+    }
+    return {"runs": runs, "metrics": METRICS, "usual": usual}, networks

@@ -151,10 +151,13 @@ def _joints(runs, model, command):
 
 
 def divergence(committed):
-    """How far each framework's losses are from float64, of the latest certificates."""
+    """How far each framework's losses are from float64, of the latest certificates; or None."""
+    runs = [run for run in latest(committed) if run.result["lane"] not in MIXED]
+    if not runs:
+        return None
     title = "How far is each framework from the float64 reference?"
     svg = _panels(
-        [run for run in latest(committed) if run.result["lane"] not in MIXED],
+        runs,
         title,
         "step",
         "difference of the loss (logarithmic)",
@@ -166,4 +169,4 @@ def divergence(committed):
         "of the trajectory rung, dropout off. Grey: the same reference in float32. " + CHANGED
     )
     command = "tox exec -e NAME -- python -m common.proof NAME --lane LANE"
-    return Drawn("divergence", title, caption, svg, command, provenance(latest(committed)))
+    return Drawn("divergence", title, caption, svg, command, provenance(runs))

@@ -173,13 +173,11 @@ def learnt(used):
     for lesson in LESSONS:
         findings = in_accuracy(lesson, used.studies, of_study)
         findings += in_time(lesson, benches, of_bench)
-        text = "; ".join(finding.text for finding in findings) or "-"
-        paths = {finding.path for finding in findings}
         rows.append(
             [
                 lesson.says,
                 lesson.published,
-                (text, paths.pop()) if len(paths) == 1 else text,
+                [(finding.text, finding.path) for finding in findings] or "-",
                 explained(lesson, together(lesson, findings)),
                 lesson.command or "-",
             ]
@@ -200,12 +198,10 @@ def learnt(used):
     title = "Does the original's advice hold?"
     drawn = []
     for study in used.studies:
-        trained = "%s, %s: " % (study.result["framework"], _spelled(_length(study.result)))
         for key, difference in study.result["differences"].items():
             if key in SWITCHES:
-                drawn.append(
-                    (trained + SWITCHES[key].says, difference["mean"], *difference["interval"])
-                )
+                label = "%s: %s" % (of_study(study), SWITCHES[key].says)
+                drawn.append((label, difference["mean"], *difference["interval"]))
     command = "tox run -e lessons -- NAME"
     figure = partial(study_figures.points, "lessons", title, drawn, used.studies, command)
     return Table(title, note, columns, rows, figure if drawn else None)

@@ -13,7 +13,7 @@ from reports import bench_tables, phrases, sources, tables
 from reports.committed import FOLDERS, HERE
 from reports.lessons import learnt
 from reports.sweeps import swept
-from reports.table import CHANGED, CODE, pieces
+from reports.table import APART, CHANGED, CODE, pieces
 
 BUILT = HERE / "site" / "tables"
 
@@ -38,6 +38,8 @@ def escaped(text):
 
 def cell(content, up):
     """A cell's Markdown; ``up``: from the page's folder to ``reports``."""
+    if isinstance(content, list):
+        return APART.join(cell(part, up) for part in content)
     text, link = content if isinstance(content, tuple) else (content, None)
     if not link:
         return escaped(text)

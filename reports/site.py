@@ -230,7 +230,7 @@ def index_parts(used, left_out, challenge, size):
         "left_out": left_out,
         "shares": [table for table in (proof(runs, model) for model in ALL.values()) if table],
         "proves": {rung: port.seen(rung)[1] for rung in RUNGS},
-        "divergence": figures.divergence(cnn) if cnn else None,
+        "divergence": figures.divergence(cnn),
         "wall": parts,
         "on_record": wall.passed(parts[1]),
         "failure": failing[0] if failing else None,

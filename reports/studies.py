@@ -6,20 +6,27 @@ import tomllib
 
 from reports.committed import HERE
 
-Study = namedtuple("Study", "question published known why of", defaults=("", ""))
+Study = namedtuple("Study", "question published known why of", defaults=5 * ("",))
 Study.__doc__ = """A question about one network.
 
 published: the answer found elsewhere, with its source's conditions.
-known: what else is known here, and where it is shown.
-why: why the answer here differs from the published one, if it does.
-of: the environment that the published answer is about; "" for any.
+known: what is known whatever a table's figures are, and where it is shown.
+why: what differs between the published measurements and these.
+of: the environments that the published answer is about, with spaces between them; "" for any.
 """
+NONE = Study()
+
+
+def about(study, names):
+    """The study, but only what is known if a table lacks an environment that it is about."""
+    of_these = set(study.of.split()) <= names
+    return study if of_these else study._replace(question="", published="", why="")
 
 
 def answers(study, answer):
     """The (term, text) pairs of a study; ``answer`` comes from the measurements."""
     pairs = [
-        ("Answer", ". ".join([answer] * bool(answer) + [study.known]) + "."),
+        ("Answer", ". ".join(filter(None, (answer, study.known))) + "."),
         ("Published", study.published and study.published[0].upper() + study.published[1:] + "."),
         ("Why it differs", study.why),
     ]

@@ -16,11 +16,12 @@ from reports.drawing import (
     svg,
 )
 from reports.provenance import provenance
+from reports.table import CHANGED
 
 MARKERS = "os^Dvp*"
 RATIO = (
     "Speed relative to the baseline, with its 95% interval. Blue: the interval contains 1, so no "
-    "difference is shown. † The module's file has changed since."
+    "difference is shown. " + CHANGED
 )
 
 
@@ -34,7 +35,7 @@ def points(key, title, rows, committed, command):
     """Differences of the accuracy; rows: (name, mean, low, high)."""
     caption = (
         "The difference in accuracy, averaged over the seeds, with its 95% interval. Blue: the "
-        "interval contains 0, so no difference is shown."
+        "interval contains 0, so no difference is shown. " + CHANGED
     )
     drawn = intervals(rows, title, "points of accuracy", 0)
     return Drawn(key, title, caption, drawn, command, provenance(committed))

@@ -6,10 +6,10 @@ from common.networks import ALL
 from reports.table import CHANGED, Table, dagger, titled
 
 NOTE = (
-    "%s. Each contender was trained with %s, in the lane that its name gives (%s images, %d "
-    "epochs). Differences are paired by seed. Equivalent: two one-sided tests show that the mean "
-    "difference is smaller than %g points. Different: it is shown not to be 0. Undecided: neither "
-    "is shown. Holm's correction covers all pairs, at 5%%."
+    "%s, %s (%s). Each contender was trained with %s, in the lane that its name gives (%s images, "
+    "%d epochs). Differences are paired by seed. Equivalent: two one-sided tests show that the "
+    "mean difference is smaller than %g points. Different: it is shown not to be 0. Undecided: "
+    "neither is shown. Holm's correction covers all pairs, at 5%%."
 )
 
 
@@ -23,7 +23,7 @@ def _table(committed):
     model = ALL[result["model"]]
     rows = [
         [
-            pair["first"] + mark(result, pair["first"]),
+            (pair["first"] + mark(result, pair["first"]), committed.path),
             pair["second"] + mark(result, pair["second"]),
             "%+.2f" % pair["mean"],
             "%+.2f to %+.2f" % tuple(pair["interval"]),
@@ -31,8 +31,10 @@ def _table(committed):
         ]
         for pair in result["pairs"]
     ]
+    trainings = [figures for seeds in result["measured"].values() for figures in seeds.values()]
+    cpus = ", ".join(sorted({figures["cpu"] for figures in trainings}))
     recipe = _seeds(result), result["train_images"], result["epochs"], result["margin"]
-    note = NOTE % (committed.machine, *recipe)
+    note = NOTE % (committed.machine, result["made"][:10], cpus, *recipe)
     columns = ["first", "second", "mean difference ", "90% interval", "verdict"]
     title = titled("Do frameworks reach the same accuracy?", model)
     words = (note, result["dataset"]["name"], _reached(result), CHANGED)
@@ -54,7 +56,7 @@ def _answer(pairs):
     counts = Counter(pair["verdict"] for pair in pairs)
     verdict, most = counts.most_common(1)[0]
     if most == len(pairs):
-        return "All %d pairs: %s." % (most, verdict)
+        return "%s: %s." % ("All %d pairs" % most if most > 1 else "The pair", verdict)
     said = ", ".join("%d %s" % (count, verdict) for verdict, count in counts.most_common())
     return "Of %d pairs: %s." % (len(pairs), said)
 
@@ -68,7 +70,7 @@ def _seeds(result):
 
 def _more(pair):
     needed = pair.get("seeds_needed")
-    return "; about %d seeds would decide it" % needed if needed else ""
+    return "; about %d seeds would decide half of such pairs" % needed if needed else ""
 
 
 def _reached(result):

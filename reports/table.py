@@ -18,13 +18,21 @@ Table.__doc__ = """A table of text.
 
 title, note: above the table; the note may be empty.
 columns: their heads; one that ends in a space has numbers, and is set flush right.
-rows: lists of cells, each a text or a (text, link) pair.
+rows: lists of cells, each a text, a (text, link) pair or a list of such pairs.
 figure: a function that draws it for the page, or None.
 answers: (term, text) pairs that answer a question which others asked.
 """
 
 
 PROSE, CODE = "prose", "code"
+APART = "; "  # between the parts of a cell
+
+
+def words(cell):
+    """A cell's text without its links."""
+    if isinstance(cell, list):
+        return APART.join(map(words, cell))
+    return cell if isinstance(cell, str) else cell[0]
 
 
 def pieces(text):
@@ -75,11 +83,16 @@ def module_is_as_it_was(result):
     return result["source_sha256"] in (source.texts_sha256(paths), whole)
 
 
+def initial(model):
+    """How a network's initial weights are drawn, as a run's result says."""
+    return model.initialize.__name__.replace("_", " ")
+
+
 def kind(result):
     """A run's length for people, images × epochs, and how it deviates from the recipe."""
     images, hp = result["dataset"]["train_images"], result["hyperparameters"]
     model = ALL[result.get("model", "cnn")]
-    usual = model.initialize.__name__.replace("_", " ")
+    usual = initial(model)
     cores, threads = result["machine"]["cores"], result["settings"]["threads"]
     parts = ["{:,} × {}".format(images, hp["epochs"])]
     products = result["settings"].get("products", "float32")

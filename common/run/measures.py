@@ -7,6 +7,9 @@ from common.networks.model import CLASSES, JOINTS, SENTENCES, TOKENS, VALUES
 from common.run import clocks, results
 
 
+FIGURES = "accuracy", "rms_error", "joint_error", "held_out_loss"
+
+
 def measure(module, task, outputs, targets):
     """A result's figures for the ``outputs`` for the test set, a dict.
 

@@ -173,6 +173,8 @@ def write_stopped(path, request, result, why, losses):
     """
     if path is None:
         return None
+    for figure in ("timings", "peak_memory_bytes", "sample") + measures.FIGURES:
+        result.pop(figure, None)  # the run did not reach the check of its last updates
     result.update(status="stopped", error=why, losses=losses)
     if not request.files.result:
         path = path[: -len(".json")] + "-stopped.json"

@@ -1,7 +1,7 @@
 // Results: one comparison, of the committed runs and of a file that is dropped here; after site.js.
 "use strict";
 
-const { runs, metrics } = data("results");
+const { runs, metrics, usual } = data("results");
 const schema = data("schema");
 const number = (value, digits) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
@@ -46,8 +46,9 @@ function compare() {
     return row;
   }));
   $("meaning").textContent = by.says;
-  // A dropped run is of another machine: of its speed, only the share of the product is compared.
-  const ranked = some.filter((run) => !run.own || !by.timed || filters.by.value === "share");
+  // A dropped run is of another machine, and perhaps of another recipe.
+  const kind = some.find((run) => !run.own)?.kind;
+  const ranked = some.filter((run) => !run.own || (run.kind === kind && ["accuracy", "share"].includes(filters.by.value)));
   $("answer").textContent = answer(ranked, by);
   $("belief").textContent = belief(some, by);
   $("source").textContent = sources(some);
@@ -100,7 +101,7 @@ function problem(value, rule, at = "the whole") {
   if ("const" in rule && value !== rule.const) return `${at}: not ${JSON.stringify(rule.const)}`;
   if (rule.enum && !rule.enum.includes(value)) return `${at}: not one of ${rule.enum.join(", ")}`;
   if (kind === "string" && rule.pattern && !new RegExp(rule.pattern).test(value)) return `${at}: not of the form ${rule.pattern}`;
-  if (kind === "number" && (value < rule.minimum || value > rule.maximum || value <= rule.exclusiveMinimum)) return `${at}: out of range`;
+  if (kind === "number" && (value < rule.minimum || value > rule.maximum || value <= rule.exclusiveMinimum || !Number.isFinite(value))) return `${at}: out of range`;
   if (kind === "array") {
     if (value.length < rule.minItems || value.length > rule.maxItems) return `${at}: ${value.length} items`;
     for (const [place, one] of value.entries()) {
@@ -130,19 +131,36 @@ function problem(value, rule, at = "the whole") {
   return null;
 }
 
+// As in table.py: a run's length, and how it deviates from the recipe.
+function recipe(result) {
+  const { hyperparameters: hp, settings, dataset, machine } = result;
+  const { weights, dropout } = usual[result.model || "cnn"];
+  return [
+    `${dataset.train_images.toLocaleString("en")} × ${hp.epochs}`,
+    (settings.products || "float32") !== "float32" && `products of ${settings.products}`,
+    dropout && !hp.dropout.some(Boolean) && "no dropout",
+    hp.seed && `seed ${hp.seed}`,
+    result.weights !== weights && "weights of its own",
+    settings.workers > 1 && `${settings.workers} workers`,
+    settings.threads !== machine.cores && `threads: ${settings.threads}`,
+    dataset.name.startsWith("synthetic") && "synthetic data",
+  ].filter(Boolean).join(", ");
+}
+
 function fromFile(name, result) {
   const certificate = result.certificate;
   const times = result.timings;
   const batch = result.hyperparameters.batch_size;
   const share = result.accuracy;
   const gpus = result.machine.gpus.map((gpu) => ", " + gpu.name).join("");
+  const kind = recipe(result);
   return {
     own: true, noun: runs.find((run) => run.model === (result.model || "cnn"))?.noun || "", machine: name, title: result.title, lane: result.lane, model: result.model || "cnn",
     data: result.dataset.name, made: result.made.slice(0, 10), changed: false, path: null,
-    kind: `${result.dataset.train_images.toLocaleString("en")} × ${result.hyperparameters.epochs}`,
+    kind,
     what: `${result.machine.cpu}, ${result.machine.cores} cores${gpus}`,
-    from: `your file ${name}: version ${result.versions.framework}, ${result.made.slice(0, 10)}`,
-    proven: certificate.passed && certificate.rungs.every((rung) => rung.passed),
+    from: `your file ${name}: ${kind}, version ${result.versions.framework}, ${result.made.slice(0, 10)}`,
+    proven: certificate.passed && certificate.rungs.every((rung) => rung.passed) && result.late_updates?.passed !== false,
     passed: certificate.rungs.filter((rung) => rung.passed).length, rungs: certificate.rungs.length,
     product: times.matmul_flops ? times.matmul_flops / 1e9 : null,
     speed: [batch / times.step.median, ...times.step.quartiles.map((seconds) => batch / seconds).sort((a, b) => a - b)],
@@ -162,15 +180,18 @@ async function dropped(files) {
     const why = version !== schema.properties.schema.const ? `of schema version ${JSON.stringify(version)}, not ${schema.properties.schema.const}` : problem(result, schema);
     if (why) { troubles.push(`${file.name}: not a result: ${why}`); continue; }
     if (result.status !== "finished") { troubles.push(`${file.name}: of a run that stopped: ${result.error}`); continue; }
-    const run = fromFile(file.name, result);
-    if (!metrics.speed || ![...filters.model.options].some((option) => option.value === run.model)) {
-      troubles.push(`${file.name}: no committed run is of ${run.model}`);
+    const model = result.model || "cnn";
+    if (!metrics.speed || ![...filters.model.options].some((option) => option.value === model)) {
+      troubles.push(`${file.name}: no committed run is of ${model}`);
       continue;
     }
+    const run = fromFile(file.name, result);
     runs.push(run);
     filters.model.value = run.model;
-    if (filters.lane.value !== "both") filters.lane.value = run.lane;
-    $("shown").textContent = `${file.name} is shown with the others above. Machine and recipe may differ: then compare shares of the matrix product only. The file has not left this browser.`;
+    if (filters.lane.value !== "both" || !["same", "best"].includes(run.lane)) filters.lane.value = run.lane;
+    const by = metrics[filters.by.value];
+    const reason = by.timed && !run.proven ? "it is not proven" : `it has no ${by.title}`;
+    $("shown").textContent = `${file.name} ${shownRuns().includes(run) ? "is shown with the others above. Machine and recipe may differ: then compare shares of the matrix product only" : "is not shown: " + reason}. The file has not left this browser.`;
     $("single-runs").open = true;
   }
   $("dropped").textContent = troubles.join("\n");

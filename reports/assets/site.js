@@ -194,9 +194,9 @@ function chips() {
     add.setAttribute("aria-label", "Add a framework");
     made.push(add);
   }
-  const focused = document.activeElement?.closest("#chips") && (document.activeElement.dataset.place || document.activeElement.id);
+  const focused = document.activeElement?.closest("#chips") && document.activeElement;
   $("chips").replaceChildren(...made);
-  if (focused) ($(focused) || $("chips").querySelector(`[data-place="${focused}"]`))?.focus();
+  if (focused) ($(focused.id) || all("#chips select")[focused.dataset.place] || all("#chips select").pop()).focus();
 }
 
 // Words that one of two frameworks lacks, within a row: the longest sequence that both have is left
@@ -337,9 +337,11 @@ const commands = [
   ["Hide comments, or show them", () => $("comments").click()],
   ["Theme: system, light, dark", () => $("theme").click()],
 ];
+// A page that came over plain http has no clipboard.
+const copy = (text) => navigator.clipboard?.writeText(text) ?? Promise.reject();
 function share() {
   const told = (text) => { $("link").textContent = text; };
-  navigator.clipboard.writeText(location.href).then(() => told("Copied"), () => told("Not allowed: it is in the address bar"));
+  copy(location.href).then(() => told("Copied"), () => told("Not allowed: it is in the address bar"));
 }
 
 let index = null;
@@ -592,7 +594,7 @@ document.addEventListener("click", (event) => {
     step.querySelector(`[data-tab="${target.dataset.tab}"]`).focus();
   } else if (target.matches("button.copy")) {
     const text = all(".l", target.closest(".cell")).map((line) => line.textContent).join("");
-    navigator.clipboard.writeText(text).then(() => { target.textContent = "Copied"; }, () => { target.textContent = "Not allowed"; });
+    copy(text).then(() => { target.textContent = "Copied"; }, () => { target.textContent = "Not allowed"; });
     setTimeout(() => { target.textContent = "Copy"; }, 2000);
   } else {
     const line = target.closest(".columns .l[data-c]");

@@ -657,7 +657,7 @@ def test_a_list_in_two_places_is_read_twice_but_not_without_end(tmp_path, capsys
 
 
 def test_texts_and_none_in_a_snapshot_are_left_out(tmp_path):
-    """As Chainer's trainer writes them."""
+    """As a trainer writes them."""
     path = tmp_path / "snapshot.npz"
     np.savez(str(path), w=W, log=np.array("a log"), none=np.array(None))
     assert list(dump.contents_of(str(path)).arrays) == ["w"]

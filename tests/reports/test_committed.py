@@ -36,6 +36,18 @@ def test_every_committed_result_is_used(results):
     assert used.runs and left_out == {}
 
 
+def with_losses(text, loss):
+    """The file of the same run with another loss."""
+    return json.dumps(dict(json.loads(text), losses=["LOSS"])).replace('"LOSS"', loss)
+
+
+def without_time(text):
+    """The file of the same run, had a step taken no time."""
+    result = json.loads(text)
+    result["timings"]["step"]["median"] = 0
+    return json.dumps(result)
+
+
 def stopped(text):
     """The file of the same run, had it met a loss that is no number."""
     result = json.loads(text)
@@ -51,6 +63,10 @@ def stopped(text):
         (lambda text: "[1]", "schema version None"),
         (lambda text: text.replace('"schema": 1', '"schema": 0'), "schema version 0, not 1"),
         (lambda text: text.replace('"lane"', '"street"', 1), "not a result"),
+        (lambda text: with_losses(text, "NaN"), "NaN is not a finite number"),
+        (lambda text: with_losses(text, "1e400"), "1e400 is not a finite number"),
+        (lambda text: with_losses(text, "9" * 400), "is not a finite number"),
+        (without_time, "not a result: timings/step/median"),
         (stopped, "of a run that stopped: NaN"),
     ],
 )
@@ -103,8 +119,12 @@ def test_a_bench_is_a_table_the_fastest_first(tmp_path):
     (machine / "bench.json").write_text(json.dumps(found))
     (machine / "cut.json").write_text(json.dumps(dict(found, contenders={})))
     (machine / "later.json").write_text(json.dumps(dict(found, schema=9)))
+    alone = bench_result()
+    alone["contenders"][TWO + ":best"]["others"] = []
+    (machine / "unwatched.json").write_text(json.dumps(alone))
     used, left_out = committed.read(tmp_path)
-    assert sorted(left_out) == ["bench/machine/cut.json", "bench/machine/later.json"]
+    names = [path.split("/")[-1] for path in sorted(left_out)]
+    assert names == ["cut.json", "later.json", "unwatched.json"]
     assert tables.machines(used) == ["machine"]
     (table,) = tables.measured(used, "machine")
     assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same"]
@@ -230,8 +250,10 @@ def test_workers_stand_beside_one_process_on_one_core_and_on_all(tmp_path):
     assert row[1:4] == ["cnn", "3.4", "128"]
     assert row[4:] == ["85", "128", "160", "1.25 (1.25–1.25)", "faster", "38%"]
     answer = dict(table.answers)["Answer"]
-    assert TWO + ", cnn: faster with batches of 128. " in answer  # nothing is fitted
-    assert_drawn(table, TWO + ", cnn", "one core", "all cores", "workers")
+    label = TWO + ", best/2x1"
+    assert label + ", cnn: faster with batches of 128. " in answer  # nothing is fitted
+    assert row[0][0] == label and "Fits" not in table.note
+    assert_drawn(table, label + ", cnn", *bench_tables.WORKERS)
 
 
 FASTER = "faster with batches of 128, slower with batches of 5"
@@ -262,7 +284,8 @@ def test_the_batch_from_which_workers_win_is_that_of_the_fits(image, seconds, wo
     workers = dict(fit, overhead_per_step=0.02, seconds_per_image=image)
     found["scaling"] = {names[0]: fit, names[2]: workers}
     (table,) = measured_alone(tmp_path, found)
-    assert TWO + ", cnn: " + words in dict(table.answers)["Answer"]
+    assert TWO + ", best/2x1, cnn: " + words in dict(table.answers)["Answer"]
+    assert "Fits: " in table.note
 
 
 def test_a_study_of_a_single_contender_has_no_answer_made_up():
@@ -403,29 +426,6 @@ def test_the_committed_page_is_that_of_the_committed_results(results):
     made = markdown.text(markdown.results(used))
     assert page == made, "reports/results.md is out of date; run: tox run -e report"
     assert " †" not in page  # a mark would change with files that are no results
-
-
-def test_the_newest_bench_of_each_question_comes_first(tmp_path):
-    """An earlier one of the same machine is with the others, and so is a later one of a part."""
-    machine = tmp_path / "bench" / "machine"
-    machine.mkdir(parents=True)
-    two = bench_result()["contenders"]
-    three = dict(two, **{TWO + ":same": dict(two[TWO + ":best"], lane="same")})
-    for day, name, timed in (
-        (1, "first", two),
-        (3, "newest", three),
-        (2, "second", two),
-        (4, "part", two),
-    ):
-        result = dict(bench_result(), made="2026-01-0%dT03:04:05Z" % day, contenders=timed)
-        (machine / (name + ".json")).write_text(json.dumps(result))
-    used, _ = committed.read(tmp_path)
-    newest, others = bench_tables.newest(used.benches)
-    assert [bench.path for bench in newest] == ["bench/machine/newest.json"]
-    names = [bench.path.split("/")[-1] for bench in others]
-    assert names == ["part.json", "second.json", "first.json"]
-    (page,) = markdown.results(used).parts
-    assert page.title == "Which framework trains the CNN fastest on machine?"
 
 
 def test_a_bench_of_a_plain_script_says_that_it_is_not_proven(tmp_path):
@@ -579,9 +579,9 @@ def test_what_a_study_found_stands_beside_what_was_published(tmp_path, good):
     )
     rows, left_out = learnt(tmp_path, "lessons", found)
     assert not left_out and list(rows) == list(WORDS)
-    text, path = rows["batches"][2]
+    (text, path), _ = rows["batches"][2]
     assert path == "lessons/machine/one.json"
-    assert "whole batches shuffled -0.50 points (-1.20 to +0.20; 2 seeds)" in text
+    assert text.endswith("whole batches shuffled -0.50 points (-1.20 to +0.20; 2 seeds)")
     length = "after {:,} × {}: ".format(
         found["dataset"]["train_images"], found["hyperparameters"]["epochs"]
     )
@@ -591,6 +591,23 @@ def test_what_a_study_found_stands_beside_what_was_published(tmp_path, good):
     assert rows["unit gain"][3] == length + "held"
     assert rows["Initialise"][3] == "not measured yet"
     assert rows["autotune"][3] == rows["Winograd"][3] == "cannot be seen without a GPU"
+
+
+def test_studies_of_two_machines_and_lanes_have_their_own_labels_and_links(good):
+    found = study_result(good, unit_gain=(-9.0, [-10.0, -8.0]))
+    two = [
+        committed.Committed("lessons/%s/one.json" % machine, machine, dict(found, lane=lane))
+        for machine, lane in (("here", "best"), ("there", "bf16"))
+    ]
+    table = tables.learnt(committed.Used([], [], [], two, []))
+    (cell,) = [row[2] for row in table.rows if "unit gain" in row[0]]
+    assert [path for _, path in cell] == [study.path for study in two]
+    drawn = table.figure().svg
+    for (text, _), lane, machine in zip(cell, ("best", "bf16"), ("here", "there")):
+        label, _ = text.split(" -9.00")
+        assert ", %s, " % lane in label and " on " + machine in label
+        assert ">%s<" % label in drawn
+    assert markdown.table(table).count("](lessons/") == 2
 
 
 @pytest.mark.parametrize(
@@ -655,7 +672,7 @@ def test_a_lesson_in_time_is_what_its_lever_gave(tmp_path, lever, interval, verd
         "input_gradient": "gradient",
         "nchw": "NCHW",
     }[lever]
-    text, path = rows[word][2]
+    ((text, path),) = rows[word][2]
     assert rows[word][3] == verdict and path == "bench/machine/one.json"
     assert text.startswith(THREE + ", best: ") and ONE not in text
     others = {row[3] for name, row in rows.items() if name not in (word, "NCHW")}

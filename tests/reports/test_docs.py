@@ -186,3 +186,10 @@ def test_what_bounds_a_cpu_is_what_the_profiles_say(results):
     found = profile("cntk")["parts"]
     ratio = found["convolution backward"] / found["convolution forward"]
     assert "[%.1f times as long]" % ratio in text
+
+
+@pytest.mark.parametrize("path", ["reports/README.md", "reports/templates/results.html.j2"])
+def test_how_to_add_a_result_begins_outside_the_folder_that_git_ignores(path):
+    with open("%s/%s" % (ROOT, path), encoding="utf-8") as file:
+        text = file.read()
+    assert text.index("ROSETTA_REPORTS=reports") < text.index("git add")

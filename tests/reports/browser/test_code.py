@@ -186,6 +186,28 @@ def test_a_step_of_a_whole_file_is_copied_as_it_stands(opened):
     assert copied.splitlines() == A.lines[first - 1 : last]
 
 
+def test_without_a_clipboard_both_copy_buttons_say_so(opened):
+    """A page that came over plain http has none."""
+    page = opened("#view=files")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.get_by_role("button", name="Copy train of " + A.title).click()
+    expect(page.locator("#step-train .columns button").first).to_have_text("Not allowed")
+    page.get_by_text("View", exact=True).click()
+    page.locator("#link").click()
+    expect(page.locator("#link")).to_have_text("Not allowed: it is in the address bar")
+
+
+def test_the_focus_stays_in_the_toolbar_when_a_framework_is_added_or_removed(opened):
+    page = opened(beside(A, C, D))
+    focus = "document.activeElement.dataset.place"
+    page.get_by_role("button", name="Add a framework").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(focus) == "3"  # there is no room for another one
+    page.get_by_role("button", name="Remove " + D.title, exact=True).focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(focus) == "2"
+
+
 def test_a_step_is_folded_with_the_keyboard(opened):
     page = opened()
     page.locator("#step-symbol > summary").focus()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from reports import committed, port, site
+from reports.table import kind
 from tests.reports.browser.conftest import FAILED, HOSTILE
 from tests.reports.browser.looks import (
     MODULES,
@@ -25,7 +26,8 @@ from tests.reports.browser.looks import (
 
 MEGABYTE = 1e6
 SINGLE = "#with=%s,%s&at=single-runs" % (A.key, B.key)
-MACHINE = "&machine=amd-epyc-25.17-avx512.bf16-2-cores"
+NAME = "amd-epyc-25.17-avx512.bf16-2-cores"
+MACHINE = "&machine=" + NAME
 
 
 # What a new user wants, by keyboard alone. An action is a run of typing, or a key that commands.
@@ -176,22 +178,66 @@ def drop(page, name, text):
     page.locator("#file").set_input_files(payload)
 
 
-def test_a_dropped_result_is_shown_beside_the_committed_ones(opened, good):
+@pytest.fixture
+def mine(results):
+    """A result to drop: of the recipe that ``MACHINE`` shows, in lane best and very fast."""
+    runs = [run.result for run in committed.read(results)[0].runs if run.machine == NAME]
+    runs = [run for run in runs if run.get("model", "cnn") == "cnn" and run["lane"] == "best"]
+
+    def size(run):  # as the page chooses
+        images, epochs = run["dataset"]["train_images"], run["hyperparameters"]["epochs"]
+        return -images * epochs, len(kind(run))
+
+    copy = json.loads(json.dumps(min(runs, key=size)))
+    copy["title"] = "Mine"
+    copy["timings"]["step"].update(median=0.01, quartiles=[0.009, 0.011])
+    copy["timings"]["share_of_matmul"] = 0.99
+    return copy
+
+
+def test_a_dropped_result_is_shown_beside_the_committed_ones(opened, mine):
     page = opened(SINGLE + MACHINE)
     before = len(bars(page))
-    mine = json.loads(json.dumps(good))
-    mine.update(title="Mine", lane="best")
-    mine["timings"]["step"].update(median=0.01, quartiles=[0.009, 0.011])
-    mine["timings"]["share_of_matmul"] = 0.99
     drop(page, "mine.json", json.dumps(mine))
-    expect(page.locator("#shown")).to_contain_text("has not left this browser")
+    expect(page.locator("#shown")).to_contain_text("mine.json is shown with the others above")
     first, *others = bars(page)
     assert first[0] == "Mine best" and len(others) == before
-    assert "your file mine.json" in " ".join(first)
+    assert "your file mine.json: %s, version" % kind(mine) in " ".join(first)
     assert "6,400" in " ".join(first)
     assert "Mine" not in page.locator("#answer").inner_text()  # of another machine, perhaps
-    page.locator("#by-by").select_option("share")
+    chosen(page, by="share")
     assert "Mine, best" in page.locator("#answer").inner_text()
+    chosen(page, by="memory")
+    assert "Mine" not in page.locator("#answer").inner_text()
+
+
+def test_a_dropped_result_of_another_recipe_is_not_ranked(opened, mine):
+    page = opened(SINGLE + MACHINE + "&by=share")
+    mine["hyperparameters"]["seed"] = 7
+    drop(page, "mine.json", json.dumps(mine))
+    expect(page.locator("#shown")).to_contain_text("mine.json is shown")
+    assert "seed 7" in " ".join(bars(page)[0])
+    assert "Mine" not in page.locator("#answer").inner_text()
+
+
+def test_a_dropped_result_that_is_not_proven_has_no_time(opened, mine):
+    """Its certificate passed, but its last updates were off."""
+    late = {"passed": False, "share_of_tolerance": 50, "steps": 9, "detail": "conv1.bias"}
+    page = opened(SINGLE + MACHINE)
+    drop(page, "mine.json", json.dumps(dict(mine, late_updates=late)))
+    shown = page.locator("#shown")
+    expect(shown).to_contain_text("mine.json is not shown: it is not proven. The file has not left")
+    assert not any(first[0].startswith("Mine") for first in bars(page))
+    chosen(page, by="accuracy")
+    assert any(first[0].startswith("Mine") for first in bars(page))
+    assert "Mine, best" in page.locator("#belief").inner_text()
+
+
+def test_a_dropped_result_in_a_third_lane_is_shown(opened, mine):
+    page = opened(SINGLE + MACHINE + "&lane=both")
+    drop(page, "mine.json", json.dumps(dict(mine, lane="bf16")))
+    expect(page.locator("#shown")).to_contain_text("mine.json is shown")
+    assert any(first[0] == "Mine bf16" for first in bars(page))
 
 
 SPOILT = [
@@ -202,6 +248,7 @@ SPOILT = [
     (lambda result: json.dumps(dict(result, lane="street")), "lane: not one of same, best"),
     (lambda result: json.dumps(dict(result, extra=1)), '"extra" is unknown'),
     (lambda result: json.dumps(dict(result, losses=["x"])), "losses/0: not number"),
+    (lambda result: json.dumps(dict(result, losses=["x"])).replace('"x"', "1e400"), "losses/0"),
     (lambda result: json.dumps(dict(result, timings=None)), "timings: not object"),
     (lambda result: json.dumps(dict(result, made=HOSTILE)), "made: not of the form"),
     (lambda result: json.dumps({n: v for n, v in result.items() if n != "timings"}), '"timings"'),
@@ -241,12 +288,14 @@ def test_a_dropped_file_that_is_hostile_is_shown_as_text(opened, good):
 
 
 def test_every_committed_result_may_be_dropped(opened, results):
-    """So the browser's check is that of the report."""
+    """So the browser's check is that of the report, and so is the recipe that it names."""
     page = opened(SINGLE + MACHINE)
-    for one in committed.read(results)[0].runs:
-        drop(page, one.path.split("/")[-1], json.dumps(one.result))
-        expect(page.locator("#shown")).to_contain_text(one.path.split("/")[-1])
+    for number, one in enumerate(committed.read(results)[0].runs):
+        name = "%d-%s" % (number, one.path.split("/")[-1])
+        drop(page, name, json.dumps(one.result))
+        expect(page.locator("#shown")).to_contain_text(name)
         assert page.locator("#dropped").inner_text() == ""
+        assert page.evaluate("runs.at(-1).kind") == kind(one.result)
 
 
 def test_the_page_may_ask_nothing_of_the_network(browser, folder):
@@ -348,6 +397,24 @@ def test_a_phone_shows_one_framework_at_a_time_and_a_tab_for_each(opened):
     page.keyboard.press("Enter")
     assert columns(page, "optimiser") == keys(D) and columns(page, "loop") == before
     assert tabs.nth(1).get_attribute("aria-pressed") == "true"
+
+
+def test_a_phone_without_the_script_shows_the_code_and_nothing_that_needs_it(browser, folder):
+    size = {"width": 390, "height": 800}
+    context = browser.new_context(java_script_enabled=False, viewport=size)
+    page = context.new_page()
+    page.goto((folder / "index.html").as_uri())
+    assert sorted(columns(page, "conv1")) == sorted(keys(A, B))
+    for selector in ("#bar", ".controls", "#drop", "#raw", "#all-phrases"):
+        assert page.locator(selector).count() > 0
+        assert page.locator(selector + ":visible").count() == 0, selector
+    context.close()
+
+
+def test_a_phone_shows_a_row_in_all_frameworks(opened):
+    page = opened(beside(A, D) + "&at=dropout1&all=1")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert len(columns(page, "dropout1")) == len(MODULES) and len(columns(page, "dropout2")) == 1
 
 
 def test_the_theme_is_switched_and_kept(opened):
