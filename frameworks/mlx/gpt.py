@@ -173,7 +173,6 @@ def predict(model, x):
         for place in range(half, 2 * half):
             token = mx.argmax(last[:, -1:], axis=-1)  # greedy
             last, caches = network(token, caches, place)  # (N, 1, 65)
-            mx.async_eval(last)  # now: otherwise, all tokens become one graph
             scores.append(last)
         outputs.append(np.array(mx.concatenate(scores, axis=1)))
     return np.concatenate(outputs)
