@@ -41,10 +41,11 @@ def parse(arguments):
     all_models = "networks; default: all"
     add("--model", nargs="+", choices=models, default=[], dest="networks", help=all_models)
     add("--certificates", action="store_true", help="make certificates only; plant no mistakes")
-    add("--check", action="store_true", help="only list what is not on record; prove nothing")
+    which = parser.add_mutually_exclusive_group().add_argument
+    which("--check", action="store_true", help="only list what is not on record; prove nothing")
     ci = "prove what has no record, the CNN in every environment, and a tenth of the rest"
-    add("--ci", action="store_true", help=ci)
-    add("--all", action="store_true", help="prove everything, even if it is on record")
+    which("--ci", action="store_true", help=ci)
+    which("--all", action="store_true", help="prove everything, even if it is on record")
     minutes = "start no proof after this many minutes"
     add("--minutes", type=commands.whole_number, metavar="N", help=minutes)
     options = parser.parse_args(arguments)
@@ -60,7 +61,10 @@ def turn():
     """
     number = os.environ.get("GITHUB_RUN_NUMBER")
     if number is None:
-        head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT)
+        try:
+            head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT)
+        except (OSError, subprocess.CalledProcessError):
+            raise InputError("--ci: the last commit decides what is proven; here is no git clone")
         number = int(head[:8], 16)
     return int(number) % SHARES
 

@@ -3,13 +3,14 @@
 import json
 import os
 import sys
+import time
 
 import jsonschema
 import pytest
 
 import frameworks
 from common import networks
-from common.profiles import categories, kernels, profiles
+from common.profiles import categories, kernels, profiles, worker
 from common.system import commands, environments, modules
 from common.system.files import ROOT
 
@@ -279,6 +280,25 @@ def test_kernels_of_only_some_convolutions_are_dropped(tmp_path, monkeypatch, ca
     assert commands.guarded(profiles.command, [NAME, "--out", str(out)]) == 0
     assert json.loads(out.read_text())["kernels"] == []
     assert "padding" not in capsys.readouterr().out
+
+
+class Asynchronous:
+    """A module that returns from each step at once, and computes in ``wait``."""
+
+    @staticmethod
+    def train(model, batches):
+        return iter(batches)
+
+    @staticmethod
+    def wait(model):
+        time.sleep(0.05)
+
+
+def test_a_profiled_step_ends_when_the_device_has_finished():
+    clock = worker.Clock(Asynchronous)
+    for _ in range(3):  # the first pass does not count
+        assert len(list(clock.train(None, range(4)))) == 4
+    assert clock.steps == 8 and clock.seconds >= 2 * 0.05
 
 
 def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypatch, capsys):

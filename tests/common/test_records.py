@@ -156,6 +156,19 @@ def test_a_record_does_not_outlive_a_failure(monkeypatch, tmp_path):
     assert not prove.make(proof) and proof.state() == STALE
 
 
+@pytest.mark.parametrize("options", [["--all", "--ci"], ["--check", "--all"]])
+def test_options_that_contradict_are_bad_input(options, capsys):
+    assert commands.guarded(prove.command, options) == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+def test_outside_a_clone_no_commit_decides(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("GITHUB_RUN_NUMBER", raising=False)
+    monkeypatch.setattr(prove, "ROOT", str(tmp_path))
+    with pytest.raises(InputError, match="here is no git clone"):
+        prove.turn()
+
+
 def test_nothing_to_prove_is_bad_input(capsys):
     name, model = next(
         (name, model)

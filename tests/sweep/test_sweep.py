@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 
 import jsonschema
+import numpy as np
 import pytest
 import ray
 from ray.cluster_utils import Cluster
@@ -256,6 +257,11 @@ def test_a_training_that_is_not_proven_names_the_rung(stub, tmp_path, capsys):
     late = {"passed": False, "share_of_tolerance": 0.2, "detail": "images near a kink"}
     stub.file("result.json").write_text(json.dumps(dict(result, late_updates=late)))
     assert commands.guarded(sweep.command, sweeping(path)) == 0  # nothing wrong was seen
+
+
+def test_a_training_whose_last_update_is_not_finite_does_not_count():
+    late = {"passed": False, "share_of_tolerance": float(np.finfo(np.float32).max), "detail": "w"}
+    assert tasks.unproven({"late_updates": late}) == "not proven at its end: w"
 
 
 def test_two_sweeps_do_not_write_one_file(stub, tmp_path, capsys):
