@@ -78,6 +78,8 @@ def after_run(description, module, settings, hp, model, steps):
                 worst = min(largest, max(error / tolerance, worst))  # NaN is the largest
     except NearKink as error:  # not proven, but the run is not lost
         wrong = str(error)
+        if not all(np.isfinite(w).all() for w in module.weights(model).values()):
+            worst = largest
     return OrderedDict(
         [
             ("steps", steps),

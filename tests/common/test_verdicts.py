@@ -136,7 +136,7 @@ def test_a_wrong_evaluation_or_a_missing_row_stops_the_run():
         measures.measure(evaluated(1.0), CLASSES, scores[:3], labels)
 
 
-@pytest.mark.parametrize("factor, passed", [(1, True), (2, False)])
+@pytest.mark.parametrize("factor, passed", [(1, True), (2, False), (float("nan"), False)])
 def test_updates_after_a_run_are_checked(factor, passed):
     model = networks.find("cnn")
     hp = without_dropout(model.hp)._replace(batch_size=8)
@@ -148,6 +148,7 @@ def test_updates_after_a_run_are_checked(factor, passed):
     result = updates.after_run(model, module, settings, hp, trained, 20)
     assert result["passed"] == passed and result["steps"] == 20
     assert bool(result["detail"]) != passed
+    assert (result["share_of_tolerance"] <= 1) == passed and result["share_of_tolerance"] < np.inf
 
 
 def test_a_run_has_the_environment_of_its_lane(monkeypatch):
