@@ -32,6 +32,8 @@ class Environment(NamedTuple):
     mixed_on_gpu: bool = False  # a GPU computes them
     mixed_anywhere: bool = False  # bf16.py rounds by itself and needs no special processor
     gpu_of: str = ""  # the environment whose modules this one runs on a GPU
+    without: Tuple[str, ...] = ()  # networks of the folder that its version of the library lacks
+    profiled: bool = True  # whether profile.py reads the times of what it runs
     profiler: str = ""  # the folder whose operations.py fits its profiler, if not its own
     workers_of: str = ""  # the environment that this one runs as workers; it may be this one
     folder: str = ""  # set by discovery, like the next
@@ -72,6 +74,8 @@ OF_TF = ("TF_NUM_INTRAOP_THREADS",)
 OF_XLA = ("NPROC",)
 OF_MKL = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
+# XLA takes three quarters of a GPU's memory at its start: a bench and a proof need several clients.
+SHARED_GPU = {"XLA_PYTHON_CLIENT_PREALLOCATE": "{env:XLA_PYTHON_CLIENT_PREALLOCATE:false}"}
 # While OpenBLAS's threads wait for the next product, they spin for 2^26 clock cycles, which takes
 # time from other threads. Here they spin for 2^4.
 IDLE_BLAS_SLEEPS = {"OPENBLAS_THREAD_TIMEOUT": "4"}

@@ -51,9 +51,7 @@ def newest(benches):
         if not any(timed < _timed(other) for other in alike):
             alike[:] = [other for other in alike if not _timed(other) <= timed] + [bench]
     newer = [bench for bench in reversed(in_order) if bench in sum(found.values(), [])]
-    others = [
-        bench for bench in reversed(in_order) if bench not in newer and not _is_answer(bench)
-    ]
+    others = [bench for bench in reversed(in_order) if bench not in newer and not _is_answer(bench)]
 
     def later(bench):
         cnn = bench.result["model"] == next(iter(ALL))

@@ -166,8 +166,9 @@ def check_plain(contender, model, threads):
     if model != "cnn" or not modules.has(name, modules.PLAIN):
         known = ", ".join(n for n in frameworks.ENVIRONMENTS if modules.has(n, modules.PLAIN))
         raise InputError("%s: plain scripts exist for the CNN only, of %s" % (text, known))
-    if frameworks.ENVIRONMENTS[name].gpu:
-        raise InputError("%s: plain scripts are timed on CPUs" % text)
+    if frameworks.ENVIRONMENTS[name].gpu or machine.has_gpu():
+        hide = "%s: plain scripts are timed on CPUs; hide a GPU with CUDA_VISIBLE_DEVICES="
+        raise InputError(hide % text)
     if (contender.threads or threads) != machine.usable_cores():
         cores = machine.usable_cores()
         raise InputError("%s: a plain script sets no threads: it uses all %d cores" % (text, cores))

@@ -30,8 +30,8 @@ def parse(arguments):
     options = _parser().parse_args(arguments)
     asked = [in_lane(text, "a profile") for text in options.profiled]
     for contender in asked:
-        modules.find(contender.name)
-        if not modules.has(contender.name, "profile"):
+        environment = modules.find(contender.name)
+        if not (modules.has(contender.name, "profile") and environment.profiled):
             raise InputError("no profiler is known for %s" % contender.name)
     if options.python:
         python = interpreter.absolute(options.python)

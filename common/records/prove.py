@@ -1,21 +1,19 @@
 """Make the proofs that are not on record, each in its environment, and record them."""
 
 import collections
+import hashlib
 import json
 import os
 import subprocess
 import tempfile
 import time
-import zlib
 
 from common import networks
-from common.proof.contract import LANES
 from common.records.records import CERTIFICATE, DUE, FRESH, MISSING, STALE, proofs
 from common.system import commands, environments, machine, modules
 from common.system.errors import InputError
 from common.system.files import ROOT
 
-SHARES = 10  # so many runs of continuous integration prove everything once
 LINES = 80  # the end of a failed proof's output to show: every planted mistake has a line
 WITHOUT_RECORD = (STALE, MISSING)
 
@@ -25,7 +23,7 @@ Options.__doc__ = """The command line.
 names, networks: environments and networks; all if empty.
 certificates: leave out planted mistakes.
 check: only list what is not on record.
-ci: prove what every run of continuous integration proves, and this run's share of the rest.
+ci: prove certificates without a record, then all else in an order that differs from run to run.
 all: prove everything, even if it is on record.
 minutes: after these, begin no proof; None: no limit.
 """
@@ -43,7 +41,7 @@ def parse(arguments):
     add("--certificates", action="store_true", help="make certificates only; plant no mistakes")
     which = parser.add_mutually_exclusive_group().add_argument
     which("--check", action="store_true", help="only list what is not on record; prove nothing")
-    ci = "prove what has no record, the CNN in every environment, and a tenth of the rest"
+    ci = "prove certificates without a record, then all else, in another order for each commit"
     which("--ci", action="store_true", help=ci)
     which("--all", action="store_true", help="prove everything, even if it is on record")
     minutes = "start no proof after this many minutes"
@@ -55,10 +53,7 @@ def parse(arguments):
 
 
 def turn():
-    """Which of ``SHARES`` shares this run of continuous integration proves, from 0.
-
-    On GitHub the run's number decides, elsewhere the last commit.
-    """
+    """The number of this run of continuous integration: GitHub's, elsewhere the last commit's."""
     number = os.environ.get("GITHUB_RUN_NUMBER")
     if number is None:
         try:
@@ -66,7 +61,7 @@ def turn():
         except (OSError, subprocess.CalledProcessError):
             raise InputError("--ci: the last commit decides what is proven; here is no git clone")
         number = int(head[:8], 16)
-    return int(number) % SHARES
+    return int(number)
 
 
 def chosen(options, states):
@@ -76,17 +71,13 @@ def chosen(options, states):
     if not options.ci:
         missed = [proof for proof, state in states.items() if state != FRESH]
         return sorted(missed, key=lambda proof: states[proof] not in WITHOUT_RECORD)
-    share = turn()
+    number = turn()
 
-    def priority(proof):
-        if proof.kind == CERTIFICATE and states[proof] in WITHOUT_RECORD:
-            return 0
-        if proof.kind == CERTIFICATE and (proof.model, proof.lane) == ("cnn", LANES[0]):
-            return 1
-        due = zlib.crc32(str(proof).encode()) % SHARES == share
-        return 2 if due or states[proof] in WITHOUT_RECORD else None
+    def order(proof):  # there is time for some of them, so none may always come last
+        lacking = proof.kind == CERTIFICATE and states[proof] in WITHOUT_RECORD
+        return not lacking, hashlib.sha256(("%s in run %d" % (proof, number)).encode()).digest()
 
-    return sorted((proof for proof in states if priority(proof) is not None), key=priority)
+    return sorted(states, key=order)
 
 
 def make(proof):

@@ -8,7 +8,7 @@ import numpy as np
 
 from common.system import commands
 
-LONG = 0.05  # seconds of reading losses that may show a ``wait`` that does not wait
+LONG = 0.05  # seconds of reading last losses that may show a ``wait`` that does not wait
 READING = 0.25  # and their share of the steps' time
 UNEVEN = 1.5  # the mean step, in median ones, that shows steps made many at a time
 BLOCK = 8  # steps between two readings; frequent readings would make an asynchronous device wait
@@ -53,11 +53,12 @@ def timed_pass(module, model, batches, steps, before=None, report=lambda losses,
         module.wait(model)
         now = time.perf_counter()
         blocks.append((len(unread), now - block_started))
+        float(unread[-1])  # it is there now, or this takes as long as the steps do
+        reading += time.perf_counter() - now
         for loss in map(float, unread):
             if not math.isfinite(loss):
                 raise NotFinite("the loss of step %d (%s)" % (len(before) + 1, loss))
             before.append(loss)
-        reading += time.perf_counter() - now
         report(before[-len(unread) :], now - block_started)
         unread.clear()
         block_started = time.perf_counter()

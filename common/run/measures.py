@@ -6,7 +6,6 @@ from common.data import shakespeare
 from common.networks.model import CLASSES, JOINTS, SENTENCES, TOKENS, VALUES
 from common.run import clocks, results
 
-
 FIGURES = "accuracy", "rms_error", "joint_error", "held_out_loss"
 
 

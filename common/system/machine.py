@@ -196,8 +196,14 @@ def has_gpu():
 
 
 def _gpus():
-    """[{name, memory in MiB, driver}] of the NVIDIA GPUs, from nvidia-smi."""
+    """[{name, memory in MiB, driver}] of the NVIDIA GPUs, from nvidia-smi.
+
+    Only those that ``CUDA_VISIBLE_DEVICES`` names by numbers, if it does.
+    """
     rows = [line.split(", ") for line in _nvidia_smi().splitlines()]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None and re.match(r"[-0-9, ]*$", visible):
+        rows = [rows[int(n)] for n in re.findall(r"-?[0-9]+", visible) if 0 <= int(n) < len(rows)]
     return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
 
 

@@ -39,8 +39,10 @@ def find(name, model="cnn"):
 
 
 def has(name, model):
-    """Whether the framework has a module for the model."""
-    return os.path.isfile(os.path.join(ROOT, path(frameworks.ENVIRONMENTS[name], model)))
+    """Whether the environment has a module for the model."""
+    environment = frameworks.ENVIRONMENTS[name]
+    present = os.path.isfile(os.path.join(ROOT, path(environment, model)))
+    return present and networks.file(model) not in environment.without
 
 
 def path(framework, model="cnn"):

@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from multiprocessing.connection import Client, Listener
 
 import frameworks
-from common.system import commands, modules
+from common.system import commands, machine, modules
 from common.system.errors import InputError
 
 PLACE = "ROSETTA_WORKERS"  # the environment variable for the folder that the workers share
@@ -44,6 +44,9 @@ def check(name, workers, seed):
     needed = environment(name, workers)
     if needed != name and os.path.basename(sys.prefix) == name:
         raise InputError("workers of %s run in another environment: tox run -e %s" % (name, needed))
+    if workers > 1 and machine.has_gpu():
+        hide = "%s: workers run on CPUs here; hide the GPU with CUDA_VISIBLE_DEVICES="
+        raise InputError(hide % name)
     if workers > 1 and seed + workers * SEEDS > 2**32:
         raise InputError("argument --seed: %d is too large for %d workers" % (seed, workers))
 

@@ -7,6 +7,8 @@ CAFFE2 = Environment(
     "Caffe2",
     "torch",
     python="3.9",
+    # Its kernels are for GPUs up to Volta: on a newer one, the first step would end in an error.
+    set_env={"CUDA_VISIBLE_DEVICES": "{env:CUDA_VISIBLE_DEVICES:}"},
     amd_environ=INTEL_MKL,
     onnx=True,
     workers_of="caffe2",

@@ -30,7 +30,11 @@ CUDA = Environment(
     "chainer",
     python="3.9",
     requirements="requirements-cuda.txt",
-    set_env=dict(constrained("requirements-cuda.txt"), **cuda11_path("3.9")),
+    set_env=dict(
+        constrained("requirements-cuda.txt"),
+        CUDA_PATH="{env_dir}/lib/python3.9/site-packages/nvidia/cuda_runtime",  # CuPy's headers
+        **cuda11_path("3.9"),
+    ),
     gpu_of="chainer",
 )
 # Workers that share a batch, started by mpiexec: common/system/workers.py.

@@ -1,6 +1,6 @@
 """Flax on JAX: what is known before it is imported."""
 
-from frameworks.facts import OF_XLA, Environment, Framework
+from frameworks.facts import OF_XLA, SHARED_GPU, Environment, Framework
 
 FLAX = Environment(
     "flax",
@@ -14,7 +14,12 @@ FLAX = Environment(
     workers_of="flax",
 )
 FLAX_CUDA = FLAX._replace(
-    name="flax-cuda", requirements="requirements-cuda.txt", gpu_of="flax", workers_of=""
+    name="flax-cuda",
+    requirements="requirements-cuda.txt",
+    set_env=dict(FLAX.set_env, **SHARED_GPU),
+    gpu_of="flax",
+    profiled=False,
+    workers_of="",
 )
 
 FRAMEWORK = Framework([FLAX, FLAX_CUDA], endings=(".msgpack",))

@@ -1,6 +1,6 @@
 """JAX: what is known before it is imported."""
 
-from frameworks.facts import OF_XLA, Environment, Framework
+from frameworks.facts import OF_XLA, SHARED_GPU, Environment, Framework
 
 JAX = Environment(
     "jax",
@@ -12,7 +12,12 @@ JAX = Environment(
     workers_of="jax",
 )
 JAX_CUDA = JAX._replace(
-    name="jax-cuda", requirements="requirements-cuda.txt", gpu_of="jax", workers_of=""
+    name="jax-cuda",
+    requirements="requirements-cuda.txt",
+    set_env=dict(JAX.set_env, **SHARED_GPU),
+    gpu_of="jax",
+    profiled=False,
+    workers_of="",
 )
 
 FRAMEWORK = Framework([JAX, JAX_CUDA], endings=(".jax.npz",))

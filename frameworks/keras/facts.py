@@ -1,6 +1,6 @@
 """Keras 3 on each of its backends: what is known before it is imported."""
 
-from frameworks.facts import OF_MKL, OF_TF, OF_XLA, Environment, Framework
+from frameworks.facts import OF_MKL, OF_TF, OF_XLA, SHARED_GPU, Environment, Framework
 
 TENSORFLOW = Environment(
     "keras",
@@ -47,12 +47,17 @@ FIT = TENSORFLOW._replace(
     variant="_fit",
 )
 TENSORFLOW_CUDA = TENSORFLOW._replace(
-    name="keras-cuda", requirements="requirements-tensorflow-cuda.txt", gpu_of="keras"
+    name="keras-cuda",
+    requirements="requirements-tensorflow-cuda.txt",
+    gpu_of="keras",
+    profiled=False,
 )
 JAX_CUDA = JAX._replace(
     name="keras-jax-cuda",
     workers_of="",
     requirements="requirements-jax-cuda.txt",
+    set_env=dict(JAX.set_env, **SHARED_GPU),
+    profiled=False,
     mixed_on_gpu=True,
     gpu_of="keras-jax",
 )

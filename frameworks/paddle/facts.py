@@ -10,6 +10,8 @@ CUDA = PADDLE._replace(
     name="paddle-cuda",
     onnx=False,
     requirements="requirements-cuda.txt",
+    without=("gpt", "llama"),  # its attention on a GPU takes no float32
+    profiled=False,
     gpu_of="paddle",
     workers_of="",
 )

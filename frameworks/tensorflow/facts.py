@@ -18,6 +18,7 @@ CUDA = TENSORFLOW._replace(
     name="tensorflow-cuda",
     requirements="requirements-cuda.txt",
     gpu_of="tensorflow",
+    profiled=False,
     workers_of="",
 )
 

@@ -23,6 +23,7 @@ CUDA = Environment(
     set_env=dict(CACHE, **NVRTC),
     environ={"DEV": "CUDA"},
     gpu_of="tinygrad",
+    profiled=False,
 )
 
 FRAMEWORK = Framework([TINYGRAD, CUDA], endings=(".tinygrad.safetensors",))

@@ -112,6 +112,39 @@ def test_nobody_always_follows_the_same_one():
     assert all(len(others) == 2 for others in followed.values())
 
 
+class Timed:
+    """A contender whose block of steps takes 0.3 s, and 0.4 s of its processes."""
+
+    def order(self, order):
+        return {"seconds": 0.3, "cpu_seconds": 0.4}
+
+
+def test_a_block_is_timed_per_step_and_others_are_what_its_processes_did_not_use(monkeypatch):
+    clock, used = iter([10.0, 11.0]), iter([100.0, 101.4])
+    monkeypatch.setattr(rounds.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(rounds.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(rounds, "busy", lambda: next(used))
+    monkeypatch.setattr(machine, "allowed_cores", lambda: [0, 1])
+    assert rounds.block(Timed(), 4) == (0.3 / 4, pytest.approx((1.4 - 0.4) / 2))
+
+
+@pytest.mark.parametrize(
+    "minutes, precise, count", [(10, [1, 0, 1, 1], 25), (10, [1, 1], 15), (0, [0], 10)]
+)
+def test_a_run_ends_when_it_is_precise_twice_or_time_is_up(minutes, precise, count, monkeypatch):
+    asked = request.parse(["numpy", "--model", "lstm", "--threads", "1"])
+    records, looks = rounds.Records(asked._replace(minutes=minutes)), iter(precise)
+    monkeypatch.setattr(rounds.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(rounds, "bandwidth", lambda threads: 1e10)
+    monkeypatch.setattr(machine, "matmul_flops", lambda: 1e11)
+    monkeypatch.setattr(rounds.Records, "precise", lambda *_: bool(next(looks)))
+    for runs in records.times.values():
+        runs.append([])
+    rounds.time_rounds(records.request, records, {key: Timed() for key in records.times})
+    assert len(records.rounds) == count
+    assert all(times == [[0.3 / 13] * count] for times in records.times.values())  # 2 s / 0.15 s
+
+
 @pytest.mark.parametrize("count", [2, 9, 24])
 def test_a_machine_that_slows_down_within_rounds_slows_all_alike(count):
     names, places = list(range(count)), np.zeros(count)

@@ -89,6 +89,7 @@ def test_versions_are_in_the_key(module, key, monkeypatch):
     [
         {"cpu": "another"},
         {"cpu_family": 9},
+        {"cpu_model": 9},
         {"isa": ["avx2", "avx512f"]},
         {"gpus": [{"name": "a GPU", "memory": "1 MiB", "driver": "1"}]},
         {"cpu_switches": {"MKL_CBWR": "AVX2"}},
@@ -103,6 +104,14 @@ def test_the_machine_is_in_the_key(module, change, monkeypatch):
     assert identity(module) != before
 
 
+@pytest.mark.parametrize("variable", ["NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES"])
+def test_variables_that_choose_a_gpu_or_its_products_are_in_the_key(module, variable, monkeypatch):
+    monkeypatch.delenv(variable, raising=False)
+    before = identity(module)
+    monkeypatch.setenv(variable, "1")
+    assert identity(module) != before
+
+
 def test_the_variables_that_tox_sets_are_in_the_key(module, monkeypatch):
     before = identity(module)
     other = frameworks.ENVIRONMENTS[NAME]._replace(set_env={"FLAGS": "another"})
@@ -112,11 +121,11 @@ def test_the_variables_that_tox_sets_are_in_the_key(module, monkeypatch):
 
 def test_a_levers_patches_of_other_files_are_in_the_key(module, monkeypatch):
     made = {identity(module)}
-    for new in ("one", "two"):
-        lever = variants.tried("any", "", ("old", new, "beside"))
+    for new, environ in (("one", {}), ("two", {}), ("two", {"SWITCH": "1"})):
+        lever = variants.tried("any", "", ("old", new, "beside"), **environ)
         monkeypatch.setattr(modules, "find_lever", lambda *_, lever=lever, **__: lever)
         made.add(identity(module, lever="any"))
-    assert len(made) == 3
+    assert len(made) == 4
 
 
 def test_the_references_rounding_is_in_the_key_of_lane_bf16(monkeypatch):

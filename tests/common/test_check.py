@@ -6,6 +6,7 @@ The faults are in timings that are made up here; one test measures a real instal
 import json
 import os
 import resource
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -372,6 +373,33 @@ def test_of_two_changes_of_one_variable_the_better_one_is_advised():
     assert [finding.trial.line for finding in check.ranked(found)] == ["unset A", "export B=2"]
 
 
+def test_the_users_shell_does_not_reach_the_yardstick(monkeypatch):
+    def check_output(command, env, cwd):
+        seen.update(env)
+        return b"[1.0, {}]"
+
+    seen = {}
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr(measuring.subprocess, "check_output", check_output)
+    assert measuring.yardstick()["product"] == 1 and "OMP_NUM_THREADS" not in seen
+
+
+def test_the_product_is_the_mean_of_before_and_after(monkeypatch):
+    products = iter([1.0, 3.0])
+    monkeypatch.setattr(measuring, "yardstick", lambda: {"product": next(products), "versions": {}})
+    assert check.judge(Installation(slow_if({}, 1.0))).yardstick["product"] == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux has this")
+def test_a_command_is_started_on_all_cores():
+    code = "import os; print(len(os.sched_getaffinity(0)))"
+    command = measuring._on_all_cores([sys.executable, "-c", code])
+    first = min(os.sched_getaffinity(0))
+    alone = "import os, sys; os.sched_setaffinity(0, [%d]); os.execv(sys.argv[1], sys.argv[1:])"
+    printed = subprocess.check_output([sys.executable, "-c", alone % first] + command)
+    assert int(printed) >= len(os.sched_getaffinity(0))
+
+
 def test_what_makes_only_numpys_product_faster_comes_last():
     found = [
         check.Finding(trials.unsetting("A", "1"), 0.96, 1.9),
@@ -380,11 +408,15 @@ def test_what_makes_only_numpys_product_faster_comes_last():
     assert [finding.trial.line for finding in check.ranked(found)] == ["export B=2", "unset A"]
 
 
-@pytest.mark.parametrize("speed, code", [(1.0, 0), (0.7, 0), (0.4, 3)])
-def test_the_exit_code_says_whether_it_is_below_half(speed, code, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "speed, known, code", [(1.0, True, 0), (0.7, True, 0), (0.4, True, 3), (0.4, False, 0)]
+)
+def test_the_exit_code_says_whether_it_is_below_half(speed, known, code, monkeypatch, capsys):
     installation = Installation(slow_if({}, speed))
     installation.prove = lambda: None
     judgement = judged(installation)
+    if not known:  # a processor of another kind
+        monkeypatch.setattr(check.usual, "comparable", lambda *_: False)
     monkeypatch.setattr(interpreter, "environ", lambda *_: {})
     monkeypatch.setattr(measuring, "Installation", lambda *_: installation)
     monkeypatch.setattr(check, "judge", lambda _: judgement)

@@ -17,12 +17,12 @@ from common.proof import certificate, dropout, kinks, tasks
 from common.proof.check import Check
 from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit
-from common.proof.reference_cache import ReferenceCache
+from common.proof.reference_cache import ReferenceCache, fingerprint
 from common.proof.rungs import Certifier
 from common.proof.rungs.subject import PROBE_RATE
-from common.system import modules, source
+from common.system import machine, modules, source
 from common.system.files import ROOT
-from frameworks import variants
+from frameworks import REFERENCE, variants
 
 # The folders in common/: each imports only earlier ones.
 ORDER = "system data dump networks proof mistakes records run bench profiles check sweep".split()
@@ -205,6 +205,25 @@ def test_the_cache_is_read_again_and_a_damaged_file_is_replaced(tmp_path, monkey
     assert ReferenceCache(CNN, 1) == {}
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["common/proof/oracle.py", "frameworks/%s/bf16.py" % REFERENCE, "common/data/batches.py"],
+)
+def test_the_references_results_rest_on_its_code(path, monkeypatch):
+    before, read = fingerprint(CNN, 1), source.read
+    monkeypatch.setattr(
+        source, "read", lambda other: read(other) + "x = 1\n" * (str(other).endswith(path))
+    )
+    assert fingerprint(CNN, 1) != before
+
+
+@pytest.mark.parametrize("key", ["cpu", "cpu_family", "cpu_model", "isa"])
+def test_the_references_results_rest_on_the_processor(key, monkeypatch):
+    before, facts = fingerprint(CNN, 1), machine.facts()
+    monkeypatch.setattr(machine, "facts", lambda: dict(facts, **{key: "another"}))
+    assert fingerprint(CNN, 1) != before and fingerprint(CNN, 1) != fingerprint(CNN, 2)
+
+
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ROSETTA_CACHE", str(tmp_path))
     cache = ReferenceCache(CNN, 1)
@@ -351,6 +370,42 @@ def test_compiled_models_are_forgotten_after_each_mistake(monkeypatch):
     mistakes = [of_trap(variants.trap(name, "forward")) for name in ("first", "second")]
     planted.plant(None, None, mistakes, lambda *line: None, "gc:collect")
     assert forgotten == [1, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["mnist_cnn", "lenet5", "mlp"])
+def test_every_planted_mistake_is_caught_by_the_rung_that_it_names(model):
+    """Also those of which a challenge cannot ask."""
+    description, module = networks.find(model), modules.load(REFERENCE, model)
+    certifier, mistakes = Certifier(description, 1, {}), catalogue.mistakes(description)
+    with np.errstate(all="ignore"):
+        rungs = planted.plant(certifier, module, mistakes, lambda *_: None)
+    assert len(rungs) >= 30
+    assert {name: found for name, found in rungs.items() if found[0] != found[1]} == {}
+
+
+@pytest.mark.slow
+def test_every_mistake_of_dropout_is_caught_in_the_cnn():
+    certifier, module = Certifier(CNN, 1, {}), modules.load(REFERENCE, "cnn")
+    mistakes = [each for each in catalogue.mistakes(CNN) if each.rung == "dropout"]
+    rungs = planted.plant(certifier, module, mistakes, lambda *_: None)
+    assert len(rungs) >= 8
+    assert {name: found for name, found in rungs.items() if found[0] != found[1]} == {}
+
+
+@pytest.mark.slow
+def test_float32_products_fail_where_a_module_claims_bfloat16():
+    certifier, mixed = Certifier(CNN, 1, {}, "bfloat16"), modules.in_lane(REFERENCE, "bf16", "cnn")
+    certifier.take(mixed, "bf16")
+    assert [certifier.climb(rung)["passed"] for rung in ("forward", "gradient")] == [True, True]
+    plain = modules.load(REFERENCE, "cnn")
+
+    def configure(lane, threads, seed):
+        return dict(plain.configure("same", threads, seed), products="bfloat16")
+
+    certifier.take(modules.replaced(plain, configure=configure), "bf16")
+    result = certifier.climb("forward")
+    assert not result["passed"] and result["what"] != "ran"
 
 
 def test_a_mistake_that_cannot_be_planted_costs_no_other():

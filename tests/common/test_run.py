@@ -572,7 +572,7 @@ class Unfinished:
     """A loss that is computed only when it is read."""
 
     def __float__(self):
-        time.sleep(0.01)
+        time.sleep(0.08)
         return 1.0
 
 
@@ -583,6 +583,19 @@ class HalfDone(SlowModule):
         for loss in self.losses:
             time.sleep(0.01)
             yield loss
+
+
+class Far:
+    """A loss on a device: each is fetched by itself, which takes a while."""
+
+    def __float__(self):
+        time.sleep(0.002)
+        return 1.0
+
+
+def test_losses_that_are_far_away_are_not_taken_for_unfinished_steps():
+    timed = clocks.timed_pass(HalfDone([Far()] * 40), None, None, 40)
+    assert 0.4 < timed.seconds - timed.outside < timed.seconds - 0.08
 
 
 @pytest.mark.parametrize("kind", [SlowModule, HalfDone])

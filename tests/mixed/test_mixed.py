@@ -54,7 +54,8 @@ def first_failed(name, lane, mistake, threads, folder):
     cache = ReferenceCache(CNN, threads)
     certifier = Certifier(CNN, threads, cache, modules.MIXED[lane])
     certifier.take(modules.replaced(module, **made.functions(module)), lane)
-    failed = (rung for rung in certifier.rungs if not certifier.climb(rung, True)["passed"])
-    rung = next(failed, "")
+    climbed = (certifier.climb(rung, True) for rung in certifier.rungs)
+    failed = next((result for result in climbed if not result["passed"]), {"rung": ""})
     cache.save()
-    return rung
+    assert failed.get("what") != "ran", failed["detail"]  # it raised an error instead
+    return failed["rung"]

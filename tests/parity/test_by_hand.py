@@ -11,8 +11,10 @@ STEPS, ROWS = 5, 8
 
 
 def pytest_generate_tests(metafunc):
-    known = modules.levers(metafunc.config.getoption("--framework"), POSE.name)
-    metafunc.parametrize("lever", [lever for lever in known if lever == "by_hand"])
+    name = metafunc.config.getoption("--framework")
+    known = [lever for lever in modules.levers(name, POSE.name) if lever == "by_hand"]
+    assert bool(known) == modules.has(name, "by_hand")
+    metafunc.parametrize("lever", known)
 
 
 def test_losses_and_weights_are_equal_bit_for_bit(name, lever, threads):

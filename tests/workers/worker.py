@@ -82,7 +82,8 @@ def main(name, model, team, folder, mistake, *rungs):
     if rank == 0:
         cache.save()
     with open(os.path.join(folder, str(rank)), "w") as file:
-        file.write("" if failed is None else failed["rung"])
+        ran = failed is not None and failed["what"] == "ran"  # it raised an error instead
+        file.write("" if failed is None else failed["what"] if ran else failed["rung"])
     print(rank, failed)
 
 
