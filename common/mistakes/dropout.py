@@ -82,7 +82,7 @@ def prediction_drops_in_last_partial_batch(module):
     return with_description(module, predict=predict)
 
 
-@mistake("dropout", "dropout")
+@mistake("dropout", "cnn")
 def velocity_lost_with_dropout_on(module):
     """There is no momentum if dropout is on."""
     return with_hp(module, lambda hp: hp._replace(momentum=0.0) if any(hp.dropout) else hp)
