@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 
+import pypdf
 import pytest
 from playwright.sync_api import expect
 
@@ -346,7 +347,6 @@ def test_the_proof_shows_what_failed_first_and_shares_of_the_tolerance(opened):
 
 
 def test_print_shows_the_chosen_frameworks_only_and_nothing_is_clipped(opened, tmp_path):
-    pypdf = pytest.importorskip("pypdf")
     page = opened(beside(A, D))
     page.pdf(path=str(tmp_path / "page.pdf"), prefer_css_page_size=True, format="A4")
     pages = pypdf.PdfReader(str(tmp_path / "page.pdf")).pages
