@@ -32,7 +32,7 @@ CUDA = Environment(
     requirements="requirements-cuda.txt",
     set_env=dict(
         constrained("requirements-cuda.txt"),
-        CUDA_PATH="{env_dir}/lib/python3.9/site-packages/nvidia/cuda_runtime",  # CuPy's headers
+        CUDA_PATH="{env_dir}/lib/python3.9/site-packages/nvidia/cuda_runtime",  # headers
         **cuda11_path("3.9"),
     ),
     gpu_of="chainer",

@@ -140,13 +140,16 @@ def test_the_bench_of_all_is_the_one_that_is_linked(reported):
 def test_the_bench_of_plain_scripts_is_the_one_that_is_linked(reported):
     section = page("benchmark").split("\n## A tutorial's script\n")[1].split("\n## ")[0]
     timed = of_file(reported, linked_benches(section)[0])
-    rows = re.findall(r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \|$", section, re.MULTILINE)
+    row = r"^\| ([a-z0-9-]+) \| (\d+) \| (\d+) \| ([0-9.]+) \([0-9.]+–[0-9.]+\) \|$"
+    rows = re.findall(row, section, re.MULTILINE)
     assert {"%s, %s" % (name, lane) for name, *_ in rows for lane in ("plain", "best")} == set(
         timed
     )
-    for name, plain, best in rows:
-        assert agree(plain, timed[name + ", plain"]["images/s"]), name
-        assert agree(best, timed[name + ", best"]["images/s"]), name
+    for name, plain, best, gain in rows:
+        script, lane = timed[name + ", plain"], timed[name + ", best"]
+        assert agree(plain, script["images/s"]) and agree(best, lane["images/s"]), name
+        ratios = [float(each["ratio of speed (95%)"].split()[0]) for each in (lane, script)]
+        assert float(gain) == pytest.approx(ratios[0] / ratios[1], rel=0.06), name  # of medians
 
 
 def test_the_bench_of_gpt_and_llama_is_the_one_that_is_linked(reported):
