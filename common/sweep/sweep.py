@@ -111,6 +111,7 @@ class Sweep:
     def run(self):
         """Train all that are left, and write the result after each."""
         left = self.left()
+        self.judge()
         if not left or not os.path.isfile(self.path):  # else the first training replaces it
             self.keep()
         if left:
@@ -149,6 +150,11 @@ class Sweep:
 
     def keep(self):
         """Judge what there is, and write the result."""
+        self.judge()
+        files.write_json(self.path, self.result)
+
+    def judge(self):
+        """Judge what there is."""
         remaining = len(self.left())
         accuracies = OrderedDict(
             (contender, {seed: figures["accuracy"] for seed, figures in trainings.items()})
@@ -159,7 +165,6 @@ class Sweep:
         self.result["margin"] = self.request.margin
         self.result["made"] = files.now()
         self.result["status"] = "unfinished" if remaining or self.failed else "finished"
-        files.write_json(self.path, self.result)
 
 
 def described(result):

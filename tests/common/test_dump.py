@@ -537,7 +537,7 @@ HOSTILE = {
     "deep.pkl": (b"\x80\x02})" + b"\x85" * 300000 + b"Ns.", "a key that is no name"),
     "memo.pkl": (b"\x80\x02Nr\0\0\0\x40.", "it counts more than 4194304 objects"),
     "memo0.pkl": (b"Np4194305\n.", "it counts more than 4194304 objects"),
-    "bytes.pkl": (b"\x80\x05\x96" + b"\0" * 5 + b"\x10\0\0.", "length goes beyond the file"),
+    "bytes.pkl": (b"\x80\x04\x96" + b"\0" * 5 + b"\x10\0\0.", "length goes beyond the file"),
     "pointers.pkl": (pickle.dumps(Forges.objects(0), 2), "a type that takes numbers for addresses"),
     "objects.pkl": (pickle.dumps(Forges.objects(63), 2), "objects that are bytes"),
     "owned.pkl": (pickle.dumps(Forges.objects(63, "f8"), 2), "numbers for addresses"),

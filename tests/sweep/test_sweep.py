@@ -27,7 +27,7 @@ from tests.sweep.conftest import RESULT
 
 A, B = frameworks.REFERENCE, some.PLAIN
 PAIR = ["%s:same" % A, "%s:same" % B]
-SHORT = ["--model", "mlp", "--data", "synthetic", "--train-images", "64", "--epochs", "1"]
+SHORT = ["--model", "mlp", "--data", "synthetic", "--train-images", "100", "--epochs", "1"]
 PATIENCE = 90  # seconds; Ray alone takes ten on two cores
 
 
