@@ -30,8 +30,7 @@ def kept_if_stopped(records, finished, facts, path):
         yield
     except BaseException:
         if finished:
-            path = path[: -len(".json")] if path.endswith(".json") else path
-            path += "-stopped.json"
+            path = results.stopped(path)
             with commands.signals_ignored():
                 records.only(finished)
                 results.write(path, report.result(records, facts))

@@ -169,8 +169,8 @@ def check_plain(contender, model, threads):
     if frameworks.ENVIRONMENTS[name].gpu or machine.has_gpu():
         hide = "%s: plain scripts are timed on CPUs; hide a GPU with CUDA_VISIBLE_DEVICES="
         raise InputError(hide % text)
-    if (contender.threads or threads) != machine.usable_cores():
-        cores = machine.usable_cores()
+    cores = machine.usable_cores()
+    if (contender.threads or threads) != cores:
         raise InputError("%s: a plain script sets no threads: it uses all %d cores" % (text, cores))
     if contender.python or contender.lever or contender.batch_size or contender.workers > 1:
         extras = "a lever, workers, a batch size or another interpreter"

@@ -26,9 +26,13 @@ def is_one(net):
     )
 
 
+def _arguments(operator):
+    return {argument.text(1): argument for argument in operator.inner(5)}
+
+
 def _filled(operator, contents):
     name, dtype = operator.texts(2)[0], FILLS[operator.text(4)]
-    arguments = {argument.text(1): argument for argument in operator.inner(5)}
+    arguments = _arguments(operator)
     if "values" not in arguments or "shape" not in arguments:
         raise Refused("%s is empty" % name)
     values = arguments["values"]
@@ -41,8 +45,7 @@ def _filled(operator, contents):
 
 def _constant(operator, contents):
     """Add what a ConstantFill makes of its arguments alone; 0 by default."""
-    name = operator.texts(2)[0]
-    arguments = {argument.text(1): argument for argument in operator.inner(5)}
+    name, arguments = operator.texts(2)[0], _arguments(operator)
     kind = arguments["dtype"].one(3) if "dtype" in arguments else 1
     if "shape" not in arguments or kind not in TYPES:
         raise Refused("%s has no shape, or the type %d" % (name, kind))

@@ -58,9 +58,8 @@ def tensor(message, name, kind=None, shape=None):
         half = kind in (BFLOAT16, 19)
         values = wide.astype(np.uint16).view(dtype) if half else wide.astype(dtype)
     size = int(np.prod(shape, dtype=float))
-    if (
-        len(values) < size and not whole
-    ):  # the last one stands for all that are missing; none at all, for zeros
+    # The last one stands for all that are missing; none at all, for zeros.
+    if len(values) < size and not whole:
         Contents().take(2 * size * dtype.itemsize)
         last = values[-1] if len(values) else 0
         values = np.append(values, np.full(size - len(values), last, values.dtype))

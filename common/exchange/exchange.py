@@ -81,15 +81,6 @@ def run_worker(step, name, folder, request):
         return environments.last_line(log) if commands.call(command, log) else None
 
 
-def unmade(name):
-    """Why an environment cannot be made; None if it is made."""
-    try:
-        environments.make([name])
-    except InputError as error:
-        return str(error)
-    return None
-
-
 def onnx_scores(path, images, shape):
     """Scores (n, *shape) of ``images`` by ONNX Runtime.
 
@@ -153,7 +144,10 @@ def carry(folder, request):
     left_out = OrderedDict()
     for step in (MAKE,) + tuple(worker.STEPS):
         for name in request.names:
-            line = unmade(name) if step == MAKE else run_worker(step, name, folder, request)
+            if step == MAKE:
+                line = environments.fault(name)
+            else:
+                line = run_worker(step, name, folder, request)
             if line is not None:
                 left_out[name] = "%s: %s" % (step, line)
                 print("%s is left out, %s" % (name, left_out[name]), flush=True)

@@ -13,6 +13,7 @@ from common.proof.oracle import Oracle
 from common.proof.reference import conventions_of, distance, products
 
 FEW = 4  # the unit of a tensor with fewer values may be small by luck
+LARGEST = float(np.finfo(np.float32).max)  # share of the tolerance; JSON has no infinity
 CLEAR = 8  # different images in a batch: each must be searched, so they are repeated
 
 
@@ -67,7 +68,7 @@ def after_run(description, module, settings, hp, model, steps):
 
     before = module.weights(model)
     ((_, after),) = train(model, [oracle.pairs[0]])
-    worst, wrong, largest = 0.0, "", float(np.finfo(np.float32).max)
+    worst, wrong = 0.0, ""
     try:
         for start, ours, step in follow(
             oracle, hp, conventions_of(settings), train, model, before, after, 3
@@ -75,11 +76,11 @@ def after_run(description, module, settings, hp, model, steps):
             for name, error, tolerance, factor in compared(start, ours, step, oracle.multiple):
                 if not error <= tolerance and not wrong:
                     wrong = "%s: its update is %.4g times the reference's" % (name, factor)
-                worst = min(largest, max(error / tolerance, worst))  # NaN is the largest
+                worst = min(LARGEST, max(error / tolerance, worst))  # NaN becomes the largest
     except NearKink as error:  # not proven, but the run is not lost
         wrong = str(error)
         if not all(np.isfinite(w).all() for w in module.weights(model).values()):
-            worst = largest
+            worst = LARGEST
     return OrderedDict(
         [
             ("steps", steps),

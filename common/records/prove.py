@@ -107,10 +107,9 @@ def unmade(names):
     """Those of these environments that cannot be made here; the others are made."""
     without = []
     for name in names:
-        try:
-            environments.make([name])
-        except InputError as error:
-            print("left out   %s" % error, flush=True)
+        why = environments.fault(name)
+        if why is not None:
+            print("left out   %s" % why, flush=True)
             without.append(name)
     return without
 

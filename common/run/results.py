@@ -34,6 +34,12 @@ def path(request, recipe, dataset, facts):
     return os.path.join(folder, "-".join(parts) + ".json")
 
 
+def stopped(path):
+    """Where what a stopped process has measured goes, beside its result file."""
+    start, ending = os.path.splitext(path)
+    return start + "-stopped" + ending
+
+
 def described(dataset):
     """A data set, as a dict of JSON values."""
     return {

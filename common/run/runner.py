@@ -177,7 +177,7 @@ def write_stopped(path, request, result, why, losses):
         result.pop(figure, None)  # the run did not reach the check of its last updates
     result.update(status="stopped", error=why, losses=losses)
     if not request.files.result:
-        path = path[: -len(".json")] + "-stopped.json"
+        path = results.stopped(path)
     results.write(path, result)
     return path
 

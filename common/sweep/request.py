@@ -68,11 +68,10 @@ def parse(arguments):
 
 def _threads(options):
     """The threads of a training, as in a ``Request``; InputError if there are too few cores."""
-    if options.address:
-        alone = not options.threads and options.at_once == 1
-        return None if alone else commands.threads(options.threads, options.at_once)
+    if options.address and not options.threads and options.at_once == 1:
+        return None
     cores = machine.usable_cores()
-    if (options.threads or 1) > cores:
+    if not options.address and (options.threads or 1) > cores:
         raise InputError("--threads %d: this machine has %d cores" % (options.threads, cores))
     return commands.threads(options.threads, options.at_once)
 

@@ -111,8 +111,9 @@ class Sweep:
     def run(self):
         """Train all that are left, and write the result after each."""
         left = self.left()
-        self.judge()
-        if not left or not os.path.isfile(self.path):  # else the first training replaces it
+        if left and os.path.isfile(self.path):  # the first training replaces it
+            self.judge()
+        else:
             self.keep()
         if left:
             engine.carry_out(left, self.land, self.request.address, self.request.at_once)

@@ -17,6 +17,15 @@ def make(names):
             raise InputError("%s: its environment could not be made (see above)" % name)
 
 
+def fault(name):
+    """Why an environment cannot be made; None if it is made."""
+    try:
+        make([name])
+    except InputError as error:
+        return str(error)
+    return None
+
+
 def making(name):
     """The command that makes an environment if it is missing."""
     return [*TOX, "run", "-e", name, "--notest"]

@@ -1,8 +1,8 @@
 """Convolutions by oneDNN, in PaddlePaddle's lane best on a CPU.
 
 Paddle's own convolution copies each patch and multiplies on one core. oneDNN's uses all cores, but
-only compiled programs call it, with a flag: ``FLAGS_use_onednn``, or in older
-versions ``FLAGS_use_mkldnn``.
+only compiled programs call it, with ``FLAGS_use_onednn``; in older versions,
+``FLAGS_use_mkldnn``.
 Surprise: a program whose last operation oneDNN computes ends in ``dst_tensor shall be defined``;
     after ``assign`` it does not. And to add an array of another shape, as a bias is, or to sum its
     gradient, takes as long as the convolution, in oneDNN as in Paddle. So the bias is added outside

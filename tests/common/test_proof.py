@@ -375,7 +375,7 @@ def test_compiled_models_are_forgotten_after_each_mistake(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["mnist_cnn", "lenet5", "mlp"])
 def test_every_planted_mistake_is_caught_by_the_rung_that_it_names(model):
-    """Also those of which a challenge cannot ask."""
+    """Including the mistakes that a challenge cannot show."""
     description, module = networks.find(model), modules.load(REFERENCE, model)
     certifier, mistakes = Certifier(description, 1, {}), catalogue.mistakes(description)
     with np.errstate(all="ignore"):
