@@ -157,7 +157,7 @@ def write(job):
     expected = protocol.expected(challenge, arrays, description)
     page = readme.render(description, challenge, job.folder, scores[0], judged, expected)
     with atomic_write(inside[PAGE]) as file:
-        file.write(page.encode())
+        file.write(page.encode("utf-8", "surrogateescape"))  # it names the folder
     write_json(inside[CHALLENGE], challenge)  # last: a folder that has it is complete
     print("begin with  %s" % os.path.relpath(inside[PAGE]))
     return 0

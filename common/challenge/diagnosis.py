@@ -383,7 +383,8 @@ class Diagnosis:
         errors = self._errors(module, stage)
         before, enough = max(errors.values(), default=0.0), self._enough(stage, effects)
         if not np.isfinite(before):
-            says = "the answer has NaN or infinity, first in %s" % self._first_not_finite(stage)
+            first = self._first_not_finite(stage)
+            says = "the answer has NaN or infinity, first in %s" % first if first else ""
             return [Finding.read(UNKNOWN, stage, says, before)]
         if before <= enough:
             return self._small(stage, before) + self._explain(module, later, effects)
@@ -489,8 +490,9 @@ class Diagnosis:
         return effects
 
     def _first_not_finite(self, stage):
+        """The answer's name; None if only the simulation is not finite."""
         answered = self.answered(stage)
-        return next(name for name in answered if not np.isfinite(answered[name]).all())
+        return next((n for n in answered if not np.isfinite(answered[n]).all()), None)
 
     @staticmethod
     def _enough(stage, effects):

@@ -6,7 +6,7 @@ A cause is named if it gives the answer's own numbers, which needs almost no tra
 import numpy as np
 
 from common.challenge import conventions, protocol
-from common.challenge.diagnosis import CAUSE, UNREAD, Finding, Reading
+from common.challenge.diagnosis import CAUSE, UNKNOWN, UNREAD, Finding, Reading
 from common.compare.functions import log_softmax
 from common.data.shakespeare import IGNORED
 from common.networks.cnn import masks
@@ -23,6 +23,7 @@ EXACT = 1e-6  # tolerance of a figure, and of a loss relative to it
 SCALE = 2e-3  # relative tolerance of a mask's factor
 UNREADABLE = "dropout, because %s; check it again after that is corrected"
 SAME = 1e-5  # relative tolerance of scores: more than float32's rounding
+HIGHEST = 104  # no loss of a probability in float32 is higher: -log(1.4e-45) is 103.3
 
 
 class Quotation(Reading):
@@ -53,6 +54,8 @@ def findings(challenge, arrays, answers, description, judged, before):
         hidden = "a loss that is clipped hides the gradients that show the masks"
     elif any(finding.stage != "three steps" for finding in mistakes):
         hidden = "a mistake found above changes the gradients that show the masks"
+    elif any(f.kind == UNKNOWN and f.stage in ("scores", "one step") for f in before):
+        hidden = "whatever is wrong above changes the gradients that show the masks"
     else:
         readers.update(dropout=_dropout)
     evidence = []
@@ -74,9 +77,11 @@ def findings(challenge, arrays, answers, description, judged, before):
 
 
 def _counted(answers):
-    """(the probe model's losses, their right proportions); (None, None) if they are missing."""
+    """(the probe model's losses, their right proportions); (None, None) if they show nothing."""
     losses, counts = answers.get("probe/losses1"), np.array(2 * (masks.SEEN,) + COUNTS, float)
-    if losses is None or losses.shape != counts.shape or not np.isfinite(losses).all():
+    if losses is None or losses.shape != counts.shape:
+        return None, None
+    if not np.isfinite(losses).all() or not (losses > 0).all():
         return None, None
     return losses, counts
 
@@ -109,6 +114,8 @@ def _clipped(challenge, arrays, answers, description, judged):
             return []
         return [Reading("no loss is above %.4g: a probability is clipped" % largest, LOSS)]
     largest = float(part.mean() * fixed_output)
+    if largest > HIGHEST:  # all losses are smaller by one factor
+        return []
     says = "no image's loss is above %.4g: probabilities are raised to at least %.2g"
     return [Reading(says % (largest, np.exp(-largest)), LOSS)]
 

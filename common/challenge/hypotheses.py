@@ -34,7 +34,7 @@ def steps(description, conventions, evidence, hp, rule=None, second=None, first=
     rule = rule or optimizer_rule(description)
     tried = other_conventions(description, conventions)
     tried += losses.causes(description, evidence)
-    tried += updates.causes(description, evidence, hp, rule, second)
+    tried += updates.causes(description, evidence, hp, rule, second, conventions["adam_epsilon"])
     if "schedule" in description.traits:
         tried += schedules.causes(rule, description, first)
     own = networks.part(description.name, "causes")

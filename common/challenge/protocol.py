@@ -310,6 +310,12 @@ def schema_of(description):
 
 def problems(challenge, description):
     """Yield problems that no schema can find: missing names, and wrong shapes."""
+    # In rosetta.pyz, which has no jsonschema, a missing part is a KeyError here.
+    if challenge["evaluate"]["answer"] in challenge["arrays"]:
+        yield "evaluate/answer: it is an array of this challenge"
+    for key, numbers in challenge["chosen"].items():
+        if not numbers:
+            yield "chosen/%s: it is empty" % key
     names = [entry["name"] for entry in challenge["models"]]
     if len(set(names)) < len(names):
         yield "two models have one name"

@@ -564,8 +564,8 @@ def _of_momentum(rule):
         yield Cause(says, with_rule(rebased(rule, other)), concept="momentum")
 
 
-def _of_adam(rule):
-    """Adam by another formula."""
+def _of_adam(rule, named):
+    """Adam by another formula than the challenge names: epsilon "corrected" or "uncorrected"."""
     epsilon = "Adam's epsilon"
     for says, other, concept in (
         ("Adam's epsilon is inside the root", epsilon_inside, epsilon),
@@ -575,20 +575,30 @@ def _of_adam(rule):
             epsilon_uncorrected,
             epsilon,
         ),
+        (
+            "Adam's epsilon is added after the correction "
+            "(as in the reference: --named adam_epsilon=corrected)",
+            adam,
+            epsilon,
+        ),
         ("Adam's moments are not corrected for their bias", not_corrected, "Adam"),
         ("Adam corrects its moments as those of the step before", one_step_late, "Adam"),
         ("Adam keeps the largest mean square (AMSGrad)", largest, "Adam"),
     ):
-        convention = ("adam_epsilon", "uncorrected") if other is epsilon_uncorrected else None
+        choice = {adam: "corrected", epsilon_uncorrected: "uncorrected"}.get(other)
+        if choice == named:
+            continue
+        convention = ("adam_epsilon", choice) if choice else None
         make = with_rule(rebased(rule, other))
         yield Cause(says, make, concept=concept, convention=convention)
 
 
-def causes(description, evidence, hp, rule, second=None):
+def causes(description, evidence, hp, rule, second=None, epsilon="corrected"):
     """Causes of wrong weights after a step.
 
     evidence: ``Evidence`` of the model with hyperparameters ``hp``, or None. rule: the optimiser's
-    rule with the causes found so far. second: ``Second``, or None.
+    rule with the causes found so far. second: ``Second``, or None. epsilon: how the challenge's
+    Adam adds it, a choice of ``adam_epsilon``.
     """
     has_momentum = "momentum" in description.traits
     names = [name for name in description.shapes if name not in description.state]
@@ -605,6 +615,6 @@ def causes(description, evidence, hp, rule, second=None):
     if has_momentum and hasattr(description.hp, "weight_decay"):
         every += _other_decays(rule, description.hp.weight_decay)
     every += _of_gradients(rule, names, evidence if has_momentum else None)
-    every += _of_momentum(rule) if has_momentum else _of_adam(rule)
+    every += _of_momentum(rule) if has_momentum else _of_adam(rule, epsilon)
     says = "the optimiser's state is lost between passes"
     return every + [Cause(says, forgetful(rule), concept="momentum")]

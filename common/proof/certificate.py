@@ -93,7 +93,7 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
     """
     digest = identity(model, name, module, lane, settings, lever)
     certificate = _kept(model, name, lane, digest)
-    failed = certificate is None or not certificate["passed"]
+    failed, code = certificate is None or not certificate["passed"], None
     if failed and not workers.launched():  # the process that starts workers has proven them
         print("proving    once; the certificate is kept for later runs", flush=True)
         command = [sys.executable, "-m", "common.proof", name]
@@ -106,7 +106,8 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
             _remove(model, name, lane, digest)
         certificate = _kept(model, name, lane, digest)
     if certificate is None:
-        raise InputError("%s: the certificate could not be made (see above)" % name)
+        how = "" if code is None else ": its process ended with code %d" % code
+        raise InputError("%s: the certificate could not be made%s (see above)" % (name, how))
     return certificate
 
 

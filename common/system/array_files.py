@@ -71,8 +71,9 @@ def read(path, shapes=None, what="array", dtypes=("float32",), kinds=NUMBERS):
     """
     try:
         if ending(path) == ".npz":
-            return _npz(path, shapes, what, dtypes, kinds)
-        return _safetensors(path, shapes, what, dtypes)
+            arrays = _npz(path, shapes, what, dtypes, kinds)
+        else:
+            arrays = _safetensors(path, shapes, what, dtypes)
     except InputError:
         raise
     except OSError as error:
@@ -80,6 +81,9 @@ def read(path, shapes=None, what="array", dtypes=("float32",), kinds=NUMBERS):
     except Exception as error:  # a broken file can raise almost anything
         fault = " ".join(str(error).split())[:100]
         raise InputError("%s is not a valid %s file: %s" % (path, ending(path), fault))
+    for name in arrays if shapes is not None else ():  # (1,) is accepted for ()
+        arrays[name] = arrays[name].reshape(shapes[name])
+    return arrays
 
 
 def _check_name(path, shapes, what, name, arrays):
@@ -95,7 +99,8 @@ def _check_room(path, name, room):
 
 
 def _check_form(path, name, shape, expected, dtype, dtypes):
-    if tuple(shape) != tuple(expected):
+    one = not expected and tuple(shape) == (1,)  # many writers of .npy know no array without axes
+    if tuple(shape) != tuple(expected) and not one:
         values = (path, name, tuple(shape), tuple(expected))
         raise InputError("%s: %s has shape %s, not %s" % values)
     if dtype not in dtypes:

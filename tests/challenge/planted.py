@@ -120,7 +120,7 @@ def verdict(right, failed, named):
 
 
 def command(arguments):
-    """Exit code 1 if anything was blamed wrongly."""
+    """Exit code 1 if anything was blamed wrongly, or a mistake was not seen."""
     parser = commands.OneLineParser(prog="python -m tests.challenge.planted")
     parser.add_argument("name", help="the framework")
     parser.add_argument("folder")
@@ -168,7 +168,7 @@ def command(arguments):
             write_json(path, record)
     patient.cache.save()
     print(", ".join("%s %d" % item for item in counts.items()))
-    return 1 if counts.get("wrong") else 0
+    return 1 if counts.get("wrong") or counts.get(NOT_SEEN) else 0
 
 
 def earlier(path, not_asked):

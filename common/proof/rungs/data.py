@@ -51,9 +51,17 @@ def order(subject):
         return
     # A batch's loss is nearly proportional to the number of its observations that have a loss.
     ranks, right = np.argsort(np.argsort(losses[2:-1])), np.argsort(np.argsort(COUNTS))
-    yield Check(
-        "batches out of order",
-        np.count_nonzero(ranks != right) + np.count_nonzero(~np.isfinite(losses)),
-        0,
-        "train() takes the batches in another order than they are given, or mixes them",
-    )
+    wrong = np.count_nonzero(ranks != right) + np.count_nonzero(~np.isfinite(losses))
+    detail = "train() takes the batches in another order than they are given, or mixes them"
+    if wrong and not np.any(losses[:-1]):
+        detail = "all losses are 0"
+    elif wrong and are_running_means(np.array(losses[:-1]), subject.seen):
+        detail = "a loss is the mean of the pass so far, not that of its batch"
+    yield Check("batches out of order", wrong, 0, detail)
+
+
+def are_running_means(losses, seen):
+    """Whether each loss of the first pass is the mean of those so far."""
+    counts = np.array((seen, seen) + COUNTS, float)
+    part = losses / (counts.cumsum() / np.arange(1, len(counts) + 1))
+    return np.ptp(part) < 0.1 * part.mean()

@@ -33,8 +33,11 @@ def generated(subject, what, model, texts, weights):
         yield Check(what, np.inf, 0, "predict() gave %s, not %s" % (outputs.shape, shape))
         return
     exact, allowed = oracle.scores(None, weights, task.continued(texts, outputs))
-    exact, ours = exact[:, task.half :], outputs[:, task.steps :]
     tolerance = oracle.multiple * allowed
+    given = distance(exact[:, : task.half], outputs[:, : task.half])
+    detail = "the scores of the given tokens are not those of a pass without a cache"
+    yield Check(what + ", given tokens", given, tolerance, detail)
+    exact, ours = exact[:, task.half :], outputs[:, task.steps :]
     by_place = [distance(exact[:, place], ours[:, place]) for place in range(task.half)]
     off = [place for place, error in enumerate(by_place) if not error <= 4 * tolerance]
     detail = "the scores of generated tokens are not those of a pass without a cache"
