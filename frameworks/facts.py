@@ -25,6 +25,9 @@ class Environment(NamedTuple):
     threads_from: Tuple[str, ...] = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
     best_environ: Dict[str, str] = {}  # also set for a process in lane best
     amd_environ: Dict[str, str] = {}  # also set for lane best on an AMD processor
+    # What its modules set in lane best where the variable is free. A version that does not know a
+    # flag may abort, so a user's interpreter without the flag gets the variable as it is.
+    flags: Dict[str, str] = {}
     newer_mkl: bool = False  # contains an MKL after 2020.0, which lane best changes on an AMD
     forget: str = ""  # a function, "module:name", that drops the compiled models that it keeps
     onnx: bool = False  # export.py writes this environment's networks as ONNX
@@ -74,6 +77,8 @@ OF_TF = ("TF_NUM_INTRAOP_THREADS",)
 OF_XLA = ("NPROC",)
 OF_MKL = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
+# XLA's newer convolutions on a CPU are slower than its older ones.
+OLDER_CONVOLUTIONS = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=-individual_convolution"}
 # XLA takes three quarters of a GPU's memory at its start: a bench and a proof need several clients.
 SHARED_GPU = {"XLA_PYTHON_CLIENT_PREALLOCATE": "{env:XLA_PYTHON_CLIENT_PREALLOCATE:false}"}
 # While OpenBLAS's threads wait for the next product, they spin for 2^26 clock cycles, which takes

@@ -13,7 +13,7 @@ from common.system.errors import InputError
 
 FORM = "NAME[@PYTHON][:LANE[+LEVER]][/[WORKERSx]THREADS][@BATCH]"
 PARTS = re.compile(
-    r"(?P<name>[^:+/@]*)(@(?P<python>[./~][^:@]*))?(:(?P<lane>[^+/@]*))?(\+(?P<lever>[^/@]*))?"
+    r"(?P<name>[^:+/@]*)(@(?P<python>[./~][^:]*?(?=:|@\d+$|$)))?(:(?P<lane>[^+/@]*))?(\+(?P<lever>[^/@]*))?"
     r"(/((?P<workers>[^x@]*)x)?(?P<threads>[^@]*))?(@(?P<batch_size>.*))?$"
 )
 

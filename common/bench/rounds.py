@@ -1,6 +1,5 @@
 """Time rounds of blocks: each contender in turn, then the machine itself."""
 
-import os
 import time
 from collections import OrderedDict
 from multiprocessing.pool import ThreadPool
@@ -22,16 +21,16 @@ FREE = 2 * 2**30  # bytes of memory that must be free after a contender has star
 def busy():
     """Seconds for which the usable cores have been busy since the machine started."""
     times = psutil.cpu_times(percpu=True)
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
-    if usable and max(usable) < len(times):  # else some cores are off, and the rest have no numbers
+    usable = machine.allowed_cores()
+    if max(usable) < len(times):  # else some cores are off, and the rest have no numbers
         times = [times[core] for core in usable]
     # Stolen time: other machines on the same processor.
     return sum(core.user + core.system + core.nice + getattr(core, "steal", 0) for core in times)
 
 
-def bandwidth(threads, megabytes=256):
+def bandwidth(threads):
     """Bytes read and written per second when copying an array; the best of three."""
-    source = np.ones(megabytes * 2**20 // 8)
+    source = np.ones(2**25)  # 256 MiB
     target = np.ones_like(source)
     parts = list(zip(np.array_split(target, threads), np.array_split(source, threads)))
     seconds = []

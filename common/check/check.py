@@ -203,7 +203,7 @@ def command(arguments):
         return 1
     judgement = judge(installation)
     title = frameworks.ENVIRONMENTS[request.name].title
-    print(report.judged(title, request, judgement, own), flush=True)
+    print(report.judged(title, request, judgement, own, base), flush=True)
     found, best = [], None
     if judgement.suspicious:
         print("looking for the reason, one change at a time:", flush=True)

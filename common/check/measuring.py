@@ -55,8 +55,9 @@ class Installation:
             command += ["--model", self.model.name, *options]
             command += ["--threads", str(trial.threads)] if trial.threads else []
             command = _on_all_cores(command) if trial.cores else command
-            if commands.call(command, log, env=trial.environ(self.base), cwd=ROOT):
-                raise InputError("%s: %s" % (trial.name, environments.last_line(log)))
+            code = commands.call(command, log, env=trial.environ(self.base), cwd=ROOT)
+            if code:
+                raise InputError("%s: %s" % (trial.name, environments.reason(code, log)))
             with open(path) as file:
                 return json.load(file)
 

@@ -15,8 +15,8 @@ COMPILERS = "_FLAGS"  # the end of a variable that chooses a BLAS and a compiler
 KERNEL = 0.05  # if the kernel has this share of the CPU time
 
 
-def judged(title, request, judgement, own):
-    """The judgement as lines of text."""
+def judged(title, request, judgement, own, base):
+    """The judgement as lines of text; own, base: as for ``overridden``."""
     plain, versions = judgement.plain, judgement.plain["versions"]
     noun = request.model.task.observations
     where = (title, versions["framework"], request.python, versions["python"], versions["numpy"])
@@ -31,7 +31,7 @@ def judged(title, request, judgement, own):
     known = judgement.usual
     text = "%.0f%% on %s" % (100 * known.share, known.text) if known else "no result is committed"
     lines += ["usual        " + text]
-    notes = list(circumstances(judgement)) + list(overridden(request.name, own))
+    notes = list(circumstances(judgement)) + list(overridden(request.name, own, base))
     lines += ["note         " + line for line in notes]
     return "\n".join(lines)
 
@@ -80,9 +80,16 @@ def circumstances(judgement):
         yield "denormal numbers are not flushed to 0; they slow some trainings"
 
 
-def overridden(name, own):
-    """Variables that the module or its environment sets, and the user's shell differently."""
+def overridden(name, own, base):
+    """Variables that the module or its environment sets, and the user's shell differently.
+
+    own: the variables that the shell sets. base: those of the plain process.
+    """
     environment = frameworks.ENVIRONMENTS[name]
+    for key, flag in environment.flags.items():
+        if flag in base.get(key, "") and flag not in own.get(key, ""):
+            text = "the module adds %s to %s; without it, your own code may be slower"
+            yield text % (flag, key)
     for key, value in environment.environ.items():
         if own.get(key, value) != value:
             text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"

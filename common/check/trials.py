@@ -8,6 +8,7 @@ import frameworks
 from common.system import machine, mkl, modules, shell
 
 BUSY = 0.1  # the share of the cores from which other processes matter
+ISAS = ("DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA")  # the old and the new name of one variable
 NEWER = "AVX512"  # the instructions that oneDNN is asked to leave out
 
 
@@ -76,9 +77,14 @@ def candidates(name, base, own, plain, yardstick):
     """
     needed = frameworks.ENVIRONMENTS[name].environ
     tried = [key for key in own if key in base and key not in needed and shell.tunes(key)]
-    listed = [unsetting(key, base[key]) for key in _by_likelihood(tried)]
+    listed = [unsetting(key, own[key]) for key in _by_likelihood(tried)]
+    for alike in (machine.THREADS, ISAS):  # each may do what the others did
+        several = [trial for trial in listed if trial.variables & set(alike)]
+        if len(several) > 1:
+            names = " and ".join(sorted(set().union(*(trial.variables for trial in several))))
+            listed.append(joined(several)._replace(name="without %s" % names))
     variable = frameworks.ENVIRONMENTS[name].threads_from[0]
-    listed += _beside_others(plain, variable) + _threads(base, variable) + _cores()
+    listed += _beside_others(plain, variable) + _threads(base, variable, plain) + _cores()
     listed += _kernels(plain, yardstick) + _openmp(plain, base) + _lane(name, base)
     return list(OrderedDict((trial.name, trial) for trial in listed).values())
 
@@ -89,15 +95,24 @@ def _by_likelihood(own):
     return sorted(own, key=lambda key: ([key not in names for names in first], key))
 
 
-def _threads(base, variable):
-    """One thread per physical core, if the plain process has another number."""
+def _threads(base, variable, plain):
+    """A thread per physical core, and per core, where the plain process may have another number."""
     cores, physical = machine.usable_cores(), machine.physical_cores()
-    asked = machine.asked_threads(base) or cores
+    asked = machine.asked_threads(base) or len(machine.allowed_cores())
+    now = plain["settings"].get("threads", asked)
     fewer = min(cores, physical or cores)
-    if asked == fewer:
-        return []
-    change = setting(variable, str(fewer), "one per physical core")
-    return [change._replace(threads=fewer)]
+    wanted = OrderedDict([(cores, "one per core"), (fewer, "one per physical core")])
+    # Variables that the shell sets for other libraries would stay in force.
+    others = [key for key in machine.THREADS if key in base and key != variable]
+    made = []
+    for number in sorted(wanted):
+        if asked == now == number:
+            continue
+        change = setting(variable, str(number), wanted[number])
+        add = dict.fromkeys([variable] + others, str(number))
+        line = "export " + " ".join("%s=%s" % pair for pair in add.items())
+        made.append(change._replace(add=add, line=line, threads=number))
+    return made
 
 
 def _beside_others(plain, variable):

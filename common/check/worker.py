@@ -59,7 +59,7 @@ def prove(options):
 def openmp_runtimes(maps=MAPS):
     """The files of the OpenMP runtimes that are loaded; two that compute slow each other."""
     try:
-        with open(maps) as file:
+        with open(maps, errors="replace") as file:
             return sorted(set(re.findall(OPENMP, file.read())))
     except OSError:
         return []

@@ -15,7 +15,7 @@ REPORTS = os.path.join(ROOT, "reports")
 IDENTITY = ("cpu_family", "cpu_model", "isa")
 
 
-CORES = 4  # times as many cores reach another share
+CORES = 2  # times as many cores: on more, a share is lower
 MUCH_LESS = 0.5  # of the usual share: too slow for any difference between machines
 
 

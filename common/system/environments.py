@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 
 from common.system import commands
@@ -40,6 +41,16 @@ def printed(log):
     """The text in an open log, from its start."""
     log.seek(0)
     return log.read().decode(errors="replace")
+
+
+def reason(code, log):
+    """Why a child process failed: its error, or else the signal and the last line."""
+    lines = [line for line in printed(log).splitlines() if line.startswith("error: ")]
+    said = re.sub("^error: ", "", lines[-1] if lines else last_line(log))
+    if code >= 0:
+        return said
+    known = {number.value: number.name for number in signal.Signals}
+    return "it was ended by %s: %s" % (known.get(-code, "signal %d" % -code), said)
 
 
 def last_line(log):

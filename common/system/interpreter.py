@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from typing import NamedTuple
 
 import frameworks
@@ -24,13 +25,14 @@ ENVIRONMENT = "check"  # the environment that has the packages to borrow
 OLDEST = (3, 6)
 ASK = """
 import sys
-print("python", *sys.version_info[:2])
-print("prefix", sys.prefix)
-import importlib.util
-for name in ("numpy", %r):
-    if importlib.util.find_spec(name):
-        print(name)
-"""
+print("python %%d %%d" %% sys.version_info[:2])
+print("prefix " + sys.prefix)
+if sys.version_info > (3, 4):
+    import importlib.util
+    for name in ("numpy", %r):
+        if importlib.util.find_spec(name):
+            print(name)
+"""  # on Python 2, too
 
 
 def add_option(parser):
@@ -78,6 +80,18 @@ def environ(path, ask):
     """
     environment = frameworks.ENVIRONMENTS[ask.name]
     variables = _environ(path, environment, _prefix(path, environment))
+    flags = environment.flags if ask.lane == "best" else {}
+    added = {
+        key: (variables.get(key, "") + " " + flag).strip()
+        for key, flag in flags.items()
+        if flag not in variables.get(key, "")
+    }
+    if added:
+        with suppress(InputError):
+            try_step(path, ask, dict(variables, **added))
+            return dict(variables, **added)
+        # This version does not know them. Where the variable is set, the module adds no flag.
+        variables = dict(dict.fromkeys(added, ""), **variables)
     try_step(path, ask, variables)
     return variables
 
@@ -88,8 +102,7 @@ def try_step(path, ask, variables):
     with tempfile.TemporaryFile() as log:
         code = commands.call(command, log, cwd=ROOT, env=variables)
         if code:
-            last = re.sub("^error: ", "", environments.last_line(log))
-            raise InputError("--python %s: %s" % (path, last))
+            raise InputError("--python %s: %s" % (path, environments.reason(code, log)))
 
 
 def _kept():
@@ -97,6 +110,9 @@ def _kept():
     kept = {key: value for key, value in os.environ.items() if not shell.tunes(key)}
     for foreign in ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__"):
         kept.pop(foreign, None)
+    folders = kept.get("PATH", "").split(os.pathsep)  # a shim takes the first Python there
+    ours = os.path.dirname(sys.executable)
+    kept["PATH"] = os.pathsep.join(folder for folder in folders if folder != ours)
     return dict(kept, **shell.variables())
 
 
@@ -159,6 +175,8 @@ def _caches(path):
 
 def _prefix(path, environment):
     """The folder of the interpreter at PATH; InputError if it cannot run the framework."""
+    if os.path.isdir(path):
+        raise InputError("--python %s: it is a folder, not an interpreter" % path)
     if not os.path.isfile(path):
         raise InputError("--python %s: there is no such file" % path)
     known = _said(path, ASK % environment.package)

@@ -14,15 +14,13 @@ import numpy as np
 
 from common.system import cgroup, mkl
 
-LOADED = time.time()
-BOOT_CLOCK = 7  # Linux's CLOCK_BOOTTIME, which Python names since 3.7
+# As this process started: an OpenMP runtime may bind the first thread to one core.
+ALLOWED = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
 
 
 def allowed_cores():
     """The numbers of the logical cores on which this process may run."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count()))
+    return ALLOWED or list(range(os.cpu_count()))
 
 
 def cores_without_binding():
@@ -115,20 +113,6 @@ def restart_with(environ, module, arguments):
         os.execve(sys.executable, command, dict(os.environ, **environ))
 
 
-def process_age():
-    """Seconds since this process started, including restarts of its program."""
-    try:
-        with open("/proc/self/stat") as file:  # psutil would round to seconds
-            ticks = int(file.read().rpartition(")")[2].split()[19])
-        return time.clock_gettime(BOOT_CLOCK) - ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, AttributeError):
-        with suppress(ImportError):
-            import psutil  # where there is no /proc
-
-            return time.time() - psutil.Process().create_time()
-        return time.time() - LOADED
-
-
 def _cpuinfo(field):
     """The first core's value of a field in /proc/cpuinfo; None if there is none."""
     try:
@@ -207,20 +191,23 @@ def _gpus():
     return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
 
 
-PLACE = ("physical id", "core id")  # of a logical core, in /proc/cpuinfo
+PLACE = ("processor", "physical id", "core id")  # of a logical core, in /proc/cpuinfo
 
 
 def physical_cores():
-    """The number of physical cores of the machine; None if unknown."""
-    with suppress(ImportError):  # psutil is optional, because it needs a compiler or a wheel
-        import psutil
-
-        return psutil.cpu_count(logical=False)
+    """The number of physical cores on which this process may run; None if unknown."""
     with suppress(OSError):
         with open("/proc/cpuinfo") as file:
             text = file.read()
         fields = [re.findall(r"^%s\s*: (.*)" % name, text, re.MULTILINE) for name in PLACE]
-        return len(set(zip(*fields))) or None
+        allowed = set(map(str, allowed_cores()))
+        places = {tuple(place) for number, *place in zip(*fields) if number in allowed}
+        if places:
+            return len(places)
+    with suppress(ImportError):  # psutil is optional, because it needs a compiler or a wheel
+        import psutil
+
+        return psutil.cpu_count(logical=False)
     return None
 
 

@@ -34,7 +34,13 @@ def _frameworks_variables():
         for environment in environments
         for part in ("environ", "best_environ", "amd_environ")
     ]
-    return {name for part in parts for name in part}
+    flags = [
+        name
+        for environment in environments
+        for name in environment.set_env
+        if name.endswith("_FLAGS")
+    ]
+    return {name for part in parts for name in part} | set(flags)
 
 
 def variables():

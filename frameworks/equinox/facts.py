@@ -1,6 +1,6 @@
 """Equinox on JAX: what is known before it is imported."""
 
-from frameworks.facts import OF_XLA, Environment, Framework
+from frameworks.facts import OF_XLA, OLDER_CONVOLUTIONS, Environment, Framework
 
 EQUINOX = Environment(
     "equinox",
@@ -8,6 +8,7 @@ EQUINOX = Environment(
     "equinox",
     profiler="jax",
     forget="jax:clear_caches",
+    flags=OLDER_CONVOLUTIONS,
     threads_from=OF_XLA,
     workers_of="equinox",
 )

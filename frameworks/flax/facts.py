@@ -1,6 +1,6 @@
 """Flax on JAX: what is known before it is imported."""
 
-from frameworks.facts import OF_XLA, SHARED_GPU, Environment, Framework
+from frameworks.facts import OF_XLA, OLDER_CONVOLUTIONS, SHARED_GPU, Environment, Framework
 
 FLAX = Environment(
     "flax",
@@ -9,6 +9,7 @@ FLAX = Environment(
     set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
     onnx=True,
     forget="jax:clear_caches",
+    flags=OLDER_CONVOLUTIONS,
     threads_from=OF_XLA,
     profiler="jax",
     workers_of="flax",

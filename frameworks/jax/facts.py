@@ -1,6 +1,6 @@
 """JAX: what is known before it is imported."""
 
-from frameworks.facts import OF_XLA, SHARED_GPU, Environment, Framework
+from frameworks.facts import OF_XLA, OLDER_CONVOLUTIONS, SHARED_GPU, Environment, Framework
 
 JAX = Environment(
     "jax",
@@ -8,6 +8,7 @@ JAX = Environment(
     "jax",
     set_env={"JAX_COMPILATION_CACHE_DIR": "{env_dir}/compiled"},  # a step compiles for seconds
     forget="jax:clear_caches",
+    flags=OLDER_CONVOLUTIONS,
     threads_from=OF_XLA,
     workers_of="jax",
 )

@@ -1,6 +1,14 @@
 """Keras 3 on each of its backends: what is known before it is imported."""
 
-from frameworks.facts import OF_MKL, OF_TF, OF_XLA, SHARED_GPU, Environment, Framework
+from frameworks.facts import (
+    OF_MKL,
+    OF_TF,
+    OF_XLA,
+    OLDER_CONVOLUTIONS,
+    SHARED_GPU,
+    Environment,
+    Framework,
+)
 
 TENSORFLOW = Environment(
     "keras",
@@ -22,6 +30,7 @@ JAX = Environment(
     "keras",
     requirements="requirements-jax.txt",
     environ={"KERAS_BACKEND": "jax"},
+    flags=OLDER_CONVOLUTIONS,
     threads_from=OF_XLA,
     mixed_on_cpu=False,  # there, XLA sums the gradients of biases in bfloat16
     forget="jax:clear_caches",

@@ -1,7 +1,5 @@
 """A container's quota, from made-up control groups."""
 
-import os
-
 import pytest
 
 from common.system import cgroup, machine
@@ -62,6 +60,6 @@ def test_the_time_for_which_a_quota_stopped_a_group(group):
 
 @pytest.mark.parametrize("quota, cores", [(None, 8), (1.0, 1), (1.5, 2), (0.3, 1), (16.0, 8)])
 def test_cores_are_counted_by_the_quota(quota, cores, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setattr(machine, "allowed_cores", lambda: list(range(8)))
     monkeypatch.setattr(cgroup, "cpus", lambda: quota)
     assert machine.usable_cores() == cores

@@ -95,7 +95,9 @@ def lines(installation):
     """(the findings' lines, all that is printed)."""
     judgement, said = judged(installation), []
     request = check.Request(installation.name, MODEL, "/opt/python")
-    said += report.judged("Any", request, judgement, installation.own).splitlines()
+    said += report.judged(
+        "Any", request, judgement, installation.own, installation.base
+    ).splitlines()
     findings = check.search(installation, judgement, said.append) if judgement.suspicious else []
     said += report.verdict(judgement, findings, None).splitlines()
     return [finding.trial.line for finding in findings], said
@@ -140,6 +142,48 @@ def test_a_variable_of_the_shell_is_found(wrong, speed, product):
     found, said = lines(Installation(slow_if(wrong, speed, product), dict(others, **wrong)))
     assert found[0] == "unset " + name
     assert "do           unset " + name in said
+
+
+@pytest.mark.parametrize(
+    "pair", [("MKL_NUM_THREADS", "OMP_NUM_THREADS"), ("DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA")]
+)
+def test_two_variables_with_one_effect_are_found(pair):
+    """With either one unset, the other is still in force."""
+
+    def fault(environ, trial):
+        return (0.5 if set(pair) & set(environ) else 1, 1)
+
+    found, _ = lines(Installation(fault, dict.fromkeys(pair, "1")))
+    assert found == ["unset %s; unset %s" % pair]
+
+
+def test_a_shell_for_all_cores_in_a_container_for_two_is_found(monkeypatch):
+    """Frameworks start a thread per core, and stop each other; ours are told how many to start."""
+    monkeypatch.setattr(machine, "allowed_cores", lambda: list(range(64)))
+    monkeypatch.setattr(machine, "usable_cores", lambda: 2)
+
+    def fault(environ, trial):
+        return (1 if environ.get("OPENBLAS_NUM_THREADS") == "2" else 0.4, 1)
+
+    found, _ = lines(Installation(fault, settings={"threads": 64}))
+    assert found == ["export OPENBLAS_NUM_THREADS=2"]
+
+
+def test_a_framework_with_one_thread_by_default_is_found():
+    def fault(environ, trial):
+        return (1 if environ.get("OPENBLAS_NUM_THREADS") == "2" else 0.6, 1)
+
+    found, _ = lines(Installation(fault, settings={"threads": 1}))
+    assert found == ["export OPENBLAS_NUM_THREADS=2"]
+
+
+def test_a_flag_that_the_module_adds_is_named():
+    name = some.environment(lambda facts: facts.flags, gpu_of="")
+    ((variable, flag),) = frameworks.ENVIRONMENTS[name].flags.items()
+    (line,) = report.overridden(name, {}, {variable: flag})
+    assert line.startswith("the module adds %s to %s" % (flag, variable))
+    assert list(report.overridden(name, {variable: flag}, {variable: flag})) == []
+    assert list(report.overridden(name, {}, {variable: ""})) == []
 
 
 def test_a_variable_that_is_wanted_on_amd_is_found(monkeypatch):
@@ -278,15 +322,15 @@ def test_a_quota_is_named(monkeypatch):
 def test_a_setting_of_the_environment_that_hides_a_fault_is_named(monkeypatch):
     monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
     monkeypatch.setattr(mkl, "preloaded", lambda: {"LD_PRELOAD": mkl.LIBRARY})
-    (line,) = report.overridden(OLD_BLAS, {})
+    (line,) = report.overridden(OLD_BLAS, {}, {})
     assert line.startswith("the check sets OPENBLAS_CORETYPE, which your shell does not")
-    assert list(report.overridden(OLD_BLAS, {"OPENBLAS_CORETYPE": "Zen"})) == []
+    assert list(report.overridden(OLD_BLAS, {"OPENBLAS_CORETYPE": "Zen"}, {})) == []
 
 
 @pytest.mark.parametrize(
     "cpu, family, cores, answer",
-    [("any", None, 8, "no: "), ("another", 25, 8, "no: "), ("another", None, 2, "unknown: ")]
-    + [("any", 25, 9, "unknown: ")],
+    [("any", None, 4, "no: "), ("another", 25, 4, "no: "), ("another", None, 2, "unknown: ")]
+    + [("any", 25, 5, "unknown: ")],
 )
 def test_a_machine_unlike_all_committed_ones_is_not_called_slow(
     monkeypatch, cpu, family, cores, answer
@@ -310,21 +354,21 @@ def test_a_variable_that_the_module_needs_is_not_tried():
 def test_a_setting_that_the_module_overrides_is_named():
     name = some.environment(lambda facts: facts.environ, gpu_of="")
     variable, value = next(iter(report.frameworks.ENVIRONMENTS[name].environ.items()))
-    (line,) = report.overridden(name, {variable: "other"})
+    (line,) = report.overridden(name, {variable: "other"}, {})
     assert line.startswith("your shell sets %s=other" % variable)
-    assert list(report.overridden(name, {variable: value})) == []
+    assert list(report.overridden(name, {variable: value}, {})) == []
 
 
 def test_a_judgement_has_that_note(monkeypatch):
     """It is asked with the variables of the user's shell, not with the versions."""
-    monkeypatch.setattr(report, "overridden", lambda name, own: ["your shell sets %s" % own])
+    monkeypatch.setattr(report, "overridden", lambda name, own, _: ["your shell sets %s" % own])
     monkeypatch.setattr(report, "circumstances", lambda judgement: [])
     plain = {"versions": dict.fromkeys(("framework", "python", "numpy"), "1"), "settings": {}}
     judgement = SimpleNamespace(
         plain=dict(plain, per_second=1.0), share=0.5, yardstick={"product": 1e9}, usual=None
     )
     asked = SimpleNamespace(name="numpy", python="python", model=networks.find("cnn"))
-    assert "note         your shell sets X=1" in report.judged("NumPy", asked, judgement, "X=1")
+    assert "note         your shell sets X=1" in report.judged("NumPy", asked, judgement, "X=1", {})
 
 
 def test_a_lucky_trial_is_not_reported():
@@ -506,6 +550,27 @@ def proc(folder, busy, processes):
     return str(folder)
 
 
+def test_a_measurement_that_fails_says_why(monkeypatch):
+    def call(command, log, **options):
+        log.write(b"error: no memory\n")
+        return 1
+
+    monkeypatch.setattr(measuring.commands, "call", call)
+    installation = measuring.Installation("/opt/python", "numpy", MODEL, {}, {})
+    with pytest.raises(InputError, match="^as it is: no memory$"):
+        installation.time()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_healthy_installation_that_is_searched_has_no_fault(seed):
+    """Nothing is known about its usual speed, so every change is tried."""
+    installation = Installation(own={"OMP_NUM_THREADS": "2", "KMP_BLOCKTIME": "1"})
+    installation.noise = np.random.RandomState(seed)
+    said = []
+    assert check.search(installation, judged(installation, of_usual=False), said.append) == []
+    assert len(said) > 3
+
+
 def test_the_load_of_others_is_read_from_proc(tmp_path, monkeypatch):
     monkeypatch.setattr(load, "TICK", 100)
     first = proc(tmp_path / "1", [(0, 0), (1, 0)], [(5, "own", 0), (6, "a (busy) one", 0)])
@@ -513,6 +578,9 @@ def test_the_load_of_others_is_read_from_proc(tmp_path, monkeypatch):
     before, after = load.snapshot([0, 1], first), load.snapshot([0, 1], later)
     assert load.others(before, after, 1.0, 2.0) == pytest.approx(0.45)
     assert load.busiest(before, after, 1.0, {5}) == [(6, "a (busy) one", pytest.approx(0.9))]
+    stat = "cpu0 1 20 300 4000 50000 600000 7000000 80000000\n"  # idle is 4000
+    (tmp_path / "1" / "stat").write_text(stat)
+    assert load.snapshot([0], first).cores == pytest.approx(800003.21)
     assert load.snapshot([0], str(tmp_path / "none")) is None
     assert load.others(None, None, 1, 1) == 0 and load.busiest(None, None, 1) == []
 

@@ -1,5 +1,6 @@
 """Commands in an interpreter of the user's: what it borrows, and which variables reach it."""
 
+import glob
 import os
 import subprocess
 import sys
@@ -10,7 +11,16 @@ import frameworks
 from common.bench import contenders, process
 from common.bench.request import parse as bench_request
 from common.run import first_step, runner
-from common.system import borrowed, commands, interpreter, machine, modules, shell
+from common.system import (
+    borrowed,
+    commands,
+    environments,
+    interpreter,
+    machine,
+    modules,
+    shell,
+    source,
+)
 from common.system.errors import InputError
 from common.system.files import ROOT
 from frameworks.facts import Environment
@@ -109,6 +119,65 @@ def test_a_framework_takes_its_threads_from_the_variables_that_it_obeys(
     assert machine.asked_threads(variables) == 2
 
 
+WITH_FLAGS = some.environment(lambda facts: facts.flags, gpu_of="")
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("own", [None, "--mine"])
+def test_a_version_that_does_not_know_a_modules_flags_runs_without_them(
+    clean, monkeypatch, known, own
+):
+    """An unknown flag ends the process; with the variable set, the module sets none."""
+    ((variable, flag),) = frameworks.ENVIRONMENTS[WITH_FLAGS].flags.items()
+
+    def try_step(path, ask, variables):
+        if not known and (variable not in variables or flag in variables[variable]):
+            raise InputError("it was ended by SIGABRT")
+
+    monkeypatch.setattr(interpreter, "try_step", try_step)
+    monkeypatch.setattr(interpreter, "_prefix", lambda *_: "/opt/conda")
+    if own:
+        monkeypatch.setenv(variable, own)
+    ask = ASK._replace(name=WITH_FLAGS, lane="best")
+    found = interpreter.environ(sys.executable, ask)[variable]
+    assert found == " ".join(filter(None, [own, flag if known else None]))
+    same = interpreter.environ(sys.executable, ask._replace(lane="same")) if known else {}
+    assert same.get(variable) == (own if known else None)
+
+
+def test_a_modules_flags_are_known_before_it_is_imported():
+    for environment in frameworks.ENVIRONMENTS.values():
+        files = glob.glob(os.path.join(ROOT, "frameworks", environment.folder, "*.py"))
+        text = "".join(map(source.read, files))
+        assert all(flag in text for flag in environment.flags.values()), environment.name
+
+
+def test_a_step_that_fails_is_one_line(clean, monkeypatch):
+    """By a real child, which says why."""
+    calls = []
+
+    def call(command, log, **options):
+        calls.append(command)
+        log.write(b"noise\nerror: it lacks a call\n")
+        return 2
+
+    monkeypatch.setattr(commands, "call", call)
+    with pytest.raises(InputError, match="^--python /opt/python: it lacks a call$"):
+        interpreter.try_step("/opt/python", ASK, {})
+    assert calls == [["/opt/python", "-m", "common.run.first_step", "numpy", "mlp", "same"]]
+
+
+def test_a_process_that_is_killed_says_by_which_signal(clean, tmp_path):
+    code = "import os; print('last words', flush=True); os.kill(os.getpid(), 4)"
+    for line, reason in (
+        (code, "it was ended by SIGILL: last words"),
+        ("print('error: this'); print('Exception ignored in: that'); exit(2)", "this"),
+    ):
+        with open(str(tmp_path / "log"), "w+b") as log:
+            status = commands.call([sys.executable, "-c", line], log)
+            assert status and environments.reason(status, log) == reason
+
+
 def test_without_tox_the_shell_itself_counts(clean, monkeypatch):
     monkeypatch.setenv("MKL_NUM_THREADS", "2")
     monkeypatch.setenv("HOME_OF", "nothing")
@@ -149,6 +218,7 @@ def test_the_number_of_threads_is_the_shells_in_the_users_interpreter_alone(clea
     "path, line",
     [
         ("/nowhere/python", "there is no such file"),
+        ("/bin", "it is a folder, not an interpreter"),
         (os.path.join(ROOT, "README.md"), "it is not a Python interpreter"),
         ("/bin/ls", "it is not a Python interpreter"),
     ],
