@@ -55,3 +55,15 @@ def threads_called(name):
         with open("/proc/self/task/%s/comm" % thread) as file:
             names.append(file.read().strip())
     return names.count(name)
+
+
+def is_loaded(flag):
+    """Whether the library of a linker's flag is in use; NumPy's and SciPy's own do not count.
+
+    -lNAME is lib and NAME, whatever follows; -l:FILE is the file.
+    """
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "site-packages" not in line}
+    names = [os.path.basename(path) for path in paths]
+    begin = flag[3:] if flag.startswith("-l:") else "lib" + flag[2:]
+    return flag[:2] != "-l" or any(name.startswith(begin) for name in names)

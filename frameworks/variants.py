@@ -55,9 +55,9 @@ def trap(name, rung, *patches, only=(), model="cnn", raises=False):
     return Trap(name, rung, patches, only, model, raises)
 
 
-def pool_first(*patches, only=()):
+def pool_first(*patches):
     """A lever: pool before the ReLU."""
-    return tried("pool_first", "pool before the ReLU", *patches, only=only)
+    return tried("pool_first", "pool before the ReLU", *patches)
 
 
 def full_vectors(*patches):

@@ -31,14 +31,13 @@ also: further steps that are searched, because some frameworks do it there.
 optional: whether a framework needs no code for it if its ``page.py`` does not mention it.
 """
 
-Phrase = namedtuple("Phrase", "name keys file words", defaults=("",))
+Phrase = namedtuple("Phrase", "name keys file")
 Phrase.__doc__ = """A phrase of the phrase book.
 
 name: its name for people, and in tables.
 keys: where else it is said, if a table has no entry for the phrase itself, the best first: rows,
     the ``last`` line of a row, a field of the file's ``head``, or a function's ``docstring``.
 file: the network whose modules are searched, or one of ``sources.BESIDE``.
-words: further words that find it.
 """
 
 # In the order in which they are read: the network first, what prepares it last.

@@ -3,11 +3,12 @@
 import re
 from collections import namedtuple
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from common.networks import MODELS
 from common.system.errors import InputError
 from reports import reading, sources
+from reports.aligned import NOT_YET, sentence
 from reports.concepts import PHRASES, split, steps
 
 Said = namedtuple("Said", "path number text html prose")
@@ -22,7 +23,6 @@ prose: whether it is a sentence of a docstring.
 STEP = steps(reading.FIRST)
 NOTHING = "–"  # to be said
 SETTING = re.compile(r'"\w+": [^.(]*(#.*)?$')  # an entry of settings that calls nothing
-NOT_YET = "not there yet"
 
 
 def book(modules):
@@ -139,8 +139,7 @@ def _sentence(module, numbers):
     """Lines of a docstring."""
     words = " ".join(module.lines[number - 1].strip().strip('"') for number in numbers)
     text = re.sub(r"^[A-Z][\w' ]*: ", "", words)
-    html = re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text)))
-    return Said(module.path, numbers[0], text, Markup(html), True)
+    return Said(module.path, numbers[0], text, Markup(sentence(words)), True)
 
 
 def _said(source, unit):

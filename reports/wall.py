@@ -18,12 +18,11 @@ STATES = {
     records.MISSING: ("·", "none"),
 }
 
-Brick = namedtuple("Brick", "text kind says path")
+Brick = namedtuple("Brick", "text kind says")
 Brick.__doc__ = """One certificate on record.
 
 text, kind: what is shown, and its class.
 says: the same in words.
-path: the record's file, relative to the project's root, or None.
 """
 
 
@@ -44,22 +43,22 @@ def _brick(name, model, lane):
     proof = records.Proof(records.CERTIFICATE, name, model, lane)
     record = proof.read()
     if record is None:
-        return Brick(*STATES[records.MISSING], "lane %s: no certificate on record" % lane, None)
+        return Brick(*STATES[records.MISSING], "lane %s: no certificate on record" % lane)
     rungs = record["rungs"]
     passed = sum(rung["passed"] for rung in rungs)
     says = "lane %s: %d of %d rungs, %s" % (lane, passed, len(rungs), record.get("made", "")[:10])
     if passed < len(rungs):
-        return Brick("✗", "no", says, proof.path)
+        return Brick("✗", "no", says)
     state = proof.state()
     if state == records.STALE:
         says += "; the code has changed since"
-    return Brick(*STATES[state], says, proof.path)
+    return Brick(*STATES[state], says)
 
 
 def passed(rows):
     """How many certificates are on record, and for how many the code has changed since."""
     bricks = [brick for _, cells in rows for lanes in cells if lanes for brick in lanes]
-    recorded = [brick for brick in bricks if brick.path]
+    recorded = [brick for brick in bricks if brick.kind != "none"]
     return len(recorded), sum(1 for brick in recorded if brick.kind == "old")
 
 

@@ -84,15 +84,13 @@ def product(job):
     return {"flops": machine.matmul_flops(mixed.product)}
 
 
-def facts(job, module, settings, first_step, since_start):
-    """What a contender sends to the bench once it has started; both times are in seconds."""
+def facts(job, module, settings):
+    """What a contender sends to the bench once it has started."""
     package = modules.find(job.name).package
     return {
         "versions": dict(machine.versions(package), **cuda.versions()),
         "settings": settings,
         "source_sha256": modules.source_sha256(module),
-        "build_and_first_step": first_step,
-        "start_to_first_step": since_start,
         **machine.environment(),
     }
 
@@ -102,7 +100,6 @@ class Trainer:
 
     def __init__(self, job):
         description = job.model
-        asked = time.perf_counter()
         self.module, settings = proven(job)
         hp = description.hp
         hp = hp._replace(
@@ -111,16 +108,12 @@ class Trainer:
         )
         self.batches = endless(self.module, description, settings, hp.batch_size)
         weights = description.initialize(description.shapes, 0)
-        # A start does not include the time for the proof and the data.
-        started = time.perf_counter()
         network = self.module.symbol(settings, hp)
         self.model = self.module.loss(network, settings, hp, weights)
         self.losses = []
-        self.train(1)
-        first_step = time.perf_counter() - started
-        since_start = machine.process_age() - (started - asked)
-        self.facts = facts(job, self.module, settings, first_step, since_start)
-        self.train(WARM_UP)
+        self.facts = facts(job, self.module, settings)
+        for warm_up in (1, WARM_UP):
+            self.train(warm_up)
 
     def train(self, steps):
         """Train ``steps`` more; wall and CPU seconds until the device is done, and the loss."""
@@ -148,18 +141,15 @@ class Script:
 
     def __init__(self, job):
         machine.limit_threads(job.threads)
-        started = time.perf_counter()
         self.script = modules.load(job.name, modules.PLAIN)
         hp, count = job.model.hp, BATCHES * job.model.hp.batch_size
         self.batch_size = hp.batch_size
         images, self.labels = tasks.of(job.model).observations(count, 0)
         self.images = in_layout(self.script, images)
         self.model = self.script.build(hp.learning_rate * STILL)
-        self.train(1)
-        first_step, since_start = time.perf_counter() - started, machine.process_age()
-        settings = {"device": "cpu", "threads": job.threads}
-        self.facts = facts(job, self.script, settings, first_step, since_start)
-        self.train(WARM_UP)
+        self.facts = facts(job, self.script, {"device": "cpu", "threads": job.threads})
+        for warm_up in (1, WARM_UP):
+            self.train(warm_up)
 
     def train(self, steps):
         """As ``Trainer.train``."""

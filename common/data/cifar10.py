@@ -9,7 +9,7 @@ import numpy as np
 
 import frameworks
 from common.data import download, synthetic
-from common.data.dataset import SYNTHETIC, Dataset, sha256_of, warn_of_synthetic
+from common.data.dataset import SYNTHETIC, Dataset, content_of, sha256_of, warn_of_synthetic
 from common.system.errors import InputError
 from common.system.files import cache_folder
 
@@ -100,11 +100,7 @@ def _read(layout):
     official = True
     for i, (name, md5) in enumerate(files):
         path = os.path.join(folder, name)
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
-            raise InputError("%s: cannot be read: %s" % (path, error.strerror))
+        content = content_of(path)
         official = official and hashlib.md5(content).hexdigest() == md5
         rows = slice(i * BATCH, (i + 1) * BATCH)
         batch_images, batch_labels = read(path, content)

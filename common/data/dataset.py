@@ -63,6 +63,23 @@ def warn_of_synthetic(name, files, error):
     )
 
 
+def content_of(path):
+    """The bytes of a file; InputError if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError("%s: cannot be read: %s" % (path, error.strerror))
+
+
+def text_of(path, content):
+    """The text of these bytes of a file; InputError if they are not UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError("%s: byte %d is not UTF-8" % (path, error.start))
+
+
 def sha256_of(train_images, test_images):
     """sha256 of the pixels of the whole set, training then test."""
     digest = hashlib.sha256(np.ascontiguousarray(train_images))

@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 
 from common.data import download
-from common.data.dataset import SYNTHETIC, Dataset, warn_of_synthetic
+from common.data.dataset import SYNTHETIC, Dataset, content_of, text_of, warn_of_synthetic
 from common.system.errors import InputError
 from common.system.files import cache_folder
 
@@ -99,16 +99,9 @@ def _read(folder):
     sentences, official = [], True
     for name, sha256 in FILES:
         path = os.path.join(folder, name)
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
-            raise InputError("%s: cannot be read: %s" % (path, error.strerror))
+        content = content_of(path)
         official = official and hashlib.sha256(content).hexdigest() == sha256
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError("%s: byte %d is not UTF-8" % (path, error.start))
+        text = text_of(path, content)
         sentences.append([line.split() for line in text.split("\n") if line.strip()])
         if len(sentences[-1]) <= TEST:
             found = (path, len(sentences[-1]), TEST + 1)

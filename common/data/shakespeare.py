@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from common.data import download
-from common.data.dataset import SYNTHETIC, Dataset, warn_of_synthetic
+from common.data.dataset import SYNTHETIC, Dataset, content_of, text_of, warn_of_synthetic
 from common.system.errors import InputError
 from common.system.files import cache_folder
 
@@ -153,15 +153,8 @@ def _find(place):
 
 
 def _read(path):
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise InputError("%s: cannot be read: %s" % (path, error.strerror))
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("%s: byte %d is not UTF-8" % (path, error.start))
+    content = content_of(path)
+    text = text_of(path, content)
     sha256 = hashlib.sha256(content).hexdigest()
     official = sha256 == SHA256
     return "tiny shakespeare" if official else "%s (sha256 %s)" % (path, sha256[:12]), text

@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.mistakes.mistake import mistake
+from common.mistakes.wrapping import with_description
 from common.system.modules import replaced
 
 
@@ -50,31 +51,17 @@ def mean_of_absolute_differences(module):
 def predicts_with_stale_weights(module):
     """Prediction uses the weights from before the last step."""
 
-    class Wrapped:
-        def __init__(self, settings, hp, weights):
-            self.made_of, self.before, self.last = (settings, hp), weights, None
-
-    def loss(network, settings, hp, weights):
-        wrapped = Wrapped(settings, hp, dict(weights))
-        wrapped.model = module.loss(network, settings, hp, weights)
-        return wrapped
-
-    def train(wrapped, batches):
-        for value in module.train(wrapped.model, batches):
-            after = module.weights(wrapped.model)
-            wrapped.before, wrapped.last = wrapped.last or wrapped.before, after
+    def train(described, batches):
+        after = module.weights(described.model)
+        for value in module.train(described.model, batches):
+            described.before, after = after, module.weights(described.model)
             yield value
 
-    def predict(wrapped, x):
-        settings, hp = wrapped.made_of
-        model = module.loss(module.symbol(settings, hp), settings, hp, dict(wrapped.before))
+    def predict(described, x):
+        model, settings, hp = described.model, described.settings, described.hp
+        if hasattr(described, "before"):
+            network = module.symbol(settings, hp)
+            model = module.loss(network, settings, hp, dict(described.before))
         return module.predict(model, x)
 
-    return replaced(
-        module,
-        loss=loss,
-        train=train,
-        predict=predict,
-        weights=lambda wrapped: module.weights(wrapped.model),
-        wait=lambda wrapped: module.wait(wrapped.model),
-    )
+    return with_description(module, train=train, predict=predict)

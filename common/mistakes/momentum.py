@@ -1,26 +1,20 @@
 """Mistakes in gradient descent with momentum, and in any optimiser's state."""
 
 from common.mistakes.mistake import mistake
-from common.mistakes.wrapping import with_hp, with_updates
+from common.mistakes.wrapping import with_description, with_hp, with_updates
 from common.system.modules import replaced
 
 
-@mistake("gradient", "momentum")
-def loss_summed(module):
+@mistake("gradient", "momentum", by=with_hp)
+def loss_summed(hp):
     """The loss is the sum over the batch, not the mean."""
-
-    def change(hp):
-        return hp._replace(learning_rate=hp.learning_rate * hp.batch_size)
-
-    return with_hp(module, change)
+    return hp._replace(learning_rate=hp.learning_rate * hp.batch_size)
 
 
-@mistake("gradient", "momentum")
-def batch_size_written_in(module):
+@mistake("gradient", "momentum", by=with_hp)
+def batch_size_written_in(hp):
     """The gradient is always divided by the recipe's batch size."""
-    return with_hp(
-        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * hp.batch_size / 64)
-    )
+    return hp._replace(learning_rate=hp.learning_rate * hp.batch_size / 64)
 
 
 @mistake("momentum", "momentum")
@@ -35,44 +29,31 @@ def nesterov(module):
     return with_updates(module, change)
 
 
-@mistake("momentum", "momentum")
-def scaled_gradient(module):
+@mistake("momentum", "momentum", by=with_hp)
+def scaled_gradient(hp):
     """Unit gain: v = momentum v + (1 - momentum) g, some frameworks' default."""
-    return with_hp(
-        module, lambda hp: hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
-    )
+    return hp._replace(learning_rate=hp.learning_rate * (1 - hp.momentum))
 
 
-@mistake("momentum", "momentum")
-def momentum_written_in(module):
+@mistake("momentum", "momentum", by=with_hp)
+def momentum_written_in(hp):
     """The recipe's value is hard-coded, unless momentum is 0."""
-    return with_hp(module, lambda hp: hp._replace(momentum=0.9 if hp.momentum else 0.0))
+    return hp._replace(momentum=0.9 if hp.momentum else 0.0)
 
 
 @mistake("momentum")
 def velocity_reset_each_pass(module):
     """The optimiser's state is lost after each pass over the batches."""
 
-    def loss(network, settings, hp, weights):
-        return {"model": module.loss(network, settings, hp, weights), "made_of": (settings, hp)}
+    def train(described, batches):
+        settings, hp = described.settings, described.hp
+        if getattr(hp, "momentum", True) and hasattr(described, "trained"):
+            weights = module.weights(described.model)
+            described.model = module.loss(module.symbol(settings, hp), settings, hp, weights)
+        described.trained = True
+        return module.train(described.model, batches)
 
-    def train(wrapped, batches):
-        settings, hp = wrapped["made_of"]
-        if getattr(hp, "momentum", True) and wrapped.pop("trained", False):
-            weights = module.weights(wrapped["model"])
-            network = module.symbol(settings, hp)
-            wrapped["model"] = module.loss(network, settings, hp, weights)
-        wrapped["trained"] = True
-        return module.train(wrapped["model"], batches)
-
-    return replaced(
-        module,
-        loss=loss,
-        train=train,
-        predict=lambda wrapped, x: module.predict(wrapped["model"], x),
-        weights=lambda wrapped: module.weights(wrapped["model"]),
-        wait=lambda wrapped: module.wait(wrapped["model"]),
-    )
+    return with_description(module, train=train)
 
 
 @mistake("momentum", "momentum")
@@ -86,25 +67,17 @@ def stops_early(module):
 
 
 @mistake("gradient", "adam")
-@mistake("momentum", "momentum")
-def learning_rate_falls_late(module):
+@mistake("momentum", "momentum", by=with_updates)
+def learning_rate_falls_late(steps, before, update, hp):
     """The learning rate falls by a tenth after 60 steps."""
-
-    def change(steps, before, update, hp):
-        return {n: u * (1 if steps <= 60 else 0.9) for n, u in update.items()}
-
-    return with_updates(module, change)
+    return {n: u * (1 if steps <= 60 else 0.9) for n, u in update.items()}
 
 
 @mistake("gradient", "adam")
-@mistake("momentum", "momentum")
-def state_lost_late(module):
+@mistake("momentum", "momentum", by=with_updates)
+def state_lost_late(steps, before, update, hp):
     """The weights stop moving after 60 steps."""
-
-    def change(steps, before, update, hp):
-        return {n: u * (steps <= 60) for n, u in update.items()}
-
-    return with_updates(module, change)
+    return {n: u * (steps <= 60) for n, u in update.items()}
 
 
 @mistake("momentum")
@@ -136,11 +109,7 @@ def lookahead_every_twenty_five_steps(module):
     return with_updates(module, change)
 
 
-@mistake("momentum")
-def learning_rate_restarts_at_forty_steps(module):
+@mistake("momentum", by=with_updates)
+def learning_rate_restarts_at_forty_steps(steps, before, update, hp):
     """A schedule restarts: ten updates are twice as large."""
-
-    def change(steps, before, update, hp):
-        return {n: u * (2 if 40 < steps <= 50 else 1) for n, u in update.items()}
-
-    return with_updates(module, change)
+    return {n: u * (2 if 40 < steps <= 50 else 1) for n, u in update.items()}

@@ -6,7 +6,6 @@ process, because printing takes time.
 
 import itertools
 import sys
-import time
 from collections import OrderedDict
 from typing import Callable, Iterator, NamedTuple
 
@@ -52,24 +51,10 @@ class Training(NamedTuple):
         """Train the next steps, and return a ``clocks.Pass``."""
         return clocks.timed_pass(self.module, model, itertools.islice(self.batches, steps), steps)
 
-
-class Clock:
-    """A module's ``train`` that counts and times the steps of all passes except the first."""
-
-    def __init__(self, module):
-        self.module = module
-        self.passes = self.steps = self.seconds = 0
-
     def train(self, model, batches):
-        """The module's own ``train``, with the clock."""
-        self.passes += 1
-        counted, started = self.passes > 1, time.perf_counter()
-        for loss in self.module.train(model, batches):
-            self.steps += counted
-            yield loss
-        if counted:
-            self.module.wait(model)
-            self.seconds += time.perf_counter() - started
+        """The module's own ``train``, which ends when the device has finished."""
+        yield from self.module.train(model, batches)
+        self.module.wait(model)
 
 
 def prepare(name, model, lane, threads):
@@ -104,10 +89,9 @@ def show_kernels(training):
 def measure(name, training, steps):
     """The answer, a dict of JSON values; times are per step."""
     plain = seconds_per_step(training, steps)
-    clock = Clock(training.module)
     batches = list(itertools.islice(training.batches, steps))
-    operations = modules.load(name, "profile").profile(training.build, clock.train, batches)
-    answer = {
+    operations = modules.load(name, "profile").profile(training.build, training.train, batches)
+    return {
         "versions": dict(machine.versions(modules.find(name).package), **cuda.versions()),
         "settings": training.settings,
         "environment": machine.environment(),
@@ -118,9 +102,6 @@ def measure(name, training, steps):
             (operation, seconds / steps) for operation, seconds in operations.items()
         ),
     }
-    if clock.steps:  # 0 if the profiler runs the network itself
-        answer["seconds_per_step_profiled"] = clock.seconds / clock.steps
-    return answer
 
 
 def command(arguments):

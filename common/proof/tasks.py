@@ -39,6 +39,30 @@ class Task:
         """The part of ``predict``'s result that the observations alone decide: all of it."""
         return outputs
 
+    def digested(self, targets):
+        """Targets as bytes, the same on every machine."""
+        return targets.astype("<i8").tobytes()
+
+    def large_gradient_targets(self, targets):
+        """Targets that make the gradient large in every layer: as they are."""
+        return targets
+
+    def zero_gradient_targets(self, n):
+        """Targets that give no gradient with ``fixed_output``: softmax is exactly 1 and 0."""
+        return self.none(n)
+
+    def long_run(self, weights):
+        """The weights of the long model, with which ``long_run_targets`` give no gradient."""
+        return self.fixed_output(weights)
+
+    def long_run_push(self, targets):
+        """Targets that leave a gradient in the long model: any do."""
+        return targets
+
+    def long_run_targets(self, n):
+        """Targets that give no gradient, even after weights have moved a little."""
+        return self.zero_gradient_targets(n)
+
 
 class Classes(Task):
     """Classify images, with softmax cross-entropy."""
@@ -71,17 +95,9 @@ class Classes(Task):
         """The images 64 times as bright."""
         return BRIGHT * images, labels
 
-    def large_gradient_targets(self, labels):
-        """The labels as they are: only bright images make the gradient large."""
-        return labels
-
     def none(self, n):
         """Placeholder targets (n,), for loading observations."""
         return np.zeros(n, np.int64)
-
-    def digested(self, labels):
-        """Labels as bytes, the same on every machine."""
-        return labels.astype("<i8").tobytes()
 
     def loaded(self, y):
         """A module's labels as class numbers again; it may have made them one-hot."""
@@ -95,22 +111,6 @@ class Classes(Task):
         if "sigmoid" in self.model.traits:  # bright images would only saturate it
             weights[weight] = BRIGHT * weights[weight]
         return weights
-
-    def zero_gradient_targets(self, n):
-        """Labels (n,) that give no gradient with ``fixed_output``: softmax is exactly 1 and 0."""
-        return np.zeros(n, np.int64)
-
-    def long_run(self, weights):
-        """The weights of the long model, with which ``long_run_targets`` give no gradient."""
-        return self.fixed_output(weights)
-
-    def long_run_push(self, targets):
-        """Targets that leave a gradient in the long model: any do."""
-        return targets
-
-    def long_run_targets(self, n):
-        """Labels (n,) that give no gradient, even after weights have moved a little."""
-        return self.zero_gradient_targets(n)
 
     def counted(self, batch_size, count):
         """A batch for a model that always predicts class 0; ``count`` labels are not 0.
@@ -190,10 +190,6 @@ class Values(Task):
     def long_run(self, weights):
         """The weights of the long model."""
         return weights
-
-    def long_run_push(self, targets):
-        """Targets that leave a gradient in the long model: any do."""
-        return targets
 
     def long_run_targets(self, n):
         """None: only the network's own outputs, as targets, give no gradient."""
@@ -388,17 +384,9 @@ class Tokens(Task):
         """The same: no token is brighter than another."""
         return texts, targets
 
-    def large_gradient_targets(self, targets):
-        """Targets that make the gradient large: any do."""
-        return targets
-
     def none(self, n):
         """Targets for those who need some to load observations."""
         return np.zeros((n, self.steps), np.int64)
-
-    def digested(self, targets):
-        """Targets as bytes, the same on every machine."""
-        return targets.astype("<i8").tobytes()
 
     def loaded(self, y):
         """Targets as they were before a module made them its own, one-hot perhaps."""
@@ -422,22 +410,6 @@ class Tokens(Task):
             weights["norm.weight"][0] = 1
             weights[head][0, 0] = self.CERTAIN / np.sqrt(weights[head].shape[1])
         return weights
-
-    def zero_gradient_targets(self, n):
-        """Targets that leave no gradient under ``fixed_output``: softmax is exactly 1 and 0."""
-        return self.none(n)
-
-    def long_run(self, weights):
-        """The weights of the long model, for which ``long_run_targets`` leave no gradient."""
-        return self.fixed_output(weights)
-
-    def long_run_push(self, targets):
-        """Targets that leave a gradient in the long model: any do."""
-        return targets
-
-    def long_run_targets(self, n):
-        """Targets that leave no gradient, whatever has moved a little."""
-        return self.zero_gradient_targets(n)
 
     def counted(self, batch_size, count):
         """A batch for a model that always says token 0; all targets of ``count`` texts are not.

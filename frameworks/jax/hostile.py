@@ -5,17 +5,9 @@ import zipfile
 
 import numpy as np
 
+from frameworks.hostile import Marks
+
 WEIGHT = "params/conv1/bias"  # the first of the sorted leaves
-
-
-class Marks:
-    """When unpickled, it makes a file."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return open, (self.marker, "w")
 
 
 def pickle_in_weight(path, marker):

@@ -3,16 +3,6 @@
 Idiom: the plain network's recorder; the network is the same, whoever trains it.
 """
 
-from frameworks.keras import record as plain
+from frameworks.keras.record import EXACT_LACKS, exact, record
 
-EXACT_LACKS = plain.EXACT_LACKS
-
-
-def record(network, x):
-    """{name: array} of the inputs and of each layer's result, in the order of computation."""
-    return plain.record(network, x)
-
-
-def exact(network, x):
-    """The same in float64, for ``compare --exact``."""
-    return plain.exact(network, x)
+__all__ = ["EXACT_LACKS", "exact", "record"]

@@ -5,9 +5,6 @@ Idiom: a ``LightningModule`` is a module of PyTorch's, with whose recorder it is
 Surprise: ``trainer.predict`` would first move the network to a device and afterwards back.
 """
 
-from frameworks.pytorch import record as hooks
+from frameworks.pytorch.record import record
 
-
-def record(network, x):
-    """{name: array} of the inputs and of each layer's result, in the order of computation."""
-    return hooks.record(network, x)
+__all__ = ["record"]

@@ -1,11 +1,11 @@
 """PyTensor: mode and operations are read from a compiled function, libraries from the process."""
 
-import os
-
 import pytensor
 import threadpoolctl
 from pytensor.compile.mode import predefined_optimizers
 from pytensor.link.c.op import OpenMPOp
+
+from frameworks.effects import is_loaded
 
 
 def in_force(module, settings, model):
@@ -25,15 +25,3 @@ def in_force(module, settings, model):
         "threads": threads,
         "blas__ldflags": " ".join(filter(is_loaded, pytensor.config.blas__ldflags.split())),
     }
-
-
-def is_loaded(flag):
-    """Whether the library of a linker's flag is in use; NumPy's and SciPy's own do not count.
-
-    -lNAME is lib and NAME, whatever follows; -l:FILE is the file.
-    """
-    with open("/proc/self/maps") as maps:
-        paths = {line.split()[-1] for line in maps if "site-packages" not in line}
-    names = [os.path.basename(path) for path in paths]
-    begin = flag[3:] if flag.startswith("-l:") else "lib" + flag[2:]
-    return flag[:2] != "-l" or any(name.startswith(begin) for name in names)

@@ -12,8 +12,11 @@ import torch
 from torch.autograd import DeviceType
 
 
-def profile(build, train, batches):
-    """{CALL > OPERATION: seconds} of a pass over the batches, the slowest first."""
+def profile(build, train, batches, inside=None):
+    """{CALL > OPERATION: seconds} of a pass over the batches, the slowest first.
+
+    inside: how the name of a call begins that is around all others, if there is one.
+    """
     model = build()
     list(train(model, batches[:1]))  # the first step tunes and allocates
     activities = torch.profiler.supported_activities()
@@ -25,14 +28,14 @@ def profile(build, train, batches):
         if event.device_type != DeviceType.CPU:
             continue  # a kernel is counted in the operation that starts it
         took = event.self_device_time_total if gpu else event.self_cpu_time_total
-        times[name(event)] += took / 1e6
+        times[name(event, inside)] += took / 1e6
     return OrderedDict(sorted(times.items(), key=lambda item: -item[1]))
 
 
-def name(event):
+def name(event, inside):
     """The outermost call that the operation is part of, and the operation."""
     call = event
-    while call.cpu_parent is not None:
+    while call.cpu_parent and not (inside and call.cpu_parent.name.startswith(inside)):
         call = call.cpu_parent
     if call is event:
         return event.name

@@ -1,10 +1,10 @@
 """Theano: a compiled function tells its mode, its operations and the libraries it has loaded."""
 
-import os
-
 import theano
 import threadpoolctl
 from theano.gof.op import OpenMPOp
+
+from frameworks.effects import is_loaded
 
 
 def in_force(module, settings, model):
@@ -26,15 +26,3 @@ def compiled(function):
         "threads": threads,
         "blas.ldflags": " ".join(filter(is_loaded, theano.config.blas.ldflags.split())),
     }
-
-
-def is_loaded(flag):
-    """Whether the library of a linker's flag is in use; NumPy's and SciPy's own do not count.
-
-    -lNAME is lib and NAME, whatever follows; -l:FILE is the file.
-    """
-    with open("/proc/self/maps") as maps:
-        paths = {line.split()[-1] for line in maps if "site-packages" not in line}
-    names = [os.path.basename(path) for path in paths]
-    begin = flag[3:] if flag.startswith("-l:") else "lib" + flag[2:]
-    return flag[:2] != "-l" or any(name.startswith(begin) for name in names)

@@ -96,7 +96,7 @@ def homes():
 
 
 def named():
-    """{file: {a name of another framework than its own: how often}} of all sources."""
+    """{file: the names of other frameworks than its own} of all sources."""
     files = subprocess.check_output(["git", "ls-files"], cwd=ROOT).decode().splitlines()
     known, foreign_names = homes(), {}
     expression = re.compile(r"(?<![a-z0-9])(%s)(?![a-z0-9])" % "|".join(known))
@@ -106,9 +106,9 @@ def named():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             words = expression.findall(file.read().lower())
         folder = path.split("/")[1] if path.startswith("frameworks/") else ""
-        foreign = collections.Counter(word for word in words if folder not in known[word])
+        foreign = {word for word in words if folder not in known[word]}
         if foreign:
-            foreign_names[path] = dict(foreign)
+            foreign_names[path] = foreign
     return foreign_names
 
 
@@ -124,7 +124,7 @@ def allowed(path):
 
 
 def test_no_other_file_names_a_framework(found):
-    foreign = {path: sorted(set(names) - allowed(path)) for path, names in found.items()}
+    foreign = {path: sorted(names - allowed(path)) for path, names in found.items()}
     assert {path: names for path, names in foreign.items() if names} == {}
 
 
@@ -134,12 +134,3 @@ def test_every_exception_is_needed(found):
         used = {name for path, names in found.items() if path.startswith(start) for name in names}
         unused[start] = sorted(set(names.split()) - used)
     assert {start: names for start, names in unused.items() if names} == {}
-
-
-if __name__ == "__main__":
-    places = named()
-    for path, names in sorted(places.items(), key=lambda item: -sum(item[1].values())):
-        print("%4d  %s  %s" % (sum(names.values()), path, names))
-    for name in sorted(homes()):
-        files = [path for path, names in places.items() if name in names]
-        print("%-12s in %2d files outside its folder" % (name, len(files)))

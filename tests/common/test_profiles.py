@@ -295,10 +295,10 @@ class Asynchronous:
 
 
 def test_a_profiled_step_ends_when_the_device_has_finished():
-    clock = worker.Clock(Asynchronous)
-    for _ in range(3):  # the first pass does not count
-        assert len(list(clock.train(None, range(4)))) == 4
-    assert clock.steps == 8 and clock.seconds >= 2 * 0.05
+    training = worker.Training(Asynchronous, {}, None, None)
+    started = time.perf_counter()
+    assert list(training.train(None, range(4))) == [0, 1, 2, 3]
+    assert time.perf_counter() - started >= 0.05
 
 
 def test_a_worker_that_fails_is_quoted_and_nothing_is_written(tmp_path, monkeypatch, capsys):
@@ -323,5 +323,4 @@ def test_the_lstm_is_proven_and_profiled(tmp_path, monkeypatch):
     result = json.loads(out.read_text())
     jsonschema.validate(result, schema())
     assert sum(result["parts"].values()) == pytest.approx(1) and result["parts"]["update"] > 0
-    assert result["seconds_per_step_profiled"] > result["seconds_per_step"] / 10
     assert any("LSTM.forward" in operation for operation in result["operations"])
