@@ -61,6 +61,7 @@ def symbol(settings, hp):
         # Each operator has a generator of its own, which needs a seed of its own.
         seed = (3 * settings["seed"] + layer) % 2**31
         with core.DeviceScope(core.DeviceOption(kind, random_seed=seed)):
+            # Of the two nets, only the one that trains has ``init_params``.
             brew.dropout(model, blob_in, blob_out, ratio=rate, is_test=not model.init_params)
 
     models = []

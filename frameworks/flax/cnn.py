@@ -143,7 +143,7 @@ def step(network, optimizer, x, y):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network and optimiser, with the initial weights put in place."""
+    """The model: network and optimiser, with the initial weights."""
     # Flax itself would draw LeCun normal weights.
     put(network, weights)
     momentum = optax.sgd(hp.learning_rate, hp.momentum)  # nesterov=False

@@ -5,7 +5,7 @@ Idiom: ``nnx.Module`` blocks in an ``nnx.List``, ``nnx.dot_product_attention``; 
 Layout: tokens (N, T), activations (N, T, D), heads (N, T, H, D / H); kernels (in, out).
 Cache: arrays have fixed shapes under ``nnx.jit``, so it has a place for each token to come, too;
     ``lax.dynamic_update_slice`` fills them, and a mask hides those that are still empty.
-AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, Optax's; c1, c2 = 1 -
+AdamW: ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, Optax's; c1, c2 = 1 -
     beta1**t, 1 - beta2**t, in float32.
 Surprise: ``nnx.LayerNorm`` has an epsilon of 1e-6 by default. ``warmup_cosine_decay_schedule``
     reaches the highest rate a step later than here, where two schedules are joined.
@@ -27,7 +27,7 @@ WORDS, CONTEXT, WIDTH, HEADS, BLOCKS = 65, 64, 128, 4, 4
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -37,7 +37,7 @@ def load(sequences, targets, settings):
 
 
 def attend(q, k, v, cache, first):
-    """Causal attention to keys (N, T, H, d), or of one token to those in a cache; and the cache."""
+    """Causal attention of T tokens or, with a cache, of one token to all so far; and the cache."""
     if cache is None:
         return nnx.dot_product_attention(q, k, v, is_causal=True), (k, v)
     k, v = (lax.dynamic_update_slice(old, x, (0, first, 0, 0)) for old, x in zip(cache, (k, v)))
@@ -155,7 +155,7 @@ def optimizer_of(network, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, optimiser and loss, with the initial weights put in place."""
+    """The model: network, optimiser and loss, with the initial weights."""
     put(network, weights)
     return network, optimizer_of(network, hp), cross_entropy
 

@@ -5,9 +5,9 @@ Idiom: a cell is a module that takes a state and an input, and ``nnx.RNN`` takes
 Layout: numbers of words (N, T); kernels (in, out).
 Gates: reset, update, new, side by side; two biases. The reset gate acts after the recurrent product
     and its bias, as in cuDNN.
-Surprise: ``nnx.GRUCell`` has no bias on the recurrent side, but it needs one: the new gate's
-    recurrent bias is multiplied by the reset gate. A module's layer can be replaced by one that has
-    a bias.
+Surprise: the formula in the docstring of ``nnx.GRUCell`` has a recurrent bias; its code has none.
+    The reset gate multiplies that bias, so the input's cannot replace it. A module's layer can be
+    replaced: here by one that has a bias.
 """
 
 import optax
@@ -23,7 +23,7 @@ LAYERS = {"gru.cell.dense_i": "gru.input", "gru.cell.dense_h": "gru.recurrent"} 
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -45,7 +45,7 @@ class Network(nnx.Module):
     def __call__(self, words):
         """Scores (N, 2) of sentences (N, T)."""
         state, _ = self.gru(self.words(words))  # (N, 100): the last step's
-        return self.dense(state)
+        return self.dense(state)  # no softmax: the loss applies it
 
 
 def symbol(settings, hp):
@@ -60,7 +60,7 @@ def shared_name(name):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network and optimiser, with the initial weights put in place."""
+    """The model: network and optimiser, with the initial weights."""
     put(network, weights, shared_name)
     adam = optax.adam(hp.learning_rate, hp.beta1, hp.beta2, hp.epsilon)
     return network, nnx.Optimizer(network, adam, wrt=nnx.Param)

@@ -5,7 +5,7 @@ Idiom: ``nnx.Module`` blocks in an ``nnx.List``; ``nnx.dot_product_attention`` t
 Layout: tokens (N, T), activations (N, T, D), queries (N, T, 4, D / 4), keys (N, T, 2, D / 4).
 Rotary positions: feature i is rotated with feature i + d / 2, as in transformers; Meta's own code
     rotates neighbours, and its weights must be permuted.
-AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, Optax's; c1, c2 = 1 -
+AdamW: ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, Optax's; c1, c2 = 1 -
     beta1**t, 1 - beta2**t, in float32.
 Surprise: Optax's cross-entropy gives NaN at a target of -100. ``mean(where=...)`` leaves it out,
     with its gradient; a product with a mask would keep it, since 0 times NaN is NaN.
@@ -56,6 +56,7 @@ class Attention(nnx.Module):
     def __call__(self, x, cache, first):
         """Activations (N, T, D) of the tokens from place ``first`` on, and the cache."""
         n, t, _ = x.shape
+        # Queries (N, T, 4, D / 4), keys and values (N, T, 2, D / 4).
         q = rotate(self.q(x).reshape(n, t, HEADS, -1), first)
         k = rotate(self.k(x).reshape(n, t, KEY_HEADS, -1), first)
         v = self.v(x).reshape(n, t, KEY_HEADS, -1)
@@ -122,7 +123,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, optimiser and loss, with the initial weights put in place."""
+    """The model: network, optimiser and loss, with the initial weights."""
     put(network, weights)
     return network, optimizer_of(network, hp), cross_entropy
 

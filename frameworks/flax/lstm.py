@@ -31,7 +31,7 @@ NAMES = {  # of the parameters: Flax's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -65,7 +65,7 @@ def shared_name(name):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network and optimiser, with the initial weights put in place."""
+    """The model: network and optimiser, with the initial weights."""
     # Flax itself would draw an orthogonal recurrent kernel.
     put(network, weights, shared_name)
     adam = optax.adam(hp.learning_rate, hp.beta1, hp.beta2, hp.epsilon)

@@ -20,7 +20,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def configure(lane, threads, seed):
     """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = dict(cnn.configure(lane, threads, seed), adam_scalars="float32 corrections")
-    del settings["pool"], settings["generator"]  # no dropout
+    del settings["pool"], settings["generator"]  # neither pools nor dropout
     off = sorted({"autotune", "ynn_convolution"} | set(settings["not_in_force"]))
     return dict(settings, not_in_force=off)
 
@@ -47,7 +47,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network and optimiser, with the initial weights put in place."""
+    """The model: network and optimiser, with the initial weights."""
     put(network, weights)
     adam = optax.adam(hp.learning_rate, hp.beta1, hp.beta2, hp.epsilon)
     return network, nnx.Optimizer(network, adam, wrt=nnx.Param)

@@ -26,7 +26,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 def configure(lane, threads, seed):
     """As for the CNN, and which running variance is kept."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
-    del settings["pool"], settings["generator"]  # no dropout
+    del settings["pool"], settings["generator"]  # neither pools nor dropout
     return settings
 
 
@@ -108,7 +108,7 @@ def decaying(params):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network and optimiser, with the initial weights put in place."""
+    """The model: network and optimiser, with the initial weights."""
     put(network, weights)
     momentum = optax.chain(
         optax.add_decayed_weights(hp.weight_decay, mask=decaying),

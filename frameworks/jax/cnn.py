@@ -129,7 +129,7 @@ def cross_entropy(scores, labels):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and step, and the state with the initial weights put in place."""
+    """The model: network, loss and step, and the state with the initial weights."""
 
     def mean_loss(params, x, y, key):
         return cross_entropy(network(params, x, key), y)

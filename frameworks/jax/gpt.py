@@ -5,7 +5,7 @@ Idiom: the weights are a tree of arrays, the network a function of them; attenti
 Layout: tokens (N, T), activations (N, T, D), heads (N, T, H, D / H).
 Cache: arrays have fixed shapes under ``jax.jit``, so it has a place for each token to come, too;
     ``lax.dynamic_update_slice`` fills them, and a mask hides those that are still empty.
-AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, written out; c1, c2 = 1 -
+AdamW: ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, written out; c1, c2 = 1 -
     beta1**t, 1 - beta2**t, in float32.
 Surprise: nothing is checked: a token beyond the vocabulary has the last one's embedding, and a
     place beyond the context the last place's.
@@ -28,7 +28,7 @@ WIDTH, HEADS, BLOCKS = 128, 4, 4
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -55,7 +55,7 @@ def layer_norm(x, layer):
 
 
 def attend(q, k, v, cache, first):
-    """Causal attention to keys (N, T, H, d), or of one token to those in a cache; and the cache."""
+    """Causal attention of T tokens or, with a cache, of one token to all so far; and the cache."""
     if cache is None:
         return jax.nn.dot_product_attention(q, k, v, is_causal=True), (k, v)
     k, v = (lax.dynamic_update_slice(old, x, (0, first, 0, 0)) for old, x in zip(cache, (k, v)))
@@ -134,7 +134,7 @@ def adamw(state, gradients, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and step, and the state with the initial weights put in place."""
+    """The model: network, loss and step, and the state with the initial weights."""
 
     def mean_loss(params, x, y):
         scores, _ = network(params, x)

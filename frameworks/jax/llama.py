@@ -5,7 +5,7 @@ Idiom: the weights are a tree of arrays, the network a function of them;
 Layout: tokens (N, T), activations (N, T, D), queries (N, T, 4, D / 4), keys (N, T, 2, D / 4).
 Rotary positions: feature i is rotated with feature i + d / 2, as in transformers; Meta's own code
     rotates neighbours, and its weights must be permuted.
-AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, written out; c1, c2 = 1 -
+AdamW: ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, written out; c1, c2 = 1 -
     beta1**t, 1 - beta2**t, in float32.
 Surprise: ``take_along_axis`` gives NaN at a target of -100. ``mean(where=...)`` leaves it out, with
     its gradient; a product with a mask would keep it, since 0 times NaN is NaN.
@@ -50,6 +50,7 @@ def rotate(x, first):
 def attention(params, name, x, cache, first):
     """Causal attention of four heads that share two heads of keys and values; and the cache."""
     n, t, _ = x.shape
+    # Queries (N, T, 4, D / 4), keys and values (N, T, 2, D / 4).
     q = rotate(linear(x, params[name + ".q"]).reshape(n, t, HEADS, -1), first)
     k = rotate(linear(x, params[name + ".k"]).reshape(n, t, KEY_HEADS, -1), first)
     v = linear(x, params[name + ".v"]).reshape(n, t, KEY_HEADS, -1)
@@ -89,7 +90,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and step, and the state with the initial weights put in place."""
+    """The model: network, loss and step, and the state with the initial weights."""
 
     def mean_loss(params, x, y):
         scores, _ = network(params, x)

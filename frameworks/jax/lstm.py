@@ -1,13 +1,13 @@
 """The LSTM in JAX.
 
 Idiom: a cell is a function of a state and an input, and ``lax.scan`` takes it through a sequence:
-    one compiled loop, whose gradient goes back through all steps.
+    one compiled loop per chunk, through whose steps the gradient flows back.
 Layout: sequences (N, T, 1); ``lax.scan`` goes along the first axis, so time comes first inside.
 Gates: input, forget, cell, output, stacked; one bias.
 State: zeros at the start of every sequence, an argument and a result of the network;
     ``lax.stop_gradient`` between chunks cuts its gradient.
-Surprise: a Python loop over the steps is unrolled, and compiled step by step: the compilation
-    takes longer with each step. ``lax.scan`` compiles the cell once.
+Surprise: a Python loop is unrolled, so the compilation takes longer with each step. ``lax.scan``
+    compiles a step once per loop; only the loop over the chunks is unrolled here.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ CHUNK = 10  # steps that the gradient goes back through
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -59,7 +59,7 @@ def zeros(x):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and step, and the state with the initial weights put in place."""
+    """The model: network, loss and step, and the state with the initial weights."""
 
     def mean_loss(params, x, y):
         state, losses = zeros(x), []

@@ -32,7 +32,7 @@ __all__ = ["configure", "load", "symbol", "loss", "train", "predict", "evaluate"
 def configure(lane, threads, seed):
     """As for the CNN, but for Adam; switches of convolutions are not in force."""
     settings = dict(cnn.configure(lane, threads, seed), adam_scalars="float32 corrections")
-    del settings["pool"], settings["generator"]  # no dropout
+    del settings["pool"], settings["generator"]  # neither pools nor dropout
     off = sorted({"autotune", "ynn_convolution"} | set(settings["not_in_force"]))
     return dict(settings, not_in_force=off)
 
@@ -71,7 +71,7 @@ def start(weights):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and step, and the state with the initial weights put in place."""
+    """The model: network, loss and step, and the state with the initial weights."""
 
     def mean_loss(params, x, y):
         return cross_entropy(network(params, x), y)

@@ -29,7 +29,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 def configure(lane, threads, seed):
     """As for the CNN, and which running variance is kept."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
-    del settings["pool"], settings["generator"]  # no dropout
+    del settings["pool"], settings["generator"]  # neither pools nor dropout
     return settings
 
 
@@ -87,7 +87,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and step, and the state with the initial weights put in place."""
+    """The model: network, loss and step, and the state with the initial weights."""
 
     def mean_loss(params, running, x, y):
         scores, running = network(params, running, x, training=True)

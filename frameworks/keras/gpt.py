@@ -40,6 +40,7 @@ def load(sequences, targets, settings):
 
 def remember(cache, new, places):
     """A cache (N, CONTEXT, H, d) with new keys or values (N, T, H, d) at their places."""
+    # All texts are at the same places.
     return ops.slice_update(cache, (0, places[0, 0], 0, 0), new)
 
 
@@ -135,6 +136,7 @@ class Ahead(keras.Model):
 def models(network, heads):
     """Two models of the same layers: of whole texts, and of tokens that continue a cache."""
     tokens = keras.Input((CONTEXT,), dtype="int32")
+    # Places (1, T): of (N, T), the gradient in TensorFlow would be a row per text, not their sum.
     scores, _ = network(tokens, ops.arange(CONTEXT)[None])
     return keras.Model(tokens, scores), Ahead(network, heads)
 

@@ -62,6 +62,7 @@ class Adam(keras.optimizers.Adam):
 
     def apply(self, grads, trainable_variables=None):
         """Add up the rows of TensorFlow's gradient of the embedding."""
+        # ``add`` makes IndexedSlices dense; ``ops.convert_to_tensor`` would leave them as they are.
         super().apply([ops.add(g, 0) for g in grads], trainable_variables)
 
 

@@ -72,6 +72,7 @@ class Attention(layers.Layer):
 
     def call(self, x, places, cache=None):
         """Activations (N, T, D), and keys and values, also those of the cache."""
+        # Queries (N, T, 4, D / 4), keys and values (N, T, 2, D / 4).
         q = rotate(self.heads(self.q(x)), places)
         k, v = rotate(self.key_heads(self.k(x)), places), self.key_heads(self.v(x))
         if cache is None:  # queries 0 and 1 take key 0, 2 and 3 key 1
@@ -148,6 +149,7 @@ class AdamW(keras.optimizers.AdamW):
 
     def apply(self, grads, trainable_variables=None):
         """Add up the rows of TensorFlow's gradient of the embedding."""
+        # ``add`` makes IndexedSlices dense; ``ops.convert_to_tensor`` would leave them as they are.
         super().apply([ops.add(g, 0) for g in grads], trainable_variables)
 
 

@@ -26,7 +26,7 @@ def configure(lane, threads, seed):
 
 def with_adam(settings):
     """The CNN's settings, and how Keras's Adam differs by convention."""
-    settings.pop("pool", None)  # only the CNN has it
+    settings.pop("pool", None)  # says how the CNN's pools are written
     return dict(settings, adam_epsilon="uncorrected", adam_scalars="float32 corrections")
 
 

@@ -29,7 +29,7 @@ BLOCKS = {29: (2, 2, 3, 2), 152: (3, 8, 36, 3)}  # blocks in each stage, by dept
 def configure(lane, threads, seed):
     """As for the CNN, with the conventions of batch normalisation."""
     settings = dict(cnn.configure(lane, threads, seed), running_variance="biased")
-    settings.pop("pool", None)  # only the CNN has it
+    settings.pop("pool", None)  # has none
     settings["variance"] = "squares" if settings["backend"] == "torch" else "differences"
     return settings
 

@@ -91,7 +91,7 @@ def compiled(network, optimizer, step, settings):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     optimizer = optim.SGD(hp.learning_rate, momentum=hp.momentum)
 

@@ -1,7 +1,7 @@
 """The GPT in MLX.
 
 Idiom: ``nn.Module`` blocks, ``mx.fast.scaled_dot_product_attention``, ``nn.value_and_grad``; a
-    ``MultiOptimizer`` of two AdamWs, which share a schedule.
+    ``MultiOptimizer`` of two AdamWs with the same schedule.
 Layout: tokens (N, T), activations (N, T, D), heads (N, H, T, D / H).
 Compilation: only on a GPU. On a CPU, ``mx.compile`` has each fused kernel built by a C++ compiler,
     which takes minutes for this network and gains nothing.
@@ -150,7 +150,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     put(network, weights)
     optimizer = optimizer_of(hp)
 

@@ -46,6 +46,7 @@ class Attention(nn.Module):
     def __call__(self, x, cache, first):
         """Activations (N, T, D), and the keys and values of all tokens so far."""
         n, t, _ = x.shape
+        # Queries (N, 4, T, D / 4), keys and values (N, 2, T, D / 4).
         q = self.rotate(self.q(x).reshape(n, t, HEADS, -1).transpose(0, 2, 1, 3), offset=first)
         k = self.rotate(self.k(x).reshape(n, t, KEY_HEADS, -1).transpose(0, 2, 1, 3), offset=first)
         v = self.v(x).reshape(n, t, KEY_HEADS, -1).transpose(0, 2, 1, 3)
@@ -121,7 +122,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     put(network, weights)
     optimizer = optimizer_of(hp)
 

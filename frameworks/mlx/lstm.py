@@ -29,7 +29,7 @@ NAMES = {  # of the parameters: MLX's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NTC")
 
 
@@ -59,7 +59,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     names = [name for name, _ in tree_flatten(network.parameters())]
     network.load_weights([(name, mx.array(weights[NAMES.get(name, name)])) for name in names])
     optimizer = optim.Adam(

@@ -45,7 +45,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     optimizer = optim.Adam(
         hp.learning_rate, betas=[hp.beta1, hp.beta2], eps=hp.epsilon, bias_correction=True

@@ -115,7 +115,7 @@ def put(network, weights):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     decaying = optim.SGD(hp.learning_rate, momentum=hp.momentum, weight_decay=hp.weight_decay)
     others = optim.SGD(hp.learning_rate, momentum=hp.momentum)

@@ -85,7 +85,8 @@ def loss(network, settings, hp, weights):
     parameters = network.collect_params()
     for name, parameter in parameters.items():  # "conv1_weight"
         parameter.set_data(nd.array(weights[name.replace("_", ".")]))
-    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
+    # MXNet's "logits" are log-probabilities; in Keras and elsewhere they are scores.
+    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)
     graph = {key: settings[key] for key in ("static_alloc", "static_shape")}
     network.hybridize(**graph)  # compiled at the first call
     momentum = {"learning_rate": hp.learning_rate, "momentum": hp.momentum}

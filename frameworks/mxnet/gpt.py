@@ -46,7 +46,9 @@ class Attention(gluon.Block):
 
     def forward(self, x, cache):
         """Activations (N, T, D), and the keys and values of all tokens so far."""
+        # In ``reshape``, 0 keeps an axis, -3 joins two, and -4 splits one into the next two.
         heads = self.qkv(x).reshape((0, 0, 3, HEADS, -1)).transpose((2, 0, 3, 1, 4))
+        # (3, N, H, T, D / H), then (N H, T, D / H) each
         q, k, v = heads.reshape((0, -3, 0, 0)).split(3, axis=0, squeeze_axis=True)
         if cache is not None:
             k, v = (nd.concat(*pair, dim=1) for pair in zip(cache, (k, v)))
@@ -180,7 +182,8 @@ def loss(network, settings, hp, weights):
     for name, parameter in parameters(network).items():
         parameter.set_data(nd.array(weights[name]))
         parameter.wd_mult = float(len(parameter.shape) > 1)  # matrices and embeddings alone
-    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
+    # MXNet's "logits" are log-probabilities; in Keras and elsewhere they are scores.
+    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)
     adamw = AdamW(hp.beta1, hp.beta2, hp.epsilon, wd=hp.weight_decay)
     trainer = gluon.Trainer(network.collect_params(), adamw)
     return network, criterion, trainer, hp

@@ -49,7 +49,8 @@ def loss(network, settings, hp, weights):
     parameters = network.collect_params()
     for name, parameter in parameters.items():  # "dense1_weight"
         parameter.set_data(nd.array(weights[name.replace("_", ".")]))
-    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)  # takes log-softmax
+    # MXNet's "logits" are log-probabilities; in Keras and elsewhere they are scores.
+    criterion = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)
     graph = {key: settings[key] for key in ("static_alloc", "static_shape")}
     network.hybridize(**graph)  # compiled at the first call
     adam = {"beta1": hp.beta1, "beta2": hp.beta2, "epsilon": hp.epsilon}

@@ -103,7 +103,7 @@ def cross_entropy(scores, labels):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     optimizer = paddle.optimizer.Momentum(
         hp.learning_rate, hp.momentum, parameters=network.parameters()

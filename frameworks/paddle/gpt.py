@@ -27,7 +27,7 @@ EMBEDDINGS = ("tokens.weight", "positions.weight")
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -46,7 +46,7 @@ class Attention(nn.Layer):
 
     def forward(self, x, cache=None):
         """Activations (N, T, D), and the keys and values of all tokens so far."""
-        qkv = self.qkv(x).reshape([0, 0, 3, HEADS, WIDTH // HEADS])
+        qkv = self.qkv(x).reshape([0, 0, 3, HEADS, WIDTH // HEADS])  # 0 keeps an axis
         q, k, v = qkv.unbind(2)  # (N, T, H, D / H) each
         if cache is not None:
             k, v = paddle.concat([cache[0], k], 1), paddle.concat([cache[1], v], 1)
@@ -172,7 +172,7 @@ def optimizer_of(network, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     put(network, weights)
     optimizer, schedule = optimizer_of(network, hp)
     return network, cross_entropy, optimizer, schedule

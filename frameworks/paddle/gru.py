@@ -46,7 +46,7 @@ class Network(nn.Layer):
     def forward(self, words):
         """Scores (N, 2) of sentences (N, T)."""
         _, state = self.gru(self.words(words))  # (1, N, 100): the last step's
-        return self.dense(state[0])
+        return self.dense(state[0])  # no softmax: the loss applies it
 
 
 def symbol(settings, hp):
@@ -60,7 +60,7 @@ def canonical(name, w):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     for name, tensor in network.named_parameters():
         name = NAMES.get(name, name)
         tensor.set_value(canonical(name, weights[name]))

@@ -76,6 +76,7 @@ class Attention(nn.Layer):
 
     def forward(self, x, cache, first):
         """Activations (N, T, D), and the keys and values of all tokens so far."""
+        # 0 keeps an axis: queries (N, T, 4, D / 4), keys and values (N, T, 2, D / 4).
         q = rotate(self.q(x).reshape([0, 0, HEADS, WIDTH // HEADS]), first)
         k = rotate(self.k(x).reshape([0, 0, KEY_HEADS, WIDTH // HEADS]), first)
         v = self.v(x).reshape([0, 0, KEY_HEADS, WIDTH // HEADS])
@@ -152,7 +153,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     put(network, weights)
     optimizer, schedule = optimizer_of(network, hp)
     return network, cross_entropy, optimizer, schedule

@@ -4,7 +4,7 @@ Idiom: an ``nn.Layer`` whose ``forward`` takes and returns the state, as a dynam
 Layout: sequences (N, T, 1); ``time_major`` would ask for time first.
 Gates: input, forget, cell, output, stacked; two biases.
 State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts its
-    gradient. One ``backward`` goes through all chunks, each on its own.
+    gradient. One call of ``backward`` serves all chunks.
 Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
     would move twice as far; so the second stays at 0. The backward pass fails if the
     second bias has ``stop_gradient``, so the optimiser is not given it.
@@ -53,7 +53,7 @@ def symbol(settings, hp):
 
 
 def named(network):
-    """{canonical name: tensor}; each of the LSTM's is under two names, and one bias is not ours."""
+    """{canonical name: tensor}, without the LSTM's second bias."""
     found = {}
     for name, tensor in network.named_parameters():
         if name != "lstm.bias_hh_l0":
@@ -62,7 +62,7 @@ def named(network):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     for name, tensor in named(network).items():
         tensor.set_value(weights[name].T if name.startswith("dense") else weights[name])
     nn.initializer.Constant(0.0)(network.lstm.bias_hh_l0)

@@ -80,7 +80,7 @@ def named(network):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     for name, tensor in named(network).items():
         tensor.set_value(weights[name].T if name == "dense.weight" else weights[name])
     trained = [parameter for parameter in network.parameters() if not parameter.stop_gradient]

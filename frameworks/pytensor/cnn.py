@@ -116,8 +116,8 @@ def same_conv(h, shared, layer):
     return conv(h, shared, layer, start=width + 1) * inside
 
 
-# ``maximum`` gives the gradient of two equal values to the first. A maximum along an axis would
-# give the whole of it to each.
+# ``maximum`` gives the gradient of two equal values to the first, so 0 stands first below: ReLU has
+# no gradient at 0. A maximum along an axis would give the whole of it to each.
 def relu(h):
     """The larger of h and 0."""
     return pt.maximum(0, h)
@@ -194,7 +194,7 @@ def cross_entropy(scores, y):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     _, (scores, _), shared, _ = network
     y = pt.lvector("y")
     cost = cross_entropy(scores, y)

@@ -4,7 +4,7 @@ Idiom: all weights are one vector, theta, and ``pytensor.scan`` goes over the bl
     update and one block are compiled. Still, that takes minutes for the first time. All layers are
     written out.
 Layout: tokens (N, T), activations (N, T, D), heads (N, H, T, D / H).
-AdamW: clip; ``m``, ``v`` as Adam; ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay *
+AdamW: clip; ``m``, ``v`` as Adam; ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay *
     w)``, where c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: ``softmax`` is that of all scores at once, unless it is given an axis.
 """
@@ -46,7 +46,7 @@ GPT = {
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 

@@ -71,7 +71,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     _, (values, _), shared, _ = network
     for name, w in shared.items():
         w.set_value(weights[name])

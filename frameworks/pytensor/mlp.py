@@ -66,7 +66,7 @@ def adam(shared, gradients, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     _, (scores, _), shared, _ = network
     for name, w in shared.items():
         w.set_value(weights[name])

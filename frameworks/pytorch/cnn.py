@@ -92,7 +92,7 @@ def loss(network, settings, hp, weights):
         network.parameters(),
         lr=hp.learning_rate,
         momentum=hp.momentum,
-        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
+        fused=settings["fused_optimizer"] or None,  # False would forbid ``foreach``, too
     )
     return network, criterion, optimizer
 

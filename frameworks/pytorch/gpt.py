@@ -2,7 +2,8 @@
 
 Idiom: ``nn.Module`` blocks, ``scaled_dot_product_attention``, AdamW with two groups of parameters.
 Layout: tokens (N, T), activations (N, T, D), heads (N, H, T, D / H).
-AdamW: ``w = w - lr * decay * w - lr * m / (sqrt(v) + epsilon)``; both moments are corrected.
+AdamW: ``w = w - lr * decay * w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t,
+    1 - beta2**t.
 Surprise: ``parameters()`` lists the tied weight once and ``state_dict()`` twice, so that clipping
     and decay count it once and a loop over the state would copy it twice.
 """
@@ -22,7 +23,7 @@ WORDS, CONTEXT, WIDTH, HEADS, BLOCKS = 65, 64, 128, 4, 4
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -32,7 +33,7 @@ def load(sequences, targets, settings):
 
 
 class Attention(nn.Module):
-    """Causal self-attention; with a cache, only for the tokens after those that it holds."""
+    """Causal self-attention; with a cache, only for the one token after those that it holds."""
 
     def __init__(self):
         super().__init__()
@@ -119,7 +120,7 @@ def optimizer_of(network, settings, hp):
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
         weight_decay=hp.weight_decay,  # times the rate
-        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
+        fused=settings["fused_optimizer"] or None,  # False would forbid ``foreach``, too
     )
 
     def factor(step):
@@ -134,7 +135,7 @@ def optimizer_of(network, settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     tensors = {name: torch.from_numpy(w) for name, w in weights.items()}
     network.load_state_dict(dict(tensors, **{"head.weight": tensors["tokens.weight"]}))
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over all places

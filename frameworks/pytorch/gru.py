@@ -23,7 +23,7 @@ NAMES = {  # of the parameters: PyTorch's and the shared ones
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -44,7 +44,7 @@ class Network(nn.Module):
     def forward(self, words):
         """Scores (N, 2) of sentences (N, T)."""
         _, state = self.gru(self.words(words))  # (1, N, 100): the last step's
-        return self.dense(state[0])
+        return self.dense(state[0])  # no softmax: the loss applies it
 
 
 def symbol(settings, hp):
@@ -53,7 +53,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     tensors = network.state_dict()
     network.load_state_dict({n: torch.from_numpy(weights[NAMES.get(n, n)]) for n in tensors})
     criterion = nn.CrossEntropyLoss()  # log-softmax, then the mean over the batch
@@ -62,7 +62,7 @@ def loss(network, settings, hp, weights):
         lr=hp.learning_rate,
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
-        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
+        fused=settings["fused_optimizer"] or None,  # False would forbid ``foreach``, too
     )
     return network, criterion, optimizer
 

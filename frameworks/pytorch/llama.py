@@ -4,7 +4,8 @@ Idiom: ``nn.Module`` blocks, ``scaled_dot_product_attention`` with ``enable_gqa`
 Layout: tokens (N, T), activations (N, T, D), queries (N, 4, T, D / 4), keys (N, 2, T, D / 4).
 Rotary positions: feature i is rotated with feature i + d / 2, as in transformers; Meta's own code
     rotates neighbours, so weights in Meta's format must be permuted.
-AdamW: ``w = w - lr * decay * w - lr * m / (sqrt(v) + epsilon)``; both moments are corrected.
+AdamW: ``w = w - lr * decay * w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t,
+    1 - beta2**t.
 Surprise: ``CrossEntropyLoss`` leaves out targets of -100 and divides by the number of the others.
     With padding, the mean of several batches' or workers' losses is not the loss of all together.
 """
@@ -47,6 +48,7 @@ class Attention(nn.Module):
         """Activations (N, T, D), and the keys and values of all tokens so far."""
         n, t, _ = x.shape
         first = 0 if cache is None else cache[0].shape[2]
+        # Queries (N, 4, T, D / 4), keys and values (N, 2, T, D / 4).
         q = rotate(self.q(x).view(n, t, HEADS, -1).transpose(1, 2), first)
         k = rotate(self.k(x).view(n, t, KEY_HEADS, -1).transpose(1, 2), first)
         v = self.v(x).view(n, t, KEY_HEADS, -1).transpose(1, 2)
@@ -76,7 +78,7 @@ class Block(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.norm1 = nn.RMSNorm(WIDTH, eps=EPSILON)  # by default float32's own epsilon
+        self.norm1 = nn.RMSNorm(WIDTH, eps=EPSILON)  # by default float32's, 1.2e-7
         self.attention = Attention()
         self.norm2 = nn.RMSNorm(WIDTH, eps=EPSILON)
         self.mlp = MLP()
@@ -113,7 +115,7 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     criterion = nn.CrossEntropyLoss(ignore_index=-100)  # the mean over the targets that count
     optimizer, schedule = optimizer_of(network, settings, hp)

@@ -4,7 +4,7 @@ Idiom: an ``nn.Module`` whose ``forward`` takes and returns the state, run eager
 Layout: sequences (N, T, 1), with ``batch_first``; by default time comes first.
 Gates: input, forget, cell, output, stacked; two biases.
 State: zeros at the start of every sequence, carried from chunk to chunk; ``detach`` cuts its
-    gradient. One ``backward`` goes through all chunks, each on its own.
+    gradient. One call of ``backward`` serves all chunks.
 Surprise: ``nn.LSTM`` has two biases, which are added, as in cuDNN. If both were trained, their sum
     would move twice as far; so the second stays at 0.
 """
@@ -66,7 +66,7 @@ def loss(network, settings, hp, weights):
         lr=hp.learning_rate,
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
-        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
+        fused=settings["fused_optimizer"] or None,  # False would forbid ``foreach``, too
     )
     return network, criterion, optimizer
 

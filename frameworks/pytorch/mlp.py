@@ -47,6 +47,6 @@ def loss(network, settings, hp, weights):
         lr=hp.learning_rate,
         betas=(hp.beta1, hp.beta2),
         eps=hp.epsilon,
-        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
+        fused=settings["fused_optimizer"] or None,  # False would forbid ``foreach``, too
     )
     return network, criterion, optimizer

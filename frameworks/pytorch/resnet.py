@@ -94,7 +94,7 @@ def loss(network, settings, hp, weights):
         [{"params": decaying, "weight_decay": hp.weight_decay}, {"params": others}],
         lr=hp.learning_rate,
         momentum=hp.momentum,
-        fused=settings["fused_optimizer"] or None,  # False would also forbid the loop over lists
+        fused=settings["fused_optimizer"] or None,  # False would forbid ``foreach``, too
     )
     return network, criterion, optimizer
 

@@ -154,7 +154,7 @@ def loss(network, settings, hp, weights):
 def train(model, batches):
     """One pass over the batches; yields the loss of each step, left on the device."""
     step = model[1]
-    for x, y in batches:  # tf.data shuffles within its buffer, which often holds less than all
+    for x, y in batches:  # already shuffled; ``tf.data`` would only mix within its buffer
         yield step(x, y)
 
 

@@ -38,7 +38,8 @@ def load(sequences, targets, settings):
 def dense(x, weights):
     """Activations (N, T, out) of (N, T, in)."""
     kernel, bias = weights
-    return tf.tensordot(x, kernel, 1) + bias  # ``tf.matmul`` would copy the kernel N times
+    # The backward pass of ``tf.matmul`` would make N gradients of the kernel, and add them up.
+    return tf.tensordot(x, kernel, 1) + bias
 
 
 class LayerNorm(tf.Module):
@@ -61,7 +62,7 @@ def split(x, heads):
 
 
 def attend(q, k, v):
-    """Mix values by queries, which are the last of the places, and keys; (N, T, D)."""
+    """Attention (N, T, D) of queries (N, H, T, d), the last T places, to all keys and values."""
     scores = tf.matmul(q, k, transpose_b=True) / math.sqrt(WIDTH // HEADS)  # (N, H, T, past + T)
     t, past_and_t = tf.shape(scores)[2], tf.shape(scores)[3]
     seen = tf.sequence_mask(past_and_t - t + 1 + tf.range(t), past_and_t)  # True keeps

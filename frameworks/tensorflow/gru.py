@@ -1,7 +1,7 @@
 """The GRU in TensorFlow 2, below Keras.
 
 Idiom: matrix products on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``,
-    whose Python loop over the steps becomes part of the graph.
+    whose Python loop is unrolled: the graph holds every step.
 Layout: numbers of words (N, T), activations (N, T, features); kernels (in, out).
 Gates: written out here, so the order is ours: reset, update, new, side by side; two biases.
 Surprise: below Keras the only GRUs are in ``tf.raw_ops``: cuDNN's, for a GPU alone, and
@@ -20,7 +20,7 @@ EMBEDDING = "words.weight"
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 

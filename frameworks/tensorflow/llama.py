@@ -86,6 +86,7 @@ class Block(tf.Module):
         """Activations (N, T, D), and the keys and values of all tokens so far."""
         first = 0 if cache is None else tf.shape(cache[0])[2]
         h = self.norm1(x)
+        # Queries (N, 4, T, D / 4), keys and values (N, 2, T, D / 4).
         q = rotate(split(tf.tensordot(h, self.q, 1), HEADS), first)
         k = rotate(split(tf.tensordot(h, self.k, 1), KEY_HEADS), first)
         v = split(tf.tensordot(h, self.v, 1), KEY_HEADS)

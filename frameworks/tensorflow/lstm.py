@@ -1,7 +1,7 @@
 """The LSTM in TensorFlow 2, below Keras.
 
 Idiom: matrix products on the variables of a ``tf.Module``; a ``GradientTape`` in a ``tf.function``,
-    whose Python loop over the steps becomes part of the graph.
+    whose Python loop is unrolled: the graph holds every step.
 Layout: sequences (N, T, 1).
 Gates: written out here, so the order is ours: input, forget, cell, output, side by side; one bias.
 State: zeros at the start of every sequence, carried from chunk to chunk; ``stop_gradient``

@@ -45,7 +45,7 @@ class Convolution(tf.Module):
         self.variance = tf.Variable(tf.ones(outputs), name=norm + ".variance", trainable=False)
 
     def __call__(self, x, training):
-        """Cross-correlate, and normalise by the batch or by what earlier ones left."""
+        """Cross-correlate; normalise by the batch's mean and variance, or by the running ones."""
         if self.size > 1:
             around = [(1, 1) if axis in self.axes[1:] else (0, 0) for axis in range(4)]
             x = tf.pad(x, around)

@@ -70,8 +70,9 @@ def dense(h, shared, layer):
     return T.dot(h, shared[layer + ".weight"].T) + shared[layer + ".bias"]
 
 
-# ``maximum`` gives the gradient of two equal values to the first. ``nnet.relu`` would have half a
-# gradient at 0, and ``pool_2d`` would give the whole of it to every equal maximum.
+# ``maximum`` gives the gradient of two equal values to the first, so 0 stands first below: ReLU has
+# no gradient at 0. ``nnet.relu`` would have half of it, and ``pool_2d`` would give the whole of it
+# to every equal maximum.
 def relu(h):
     """The larger of h and 0."""
     return T.maximum(0, h)

@@ -5,7 +5,7 @@ Idiom: all weights are one vector, theta, and ``theano.scan`` goes over the bloc
     first time. All layers are written out.
 Layout: tokens (N, T), activations (N, T, D), heads (N * H, T, D / H), as ``batched_dot`` takes
     them.
-AdamW: clip; ``m``, ``v`` as Adam; ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay *
+AdamW: clip; ``m``, ``v`` as Adam; ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay *
     w)``, where c1, c2 = 1 - beta1**t, 1 - beta2**t.
 Surprise: a Python float takes the graph's type, but ``np.float64`` turns the graph into float64. So
     this uses ``math.sqrt``, not ``np.sqrt``.

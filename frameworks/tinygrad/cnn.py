@@ -90,12 +90,12 @@ def recorded(network, step):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     parameters = nn.state.get_parameters(network)
     optimizer = nn.optim.SGD(parameters, lr=hp.learning_rate, momentum=hp.momentum)
 
-    @Context(TRAINING=1)  # dropout on
+    @Context(TRAINING=1)  # dropout on; without it, the optimiser refuses to step
     def step(x, y):
         optimizer.zero_grad()
         step_loss = network(x).sparse_categorical_crossentropy(y)  # of scores
@@ -111,7 +111,7 @@ def train(model, batches):
     for x, y in batches:
         x = Tensor(x).realize()  # (N, 3, 32, 32)
         y = Tensor(y).realize()  # (N,)
-        yield step(x, y).item()  # a tensor that float() cannot read
+        yield step(x, y).item()  # read now: the next step writes into the same tensor
 
 
 def predict(model, x):

@@ -5,7 +5,7 @@ Idiom: plain classes whose ``__call__`` builds a lazy graph; ``scaled_dot_produc
 Layout: tokens (N, T), activations (N, T, D), heads (N, H, T, D / H).
 Cache: ``TinyJit`` records fixed shapes, so it has a place for each token to come, too. Each step
     assigns to one place, and a mask hides those that are still empty.
-AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, c1, c2 = 1 - beta1**t,
+AdamW: ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, c1, c2 = 1 - beta1**t,
     1 - beta2**t, in float32.
 Surprise: ``gelu()`` is the approximation with a tanh by default, not the exact one. A rate that is
     set as a number is recorded with the step, for good: it has to be assigned to ``lr``, a tensor.
@@ -26,7 +26,7 @@ WORDS, CONTEXT, WIDTH, HEADS, BLOCKS = 65, 64, 128, 4, 4
 
 
 def configure(lane, threads, seed):
-    """As for the MLP, but for the layout."""
+    """As for the MLP, except for the layout."""
     return dict(mlp.configure(lane, threads, seed), layout="NT")
 
 
@@ -131,7 +131,7 @@ def step_of(network, mean_loss, hp):
     optimizer, steps = optimizer_of(parameters, hp), itertools.count()
 
     @TinyJit
-    @Context(TRAINING=1)
+    @Context(TRAINING=1)  # without it, the optimiser refuses to step
     def update(x, y):
         optimizer.zero_grad()
         step_loss = mean_loss(network(x), y)
@@ -178,7 +178,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     put(network, weights)
     return network, step_of(network, cross_entropy, hp), recorded(network, HEADS)
 

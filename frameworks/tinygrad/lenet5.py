@@ -5,7 +5,7 @@ Idiom: a plain class whose ``__call__`` builds a lazy graph of ``Tensor`` method
 Layout: NCHW.
 Adam: ``w = w - lr * (m / c1) / (sqrt(v / c2) + epsilon)``, c1, c2 = 1 - beta1**t, 1 - beta2**t, in
     float32.
-Surprise: Adam multiplies beta**t up in float32, step by step, which loses digits of 1 - beta2**t.
+Surprise: ``max_pool2d()`` has windows of 2x2 by default, and their size as its stride.
 """
 
 from tinygrad import nn

@@ -5,7 +5,7 @@ Idiom: plain classes whose ``__call__`` builds a lazy graph; ``scaled_dot_produc
 Layout: tokens (N, T), activations (N, T, D), queries (N, 4, T, D / 4), keys (N, 2, T, D / 4).
 Rotary positions: feature i is rotated with feature i + d / 2, as in transformers; Meta's own code
     rotates neighbours, and its weights must be permuted.
-AdamW: ``w = w - rate * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, c1, c2 = 1 - beta1**t,
+AdamW: ``w = w - lr * (m / c1 / (sqrt(v / c2) + epsilon) + decay * w)``, c1, c2 = 1 - beta1**t,
     1 - beta2**t, in float32.
 Surprise: the cross-entropy's ``ignore_index`` is -1 by default, which stands for none: a target of
     -100 then adds nothing to the sum of losses, and is counted in the mean.
@@ -63,6 +63,7 @@ class Attention:
     def __call__(self, x, cache, place):
         """Activations (N, T, D); with a cache, only of the token at one place."""
         n, t, _ = x.shape
+        # Queries (N, 4, T, D / 4), keys and values (N, 2, T, D / 4).
         q = rotate(self.q(x).reshape(n, t, HEADS, -1).transpose(1, 2), place)
         k = rotate(self.k(x).reshape(n, t, KEY_HEADS, -1).transpose(1, 2), place)
         v = self.v(x).reshape(n, t, KEY_HEADS, -1).transpose(1, 2)
@@ -133,7 +134,7 @@ def cross_entropy(scores, targets):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss, optimiser and schedule, with the initial weights put in place."""
+    """The model: network, loss, optimiser and schedule, with the initial weights."""
     put(network, weights)
     return network, step_of(network, cross_entropy, hp), recorded(network, KEY_HEADS)
 

@@ -43,14 +43,14 @@ def symbol(settings, hp):
 
 
 def loss(network, settings, hp, weights):
-    """The model: network, loss and optimiser, with the initial weights put in place."""
+    """The model: network, loss and optimiser, with the initial weights."""
     put(network, weights)
     parameters = nn.state.get_parameters(network)
     optimizer = nn.optim.Adam(
         parameters, lr=hp.learning_rate, b1=hp.beta1, b2=hp.beta2, eps=hp.epsilon
     )
 
-    @Context(TRAINING=1)
+    @Context(TRAINING=1)  # without it, the optimiser refuses to step
     def step(x, y):
         optimizer.zero_grad()
         step_loss = network(x).sparse_categorical_crossentropy(y)  # of scores
