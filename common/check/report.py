@@ -5,7 +5,7 @@ import os
 import frameworks
 from common.check.trials import KEEPING, busy
 from common.run.usual import MUCH_LESS
-from common.system import cgroup, machine, mkl
+from common.system import cgroup, machine, mkl, shell
 
 LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
@@ -94,6 +94,8 @@ def overridden(name, own, base):
         if own.get(key, value) != value:
             text = "your shell sets %s=%s; the module takes %s itself, and your own code does not"
             yield text % (key, own[key], value)
+        elif key not in own and key.startswith(tuple(shell.PREFIXES)):
+            yield "the module sets %s=%s; without it, your own code may be slower" % (key, value)
     for key in sorted(environment.set_env):
         tunes = key in (*machine.CPU_SWITCHES, "LD_PRELOAD") or key.endswith(COMPILERS)
         if tunes and key not in own and key not in os.environ:

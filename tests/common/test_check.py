@@ -354,9 +354,24 @@ def test_a_variable_that_the_module_needs_is_not_tried():
 def test_a_setting_that_the_module_overrides_is_named():
     name = some.environment(lambda facts: facts.environ, gpu_of="")
     variable, value = next(iter(report.frameworks.ENVIRONMENTS[name].environ.items()))
-    (line,) = report.overridden(name, {variable: "other"}, {})
+    environ = frameworks.ENVIRONMENTS[name].environ
+    (line,) = report.overridden(name, dict(environ, **{variable: "other"}), {})
     assert line.startswith("your shell sets %s=other" % variable)
-    assert list(report.overridden(name, {variable: value}, {})) == []
+    assert list(report.overridden(name, environ, {})) == []
+
+
+def test_a_variable_that_the_module_sets_is_named():
+    """Such as one without which some processors take a library's slower kernels."""
+
+    def tuned(facts):
+        return any(key.startswith(tuple(shell.PREFIXES)) for key in facts.environ)
+
+    name = some.environment(tuned, gpu_of="")
+    environ = frameworks.ENVIRONMENTS[name].environ
+    said = " ".join(report.overridden(name, {}, {}))
+    tuning = [key for key in environ if key.startswith(tuple(shell.PREFIXES))]
+    assert all("the module sets %s=%s;" % (key, environ[key]) in said for key in tuning)
+    assert list(report.overridden(name, environ, {})) == []
 
 
 def test_a_judgement_has_that_note(monkeypatch):

@@ -278,6 +278,8 @@ def test_no_packages_to_borrow_is_one_line(clean, monkeypatch):
     [
         ("numpy@/opt/conda/bin/python", "/opt/conda/bin/python", None, None),
         ("numpy@/opt/conda/bin/python:best@128", "/opt/conda/bin/python", "best", 128),
+        ("numpy@/opt/python@3.11/bin/python3", "/opt/python@3.11/bin/python3", None, None),
+        ("numpy@/opt/me@home/bin/python:same@16", "/opt/me@home/bin/python", "same", 16),
         ("numpy@128", None, None, 128),
     ],
 )
