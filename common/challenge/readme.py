@@ -136,7 +136,7 @@ shape (): {figure}.
 
 Store an answer under its name A, and weights under `W/TENSOR`, such as
 `{example}`. All are float32, and computed in float32: answers
-computed in float64 may fail `trajectory`.
+computed in float64 may fail `trajectory`. (Each result must be float32; sums may be float64.)
 
 A complete answer is {megabytes} MB, but {decide} MB are enough for a verdict. Begin with the
 losses, the number of `evaluate`, and the scores of all models except `layer_...`, {first} MB

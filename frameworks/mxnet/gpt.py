@@ -27,7 +27,7 @@ WORDS, CONTEXT, WIDTH, HEADS, BLOCKS = 65, 64, 128, 4, 4
 def configure(lane, threads, seed):
     """As for the MLP, except for the layout; what would compile a graph is not in force."""
     settings = dict(mlp.configure(lane, threads, seed), layout="NT")
-    graph = {"static_alloc", "static_shape"} & set(settings)
+    graph = {"hybridize", "static_alloc", "static_shape"} & set(settings)
     return dict(settings, not_in_force=sorted(graph | set(settings["not_in_force"])))
 
 

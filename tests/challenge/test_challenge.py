@@ -578,6 +578,53 @@ def test_an_adam_that_corrects_its_epsilon_follows_another_convention(tmp_path):
     assert findings == [("cause", "Adam's epsilon is added after the correction")]
 
 
+def with_sums_in_float64(module):
+    """A module that keeps all values in float32, and adds up in float64: JavaScript, often C."""
+
+    def rounded(function):
+        def stored(*given, **named):
+            result = function(*given, **named)
+            return result if result is None else np.float64(np.float32(result))
+
+        return stored
+
+    def configure(lane, threads, seed):
+        return dict(module.configure(lane, threads, seed), precision="float64")
+
+    def symbol(settings, hp):
+        network = module.symbol(settings, hp)
+        for layer in network:
+            layer.forward, layer.backward = rounded(layer.forward), rounded(layer.backward)
+        return network
+
+    def loss(network, settings, hp, weights):
+        model = module.loss(network, settings, hp, weights)
+        optimizer, step = model[2], model[2].step
+
+        def stored(*names):
+            for array in sum((getattr(optimizer, name) for name in names), []):
+                array[...] = np.float32(array)
+
+        def rounded_step():
+            stored("gradients")
+            step()
+            stored("parameters", "mean", "square")
+
+        optimizer.step = rounded_step
+        return model
+
+    return modules.replaced(module, configure=configure, symbol=symbol, loss=loss)
+
+
+def test_sums_in_float64_are_not_float64(folder, tmp_path):
+    asked, arrays, _ = challenge.read(str(folder))
+    module = with_sums_in_float64(reference(folder))
+    answers = protocol.carry_out(asked, arrays, MODEL, module, "same", 1)
+    answers = {name: np.float32(array) for name, array in answers.items()}
+    array_files.write(str(tmp_path / "right.npz"), answers)
+    assert command("check", folder, tmp_path / "right.npz") == 0
+
+
 def test_a_number_may_have_one_axis(folder, right, tmp_path):
     """Some writers of .npy know no array without axes."""
     answers = answers_of(right, "evaluate")
