@@ -48,6 +48,9 @@ def add_units(arrays, path, exact):
     judged = [array for array in arrays if array.unit is not None]
     if judged and all(known[array.name].epsilon >= array.epsilon for array in judged):
         raise InputError("%s is no more precise than %s: record it in float64" % (exact, path))
+    for array in judged:
+        array.unit = array.unit or None  # equal bit for bit: float32's error was not measured
+    judged = [array for array in judged if array.unit]
     spread = [array for array in judged if array.spread]
     far = [array for array in spread if array.unit > OTHER * array.spread]
     if 2 * len(far) > len(spread):
@@ -340,7 +343,9 @@ class Recordings:
 
     def missing(self):
         """The names of A's arrays that have no counterpart in B, by values or by name."""
-        paired = {pair.a for pair in self.pairs} | set(self.named)
+        taken = {pair.b for pair in self.pairs}
+        named = {i for i, j in self.named.items() if j not in taken}  # else B has another call's
+        paired = {pair.a for pair in self.pairs} | named
         return [self.a[i].name for i in self.only_in_a(range(len(self.a))) if i not in paired]
 
     def only_in_b(self, positions):

@@ -148,7 +148,7 @@ def _keep(equation, results, kept):
     name = equation.params.get("name", equation.primitive.name)
     name = "%s/%s" % (scope, name) if scope else name
     for n, result in enumerate(results, 1):
-        if jnp.issubdtype(result.dtype, jax.dtypes.extended) or not result.size:
+        if jnp.issubdtype(result.dtype, jax.dtypes.extended) or not np.size(result):
             continue  # a random key is no array
         if n == 1 and kept and kept[-1][1] is result:
             kept.pop()

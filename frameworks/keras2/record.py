@@ -11,6 +11,6 @@ from keras.models import Model
 
 def record(network, x):
     """{name: array} of the images and of each layer's result, in the order of computation."""
-    probe = Model(network.inputs, [layer.output for layer in network.layers])
+    probe = Model(network.inputs, [layer.get_output_at(-1) for layer in network.layers])
     arrays = probe.predict(x)  # dropout off
     return OrderedDict([("x", x)] + list(zip((layer.name for layer in network.layers), arrays)))

@@ -38,7 +38,8 @@ def exact(network, x):
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)  # of what the network makes, such as a first state
     try:
-        return record(copy.deepcopy(_bare(network)).double(), x)
+        with _CastsToFloat64():
+            return record(copy.deepcopy(_bare(network)).double(), x)
     finally:
         torch.set_default_dtype(before)
 
@@ -79,6 +80,17 @@ def record_step(network, x, loss, optimizer, steps=1, training=False):
     return found
 
 
+class _CastsToFloat64(torch.overrides.TorchFunctionMode):
+    """The network's own casts to float32, such as a norm's, would keep float32's error."""
+
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        if function is torch.Tensor.float:
+            function = torch.Tensor.double
+        arguments = [torch.float64 if a is torch.float32 else a for a in arguments]
+        named = {k: torch.float64 if a is torch.float32 else a for k, a in (named or {}).items()}
+        return function(*arguments, **named)
+
+
 def _bare(network):
     """The network inside ``torch.compile`` and data parallelism; TypeError if it is scripted."""
     network = getattr(network, "_orig_mod", network)
@@ -116,7 +128,7 @@ def _passed(network, x):
         if not name or type(module).forward is not nn.Sequential.forward
     ]
     try:
-        with _no_fast_path(), full_precision():
+        with _uncompiled(), _no_fast_path(), full_precision():
             network(*arguments, **named)
     finally:
         for hook in hooks:
@@ -155,6 +167,7 @@ def _tensors(output):
 
     Such are the streams of an image and of a text; an LSTM's state is none.
     """
+    output = _padded(output)
     if isinstance(output, torch.Tensor):
         yield "", output
     elif isinstance(output, Mapping):
@@ -171,6 +184,7 @@ def _tensors(output):
 
 def _parts(output):
     """Yield (ending of its name, tensor) of all tensors that the network returns."""
+    output = _padded(output)
     if isinstance(output, torch.Tensor):
         yield "", output
     elif isinstance(output, Mapping):
@@ -182,6 +196,12 @@ def _parts(output):
             yield from ((start + part, tensor) for part, tensor in _parts(value))
 
 
+def _padded(output):
+    """A packed sequence as a tensor with a row per observation; all else as it is."""
+    packed = isinstance(output, nn.utils.rnn.PackedSequence)
+    return nn.utils.rnn.pad_packed_sequence(output, batch_first=True)[0] if packed else output
+
+
 def _alike(a, b):
     """Whether two tensors have rows of equal width for each token of each observation."""
     return a.ndim == b.ndim > 2 and (a.shape[0], a.shape[-1]) == (b.shape[0], b.shape[-1])
@@ -191,6 +211,12 @@ def _array(tensor):
     """A copy as NumPy's; NumPy has no bfloat16."""
     tensor = tensor.detach()
     return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).cpu().numpy().copy()
+
+
+def _uncompiled():
+    """Compiled parts of the network call no hooks; PyTorch before 2.6 has no switch for them."""
+    stance = getattr(getattr(torch, "compiler", None), "set_stance", None)
+    return stance("force_eager") if stance else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -139,6 +139,15 @@ def test_with_all_what_only_a_has_is_a_difference(results, capsys):
     assert results(a, network(), "--all")[0] == 0
 
 
+def test_with_all_each_call_of_a_layer_counts(results):
+    a = network()
+    a = {"x": a["x"], "relu": a["h"], "relu, call 2": a["relu"], "scores": a["scores"]}
+    b = {"x": a["x"], "relu": a["relu, call 2"], "scores": a["scores"]}  # the last call alone
+    code, result, _ = results(a, b, "--all")
+    assert code == 3 and result["missing"] == ["relu"]
+    assert results(a, a, "--all")[0] == 0
+
+
 def hostile():
     """Recordings whose names look like tags, commands or code; some arrays differ."""
     names = HOSTILE[:4]

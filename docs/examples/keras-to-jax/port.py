@@ -21,7 +21,10 @@ TAPS = None  # a dict while a pass is recorded
 def tap(name, x):
     """Record an array under the original's name for it; does nothing otherwise."""
     if TAPS is not None:
-        TAPS[name] = np.array(x)
+        full, n = name, 2
+        while full in TAPS:  # as the recorder numbers a layer's calls
+            full, n = "%s, call %d" % (name, n), n + 1
+        TAPS[full] = np.array(x)
     return x
 
 
