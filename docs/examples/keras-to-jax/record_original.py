@@ -24,7 +24,9 @@ def main(path, target):
     os.makedirs(target, exist_ok=True)
     model = keras.models.load_model(path)
     model.get_layer("dropout").rate = 0.0
-    weights = {v.path: array(v) for v in model.weights if "seed_generator" not in v.path}
+    variables = [v for v in model.weights if "seed_generator" not in v.path]
+    weights = {v.path: array(v) for v in variables}
+    assert len(weights) == len(variables), "two layers have the same path: name them"
     np.savez_compressed(os.path.join(target, "weights.npz"), **weights)
     random = np.random.RandomState(2)
     x, y = random.randn(8, 16, 16, 3).astype("float32"), random.randint(0, 5, 8)
