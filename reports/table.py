@@ -1,7 +1,6 @@
 """The form of all tables of the reports, and the names of runs in them."""
 
 from collections import namedtuple
-from hashlib import sha256
 from pathlib import Path
 
 import frameworks
@@ -67,10 +66,7 @@ def dagger(result):
 
 
 def module_is_as_it_was(result):
-    """Whether the module's code is still that of the run.
-
-    Results up to November 2026 have the sha256 of the files themselves.
-    """
+    """Whether the module's code is still that of the run."""
     if result["framework"] not in frameworks.ENVIRONMENTS:
         return False
     framework = frameworks.ENVIRONMENTS[result["framework"]]
@@ -79,8 +75,7 @@ def module_is_as_it_was(result):
     paths = [Path(ROOT, modules.path(framework, model)) for model in models]
     if not all(path.is_file() for path in paths):
         return False
-    whole = sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-    return result["source_sha256"] in (source.texts_sha256(paths), whole)
+    return result["source_sha256"] == source.texts_sha256(paths)
 
 
 def initial(model):
