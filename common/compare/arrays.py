@@ -8,6 +8,7 @@ from common.compare import digits, masks
 
 TOLERANCE = 1e-5  # of an array's spread, by default: float32's error after some hundred layers
 UNITS = 16  # times the error of float32 itself, if an exact recording shows it
+COARSE = 0.1  # of an array's spread: beyond that, it may differ by few times its own error
 ROUNDINGS = 4  # of an array's own type, allowed on top
 CERTAIN = 20  # bits that must be left: by chance, one in a million
 DIGITS = -math.log(TOLERANCE, 2)  # bits that fitting a constant may use up
@@ -138,7 +139,8 @@ def allowed(a, b, tolerance):
     if a.epsilon == b.epsilon == 0:
         return 0.0
     if a.unit is not None:
-        return max(UNITS * a.unit, max(a.epsilon, b.epsilon) * max(a.rms, b.rms))
+        most = max(COARSE * a.scale, 4 * a.unit)  # of an array that is mostly rounding itself
+        return max(min(UNITS * a.unit, most), max(a.epsilon, b.epsilon) * max(a.rms, b.rms))
     spreads = [abs(x.mean) if x.size == 1 else x.spread for x in (a, b)]  # such as a loss
     return rounding(max(a.rms, b.rms), a, b) + tolerance * min(spreads)
 

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare import folded, strides
+from common.compare import folded, masked, strides
 from common.compare.arrays import apart
 from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
@@ -25,7 +25,8 @@ def first(recordings):
             continue  # only one side has further arrays
         if recordings.followed(before):
             difference = _between_pairs(recordings, before, ours, theirs)
-            doubtful = doubtful or _chain(recordings, before, ours, theirs)
+            new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+            doubtful = doubtful or chain(recordings, before, *new)
         elif before < len(recordings.pairs):
             difference = _in_last_gap(recordings, before, ours, theirs)
         else:
@@ -43,11 +44,15 @@ def _astray(recordings):
     """The first arrays of one name that differ, and that lie between other pairs in B; or None.
 
     For example, B computes a branch later. Where either one's values are elsewhere, its name stands
-    for something else there.
+    for something else there. But gradients and weights of other tensors are no counterparts.
     """
     for i, j in sorted(recordings.named.items()):
+        if recordings.agreement(i, j):
+            continue
+        before = sum(pair.a < i for pair in recordings.pairs)
+        if recordings.moments[0][i] is not None:
+            return described(recordings, before, i, j, "name")
         if recordings.only_in_a([i]) and recordings.only_in_b([j]):
-            before = sum(pair.a < i for pair in recordings.pairs)
             if before != sum(pair.b < j for pair in recordings.pairs):
                 return described(recordings, before, i, j, "name")
     return None
@@ -89,7 +94,7 @@ def _between_pairs(recordings, before, ours, theirs):
     """
     new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
     for i, j, by in matched(recordings, ours, theirs, before):
-        if by == "name" or (
+        if (by == "name" and not masked.elsewhere(recordings, i, j)) or (
             i in new[0]
             and j in new[1]
             and not recordings.has_rows(i, j)
@@ -106,12 +111,13 @@ def _alone(recordings, i, j, new):
     return size == recordings.b[j].size and sizes[0].count(size) == sizes[1].count(size)
 
 
-def _chain(recordings, before, ours, theirs):
+def chain(recordings, before, *new):
     """The first of several consecutive arrays that are off, though later ones agree; or None.
 
     This happens if a network has two inputs. It counts if the recordings also differ further on.
+
+    new: the places in A, and those in B, of arrays whose values are nowhere in the other.
     """
-    new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
     pairs = matched(recordings, new[0], new[1], before)
     if len(pairs) < CHAIN or 2 * len(pairs) <= min(len(new[0]), len(new[1])):
         return None

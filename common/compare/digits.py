@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from common.compare import names
 
 # (bits of float32 that are 0, the distance from 1 to the next number)
 SHORTER = ((16, 2.0**-7), (13, 2.0**-10))
@@ -26,12 +25,14 @@ def of(values):
     return own
 
 
-def settle(arrays):
+def settle(arrays, is_parameter):
     """Give each array the precision of what it was computed from.
 
     In a recording in bfloat16, sums and softmaxes have more digits, but are no more precise.
     Inputs and small whole numbers may have few digits without being rounded. So may parameters,
     which have been in a shorter file, for example, before a pass in float32.
+
+    is_parameter: whether the array of a name is one.
     """
     telling = [
         array
@@ -39,7 +40,7 @@ def settle(arrays):
         if array.dtype == np.float32
         and array.kinds >= TELLING
         and not array.whole
-        and not names.is_parameter(array.name)
+        and not is_parameter(array.name)
     ]
     short = [array for array in telling if array.digits > array.epsilon]
     if len(short) < max(1, SHARE * len(telling)):

@@ -11,7 +11,7 @@ MOST = 64  # arrays of each side that are looked at
 def hint(recordings):
     """How many arrays differ only there, and the first one, in words; None if there are none."""
     a, b = recordings.a, recordings.b
-    masks = list(_masks(recordings))
+    masks = recordings.of_pairs(_masks)
     if not masks:
         return None
     sides = recordings.only_in_a(range(len(a))), recordings.only_in_b(range(len(b)))
@@ -36,12 +36,19 @@ def hint(recordings):
     return None
 
 
+def elsewhere(recordings, i, j):
+    """Whether two arrays differ only at places that a recorded mask leaves out."""
+    pair = recordings.a[i], recordings.b[j]
+    return any(
+        all(_has_rows(array, mask) for array in pair) and _differs_elsewhere(recordings, i, j, mask)
+        for mask in recordings.of_pairs(_masks)
+    )
+
+
 def _masks(recordings):
-    """Yield recorded arrays of zeros and ones for each token, the same on both sides."""
-    for pair in recordings.pairs:
-        array = recordings.a[pair.a]
-        if len(array.shape) == 2 and array.finite and marks(array.values):
-            yield array
+    """Recorded arrays of zeros and ones for each token, the same on both sides."""
+    arrays = [recordings.a[pair.a] for pair in recordings.pairs]
+    return [x for x in arrays if len(x.shape) == 2 and x.finite and marks(x.values)]
 
 
 def _has_rows(array, mask):

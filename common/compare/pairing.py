@@ -15,6 +15,7 @@ from common.system import array_files
 from common.system.errors import InputError
 
 PARTS = 8  # of a recording; a repeated value is paired within the same part of both, if possible
+MANY = 16  # values whose error is measured well
 OTHER = 0.25  # of an array's spread: no precision is so far from float64
 
 Pair = namedtuple("Pair", "a b layout off")
@@ -28,8 +29,13 @@ def read(path):
         raise InputError("%s contains no array" % path)
     if not arrays[0].finite:
         raise InputError("%s: %s contains NaN or infinity already" % (path, arrays[0].name))
-    digits.settle(arrays)
+    digits.settle(arrays, _is_parameter)
     return arrays
+
+
+def _is_parameter(name):
+    """Whether a name is that of a parameter, or of weights or statistics around a step."""
+    return names.is_parameter(name) or steps.kind(name)[0] in ("weight", "start")
 
 
 def add_units(arrays, path, exact):
@@ -59,6 +65,11 @@ def add_units(arrays, path, exact):
     for array in far:  # such as another sample; a gradient may be nothing but rounding
         if steps.kind(array.name)[0] == "plain":
             array.unit = None
+    # One number's error may be small by chance, such as that of a loss.
+    usual = [x.unit / x.scale for x in judged if x.unit and x.size >= MANY]
+    for array in judged if usual else ():
+        if array.unit and array.size < MANY:
+            array.unit = max(array.unit, float(np.median(usual)) * array.scale)
 
 
 def nonempty(path):

@@ -297,7 +297,7 @@ def explanation(recordings, difference, layers):
         says = tied.explained(recordings, difference)
         if says is not None:
             return Explanation(says, pages.WEIGHTS)
-    says = running.frozen(recordings)
+    says = running.frozen(recordings) if steps.moment(difference["a"]) else None
     if says is not None:
         return Explanation(says, pages.RUNNING)
     for layer in layers:

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from common.challenge import challenge
 from common.compare.functions import bfloat16
+from common.system import commands
 from tests.challenge.conftest import normal
 
 
@@ -244,3 +246,102 @@ def test_a_small_gradient_is_no_rounding_if_float64_has_it_too(compared, tmp_pat
     b = dict(a, **{"grad1 a.weight": -a["grad1 a.weight"]})
     code, difference, _ = compared(a, b, "--exact", in_float64(tmp_path, a))
     assert code == 3 and difference["a"] == "grad1 a.weight"
+
+
+def test_one_number_s_error_may_be_small_by_chance(compared, tmp_path):
+    """Such as a loss whose float32 value lies nearer to the exact one than others' do."""
+    a = named("x h1 h2", X, *WRONG[:2])
+    exact = {name: array * (1 + 1e-7 * normal(*array.shape, seed=9)) for name, array in a.items()}
+    a["loss1"], exact["loss1"] = np.float32(2.5), np.float64(2.5 + 1e-8)
+    path = str(tmp_path / "exact.npz")
+    np.savez(path, **{name: np.asarray(array, "d") for name, array in exact.items()})
+    near, far = (dict(a, loss1=np.float32(2.5 + off)) for off in (1e-6, 1e-4))
+    assert compared(a, near, "--exact", path)[0] == 0
+    assert compared(a, far, "--exact", path)[0] == 3
+
+
+def test_an_array_that_is_mostly_rounding_does_not_agree_with_any(compared, tmp_path):
+    a = named("x h1 h2", X, *WRONG[:2])
+    a.update({"grad1 w": WRONG[2], "grad1 v": WRONG[3]})
+    exact = {n: array.astype("d") * (1 + 1e-8) for n, array in a.items()}
+    exact["grad1 w"] = a["grad1 w"] + 0.1 * normal(*a["grad1 w"].shape, seed=8).astype("d")
+    path = str(tmp_path / "exact.npz")
+    np.savez(path, **exact)
+    off = 0.15 * normal(*a["grad1 w"].shape, seed=7)
+    assert compared(a, dict(a, **{"grad1 w": a["grad1 w"] + off}), "--exact", path)[0] == 0
+    code, difference, _ = compared(a, dict(a, **{"grad1 w": WRONG[4]}), "--exact", path)
+    assert code == 3 and difference["a"] == "grad1 w"
+
+
+def test_statistics_from_a_shorter_file_do_not_loosen_the_rest(compared):
+    a = named("x h1 h2", X, *WRONG[:2])
+    for n in range(6):
+        for step in (0, 1):
+            short = normal(64, seed=n).astype("f2").astype("f")
+            a["step%d norm%d.running_mean" % (step, n)] = short
+    a["scores"] = WRONG[2]
+    b = dict(a, scores=a["scores"] * np.float32(1.0005))
+    assert compared(a, a)[0] == 0
+    assert compared(a, b)[0] == 3
+
+
+def test_a_port_in_fewer_digits_is_a_hint(compared):
+    a = named("x h1 h2 h3", X, *WRONG[:3])
+    b = {name: np.ascontiguousarray(array) for name, array in a.items()}
+    for name in list(b)[1:]:
+        bits = b[name].view(np.uint32) & np.uint32(0xFFFF0000)
+        b[name] = bits.view(np.float32)
+    code, _, out = compared(a, b)
+    assert code == 0 and "B has fewer digits than A" in out
+    assert "fewer digits" not in compared(b, a)[2]
+
+
+def test_a_result_on_one_side_alone_is_a_hint(compared):
+    a = named("x h1 h2", X, *WRONG[:2])
+    b = dict(a, output=np.exp(a["h2"]))
+    for pair, side in (((a, b), "B"), ((b, a), "A")):
+        code, _, out = compared(*pair)
+        assert code == 0 and "output (" in out and "which only %s has" % side in out
+    assert "not compared" not in compared(a, dict(a, output=a["h2"]))[2]
+
+
+def test_another_order_before_a_second_result_is_a_hint(compared):
+    boxes, scores = normal(8, 100, 4, seed=1), normal(8, 100, seed=2)
+    a = dict(x=X, boxes=boxes, scores=scores)
+    code, _, out = compared(a, dict(a, boxes=boxes[..., [1, 0, 3, 2]]))
+    assert code == 0 and "in another order alone: boxes (8, 100, 4), axis 2" in out
+    assert "another order" not in compared(a, a)[2]
+
+
+def test_one_name_with_two_sizes_is_a_hint(compared):
+    a = named("x table h1 h2", X, normal(50, 4, seed=1), *WRONG[:2])
+    noise = {name: a[name] * (1 + np.float32(1e-7) * WRONG[2]) for name in ("h1", "h2")}
+    code, _, out = compared(a, dict(a, table=normal(56, 4, seed=1), **noise))
+    assert code == 0 and "table (50, 4) in A, table (56, 4) in B: they differ in size" in out
+
+
+def test_places_behind_a_mask_make_no_difference_under_one_name(compared):
+    ids, mask = np.arange(24).reshape(4, 6), (np.arange(6) < [[6], [2], [5], [3]]).astype("f")
+    hidden, scores = normal(4, 6, 16), normal(4, 30, seed=2)
+    a = dict(ids=ids, mask=mask, hidden=hidden, scores=scores)
+    b = dict(a, hidden=np.where(mask[..., None] > 0, hidden, np.float32(0)))
+    b["scores"] = scores * (1 + np.float32(1e-7) * normal(4, 30, seed=3))
+    code, _, out = compared(a, b)
+    assert code == 0 and "no difference where it counts: mask leaves out" in out
+    wrong = dict(b, hidden=b["hidden"] + np.float32(0.01) * normal(4, 6, 16, seed=4))
+    assert compared(a, wrong)[0] == 3
+
+
+def test_a_result_does_not_overwrite_a_recording(tmp_path, capsys):
+    path = str(tmp_path / "a.npz")
+    np.savez(path, **named("x h1 h2", X, *WRONG[:2]))
+    before = open(path, "rb").read()
+    code = commands.guarded(challenge.command, ["compare", path, path, "--json", path])
+    assert code == 2 and "cannot be both a result and another file" in capsys.readouterr().err
+    assert open(path, "rb").read() == before
+
+
+def test_a_number_of_a_step_may_have_any_length(compared):
+    a = named("x h1 h2", X, *WRONG[:2])
+    a["step" + "1" * 5000 + " w"] = WRONG[2]
+    assert compared(a, a)[0] == 0

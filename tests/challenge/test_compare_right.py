@@ -196,7 +196,7 @@ def test_a_table_in_bfloat16_does_not_make_the_network_bfloat16(compared):
 def test_whole_numbers_and_inputs_have_few_digits_without_being_rounded():
     arrays = [Array("x", bfloat16(normal(99))), Array("y", np.arange(64).astype("f"))]
     arrays.append(Array("z", normal(99)))
-    digits.settle(arrays)
+    digits.settle(arrays, names.is_parameter)
     assert {array.epsilon for array in arrays} == {float(np.finfo("f").eps)}
 
 

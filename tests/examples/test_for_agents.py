@@ -132,9 +132,7 @@ def test_no_parameter_is_constant(folder):
 
 
 def test_the_float64_pass_measures_float32_s_error_behind_a_cast(folder):
-    single, double = (
-        np.load(str(folder / ("original-pass%s.npz" % end))) for end in ("", "64")
-    )
+    single, double = (np.load(str(folder / ("original-pass%s.npz" % end))) for end in ("", "64"))
     assert double["norm"].dtype == np.float64
     assert 0 < np.abs(single["norm"] - double["norm"]).max() < 1e-6
     for part in ("pass", "steps"):

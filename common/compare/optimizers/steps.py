@@ -15,14 +15,14 @@ from common.compare.names import is_parameter, key, words
 
 SPACE = r"[ ._/:-]+"
 PATTERNS = (
-    ("gradient", r"(?i)(?:grad|gradient)(?P<step>\d*)" + SPACE + "(?P<name>.+)$"),
+    ("gradient", r"(?i)(?:grad|gradient)(?P<step>\d{0,9})" + SPACE + "(?P<name>.+)$"),
     # But "d1.conv" is a layer, such as the first one of a U-Net's way down.
-    ("gradient", r"(?i)[gd](?P<step>\d*)(?P<by>(?<!\d)" + SPACE + "| +)(?P<name>.+)$"),
-    ("gradient", r"(?i)(?P<name>.+)" + SPACE + r"(?:grad|gradient)(?P<step>\d*)$"),
-    ("update", r"(?i)update[ _]?(?P<step>\d+)" + SPACE + "(?P<name>.+)$"),
+    ("gradient", r"(?i)[gd](?P<step>\d{0,9})(?P<by>(?<!\d)" + SPACE + "| +)(?P<name>.+)$"),
+    ("gradient", r"(?i)(?P<name>.+)" + SPACE + r"(?:grad|gradient)(?P<step>\d{0,9})$"),
+    ("update", r"(?i)update[ _]?(?P<step>\d{1,9})" + SPACE + "(?P<name>.+)$"),
     ("update", r"(?i)update(?P<step>)(?P<by>" + SPACE + ")(?P<name>.+)$"),
-    ("weight", r"(?i)(?:step|after)[ _]?(?P<step>\d+)" + SPACE + "(?P<name>.+)$"),
-    ("weight", r"(?i)(?P<name>.+)" + SPACE + r"(?:step|after)[ _]?(?P<step>\d+)$"),
+    ("weight", r"(?i)(?:step|after)[ _]?(?P<step>\d{1,9})" + SPACE + "(?P<name>.+)$"),
+    ("weight", r"(?i)(?P<name>.+)" + SPACE + r"(?:step|after)[ _]?(?P<step>\d{1,9})$"),
     ("start", r"(?i)(?:before|start|initial)(?P<step>)(?P<by>" + SPACE + ")(?P<name>.+)$"),
 )
 
@@ -68,7 +68,7 @@ def kind(name):
 def moment(name):
     """(kind, step) of an array of steps; None for any other."""
     what, step, _ = kind(name)
-    loss = re.match(r"(?i)loss[ _]?(\d+)$", name)
+    loss = re.match(r"(?i)loss[ _]?(\d{1,9})$", name)
     if loss:
         return "loss", int(loss.group(1))
     if what == "start":
