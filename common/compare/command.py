@@ -10,8 +10,8 @@ from common.compare import (
     conventions,
     difference,
     grown,
+    hints,
     left_out,
-    masked,
     page,
     shortcuts,
     trying,
@@ -20,14 +20,13 @@ from common.compare import (
 from common.compare.arrays import ROUNDINGS, TOLERANCE, UNITS, shown
 from common.compare.layers import search
 from common.compare.layers.docs import PAGE
-from common.compare.optimizers import clipping, later, updates
+from common.compare.optimizers import later, updates
 from common.compare.pairing import Recordings, add_units, read
 from common.system import array_files, commands
 from common.system.errors import InputError
 from common.system.files import check_writable, write_json
 
 DIFFERENT = 3  # the exit code
-OUTPUT = "output"  # what recorders call the network's result, if no layer returns it
 ALIKE = 0.9  # the least correlation of inputs that belong to the same batch
 
 
@@ -104,15 +103,15 @@ def compare(request):
         refuse_other_batches(recordings.a, recordings.b, first)
     first, convention, rounding = settled(recordings, first)
     first, layers = judged(recordings, first, bool(request.json or request.html))
-    hints = list(hint_lines(recordings, layers, jumps=not convention))
-    hints += rounding + notes(recordings, first, clipping.explained(recordings.a, recordings.b))
-    for line in lines(request, recordings, first, layers, convention, hints):
+    found = list(hints.of_layers(recordings, layers, jumps=not convention)) + rounding
+    found += hints.of_recordings(recordings, first)
+    for line in lines(request, recordings, first, layers, convention, found):
         print(commands.printable(line))
     missing = recordings.missing() if request.all else []
     if missing:
         print(commands.printable("missing in B: " + ", ".join(missing)))
     if request.json or request.html:
-        result = verdict.of(recordings, first, layers, request, convention, hints)
+        result = verdict.of(recordings, first, layers, request, convention, found)
         if request.json:
             write_json(request.json, result)
         if request.html:
@@ -185,7 +184,7 @@ def refuse_other_batches(a, b, first):
         raise InputError("the first arrays must be the same batch: %s in A, %s in B: %s" % values)
 
 
-def lines(request, recordings, first, layers, convention, hints):
+def lines(request, recordings, first, layers, convention, found):
     """Yield the verdict in lines of text."""
     if convention:
         yield "a convention, not a mistake: " + convention
@@ -206,7 +205,7 @@ def lines(request, recordings, first, layers, convention, hints):
             yield "  before it, only %s recorded %s: %s" % names
         yield from () if first["computes"] else reordered(recordings, first)
     yield from layer_lines(layers, first)
-    yield from hints
+    yield from found
 
 
 def array_lines(recordings, first):
@@ -276,103 +275,6 @@ def layer_lines(layers, first):
     for layer in wrong:
         names = (layer.a, layer.b, layer.says)
         yield "also different: %s in A, %s in B: %s%s" % (names + (see(layer.docs),))
-
-
-def hint_lines(recordings, layers, jumps=True):
-    """Yield lines on arrays that agree, but not as well as others, or not everywhere.
-
-    jumps: not after a convention, which makes one.
-    """
-    wrong = {layer.a.place for layer in layers if layer.differs}
-    for i, j in trying.jumps(recordings) if jumps else ():
-        if i not in wrong:
-            names = (recordings.a[i].name, recordings.b[j].name)
-            yield "a jump within the tolerance, which may be a mistake: %s in A, %s in B" % names
-            break
-    names = recordings.rounding_only
-    if names:
-        says = "no difference: the gradient is rounding alone, on both sides: %s"
-        yield says % ", ".join(names[:4]) + ", ..." * (len(names) > 4)
-    for i, j, ours, theirs in trying.masks(recordings):
-        names = (recordings.a[i].name, ours, recordings.b[j].name, theirs)
-        yield "no difference: %s masks with %s in A, %s with %s in B" % names
-        return
-
-
-def notes(recordings, first, clips):
-    """Lines on what makes no difference, or none that shows.
-
-    clips: how the clippings of both sides differ, in words, or None.
-    """
-    kinds = (masked.hint, uncompared, other_sizes, ends, other_order, shorter)
-    found = [kind(recordings) for kind in kinds] if first is None else []
-    if clips and (first is None or clips != first["computes"]):
-        found.append("a difference within the tolerance: " + clips)
-    return [line for line in found if line]
-
-
-def uncompared(recordings):
-    """A line on arrays that may be the same layer's in both, such as that of a head; or None.
-
-    Later arrays agree, but may not have been computed from them.
-    """
-    says = "not compared: %s in A, %s in B; if they are one layer's, give both one name"
-    for before, ours, theirs in recordings.gaps():
-        new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
-        for i, j in zip(*new) if len(new[0]) == len(new[1]) else ():
-            a, b = recordings.a[i], recordings.b[j]
-            if sorted(a.shape) == sorted(b.shape) and recordings.has_rows(i, j):
-                return says % (a, b)
-        chain = difference.chain(recordings, before, *new)
-        if chain is not None:
-            return says % (recordings.a[chain["a_place"]], recordings.b[chain["b_place"]])
-    return None
-
-
-def other_sizes(recordings):
-    """A line on arrays of the same name whose sizes differ, such as a table of words; or None."""
-    paired = {pair.a for pair in recordings.pairs}, {pair.b for pair in recordings.pairs}
-    theirs = {b.name: j for j, b in enumerate(recordings.b) if j not in paired[1]}
-    for i, a in enumerate(recordings.a):
-        j = theirs.get(a.name)
-        if i not in paired[0] and j is not None and a.size != recordings.b[j].size:
-            return "not compared: %s in A, %s in B: they differ in size" % (a, recordings.b[j])
-    return None
-
-
-def ends(recordings):
-    """A line on the result of the network, if only one side recorded it; or None."""
-    places = range(len(recordings.a)), range(len(recordings.b))
-    new = recordings.only_in_a(places[0]), recordings.only_in_b(places[1])
-    for side, arrays, only in zip("AB", (recordings.a, recordings.b), new):
-        for place in only:
-            if arrays[place].name == OUTPUT:
-                return "not compared: %s, which only %s has" % (arrays[place], side)
-    return None
-
-
-def other_order(recordings):
-    """A line on an array of the pass that B has in another order, though nothing else; or None.
-
-    That is right if what uses it expects that order.
-    """
-    known = set()
-    for pair in recordings.pairs:
-        a, b, kind = recordings.a[pair.a], recordings.b[pair.b], pair.layout.kind()
-        moved = pair.layout.order is not None or pair.layout.flipped
-        if moved and a.name == b.name and a.shape == b.shape and kind not in known:
-            says = "agrees in another order alone: %s, %s; what uses it must expect that"
-            return says % (a, pair.layout.words(a, b))
-        known.add(kind)
-    return None
-
-
-def shorter(recordings):
-    """A line on a recording B that is less precise than A, as in bfloat16; or None."""
-    ours, theirs = (max(x.epsilon for x in side) for side in (recordings.a, recordings.b))
-    if theirs <= ours:
-        return None
-    return "B has fewer digits than A: differences up to %.1g of a value are none" % theirs
 
 
 def see(anchor):

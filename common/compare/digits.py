@@ -2,7 +2,6 @@
 
 import numpy as np
 
-
 # (bits of float32 that are 0, the distance from 1 to the next number)
 SHORTER = ((16, 2.0**-7), (13, 2.0**-10))
 LOOKED_AT = 4096

@@ -43,9 +43,9 @@ def recording(error=0, **optimizers):
         optimizer = optimizers.get(name.replace(".", "_"), optimizers.get("every", adam))
         steps[name] = gradients, list(optimizer(gradients, np.asarray(w, "f")))
     for n in range(STEPS):
-        for name, (gradients, weights) in steps.items():
+        for name, (gradients, _) in steps.items():
             arrays["grad%d %s" % (n + 1, name)] = gradients[n]
-        for name, (gradients, weights) in steps.items():
+        for name, (_, weights) in steps.items():
             arrays["step%d %s" % (n + 1, name)] = weights[n]
     return arrays
 
