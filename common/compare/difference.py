@@ -50,7 +50,8 @@ def _astray(recordings):
         if recordings.agreement(i, j):
             continue
         before = sum(pair.a < i for pair in recordings.pairs)
-        if recordings.moments[0][i] is not None:
+        moments = recordings.moments[0][i], recordings.moments[1][j]
+        if moments[0] is not None and moments[0] == moments[1]:
             return described(recordings, before, i, j, "name")
         if recordings.only_in_a([i]) and recordings.only_in_b([j]):
             if before != sum(pair.b < j for pair in recordings.pairs):

@@ -8,7 +8,7 @@ from collections import defaultdict, namedtuple
 import numpy as np
 
 from common.compare import digits, names, repeated, rounding_only, streams, tensors
-from common.compare.arrays import Array, apart
+from common.compare.arrays import TOLERANCE, Array, apart
 from common.compare.layouts import agreement, constant, plain
 from common.compare.optimizers import steps
 from common.system import array_files
@@ -69,7 +69,7 @@ def add_units(arrays, path, exact):
     usual = [x.unit / x.scale for x in judged if x.unit and x.size >= MANY]
     for array in judged if usual else ():
         if array.unit and array.size < MANY:
-            array.unit = max(array.unit, float(np.median(usual)) * array.scale)
+            array.unit = max(array.unit, min(float(np.median(usual)), TOLERANCE) * array.scale)
 
 
 def nonempty(path):

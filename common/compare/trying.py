@@ -39,6 +39,8 @@ def verdicts(recordings, first, every=False):
     def layers(i, j):
         return Layer(recordings.a, i, bank), Layer(theirs, j, bank, in_order)
 
+    at_first = first and (first["a_place"], first["b_place"])
+    pairs = [pair for pair in pairs if pair == at_first or _is_of_a_layer(recordings, *pair)]
     likely = set(jumps(recordings))
     if first is not None:
         likely.update(pair for pair in pairs if _is_open(recordings, first, *pair))
@@ -55,7 +57,7 @@ def verdicts(recordings, first, every=False):
         verdict = search.judged(*sides, [search.fit(side) for side in sides], pair in likely)
         if pair in likely and not verdict.differs:
             verdict = _of_norms(verdict)
-        is_first = first is not None and pair == (first["a_place"], first["b_place"])
+        is_first = pair == at_first
         if verdict.differs or is_first:
             verdict = _of_common_inputs(recordings, theirs, verdict, bank, in_order, pairs)
         if is_first:
@@ -67,6 +69,11 @@ def verdicts(recordings, first, every=False):
         return found
     found = list(_of_own_inputs(recordings, theirs, found, first, pairs))
     return sorted(found + _of_optimizers(recordings, first), key=lambda v: v.a.place)
+
+
+def _is_of_a_layer(recordings, i, j):
+    """Whether neither array is a gradient, or a weight before or after a step."""
+    return steps.moment(recordings.a[i].name) is None is steps.moment(recordings.b[j].name)
 
 
 def _is_open(recordings, first, i, j):

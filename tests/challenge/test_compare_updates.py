@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from common.compare.functions import bfloat16
 from tests.challenge.conftest import normal, rounded
 
 STEPS = 3
@@ -112,6 +113,90 @@ def test_a_gradient_that_is_transposed_beside_its_weight_is_found(compared):
     for n in range(1, STEPS + 1):
         b["grad%d a.weight" % n] = RIGHT["grad%d a.weight" % n].T
     assert compared(RIGHT, b)[0] == 0
+
+
+def zero_start(optimizer, gradients, moved=lambda w: w):
+    """A recording of a tensor that begins with zeros, and of one that does not."""
+    w = {"zero.weight": np.zeros((64, 64), "f"), "other.weight": normal(64, 64, seed=3)}
+    arrays = {"x": normal(8, 16)}
+    arrays.update(("step0 " + name, moved(start)) for name, start in w.items())
+    steps = {name: list(optimizer(gradients, start)) for name, start in w.items()}
+    for n, gradient in enumerate(gradients):
+        arrays.update(("grad%d %s" % (n + 1, name), moved(gradient)) for name in w)
+        arrays.update(("step%d %s" % (n + 1, name), moved(steps[name][n])) for name in w)
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+GRADIENTS = [rounded(normal(64, 64, seed=5), seed=n) for n in range(STEPS)]
+
+
+def test_zeros_that_a_step_moves_are_no_decayed_weights(compared):
+    """The second step is parallel to the weights then; corrections in float32 scale it by 1e-5."""
+    a = zero_start(adam, GRADIENTS)
+    b = zero_start(other(rate=RATE * (1 + 1.4e-5)), GRADIENTS)
+    assert compared(a, b)[0] == 0
+    b = zero_start(other(rate=RATE * 1.01), GRADIENTS)
+    assert compared(a, b)[0] == 3
+
+
+def test_zeros_have_the_layout_of_their_gradient(compared):
+    a = zero_start(adam, GRADIENTS)
+    assert compared(a, zero_start(adam, GRADIENTS, np.transpose))[0] == 0
+    for name in a:  # two tensors, and one of them not transposed
+        a[name] = a[name] if "zero" in name else a[name].T
+    assert compared(a, zero_start(adam, GRADIENTS, np.transpose))[0] == 0
+
+
+def test_gradients_of_another_shape_are_compared(compared):
+    b = {
+        name: array.reshape(-1) if name == "grad2 a.weight" else array
+        for name, array in recording(error=1).items()
+    }
+    assert compared(RIGHT, b)[0] == 0
+
+
+def test_weights_in_bfloat16_round_more(compared):
+    def short(gradients, w):
+        w = bfloat16(w)
+        for g in gradients:
+            w = bfloat16(w - np.float32(1e-3) * np.sign(g))
+            yield w
+
+    a, b = recording(every=short), recording(error=1, every=short)
+    flipped = np.random.RandomState(0).rand(64, 64) < 0.4  # as another order of sums would do
+    for n in range(1, STEPS + 1):
+        name = "step%d a.weight" % n
+        b[name] = np.where(flipped, bfloat16(b[name] * np.float32(1.003)), b[name])
+    assert "B's step" not in str(compared(a, b)[1])
+
+
+def test_a_tensor_without_gradient_does_not_decay(compared):
+    """PyTorch leaves it as it is; other libraries have a gradient of zeros, and decay it."""
+    unused = normal(32, 32, seed=8)
+    a = dict(RIGHT, **{"step%d unused.weight" % n: unused for n in range(STEPS + 1)})
+    b = recording(error=1)
+    b.update({"grad%d unused.weight" % (n + 1): 0 * unused for n in range(STEPS)})
+    still = dict(b, **{"step%d unused.weight" % n: unused for n in range(STEPS + 1)})
+    decayed = {
+        "step%d unused.weight" % n: np.float32((1 - 1e-6) ** n) * unused for n in range(STEPS + 1)
+    }
+    assert compared(a, still)[0] == 0
+    code, difference, _ = compared(a, dict(b, **decayed))
+    assert code == 3 and difference["a"] == "step1 unused.weight"
+
+
+def test_the_place_of_epsilon_is_no_other_step(compared):
+    def late(gradients, w, epsilon=1e-4):
+        m = v = np.zeros_like(w, np.float64)
+        for n, g in enumerate(gradients, 1):
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g.astype("d") * g
+            rate = RATE * np.sqrt(1 - 0.999**n) / (1 - 0.9**n)
+            w = (w - rate * m / (np.sqrt(v) + epsilon)).astype("f")
+            yield w
+
+    a = recording(every=other(decay=0, epsilon=1e-4))
+    code, difference, out = compared(a, recording(error=1, every=late))
+    assert "B's step" not in out
 
 
 @pytest.mark.parametrize("zeros", [False, True])

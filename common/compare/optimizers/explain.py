@@ -46,6 +46,12 @@ def alike(recordings):
     return not _decays_apart(ours.decays, theirs.decays, recordings.tensors)
 
 
+def differ_in_place(recordings):
+    """Whether the optimisers are known, and differ in the place of Adam's epsilon alone."""
+    ours, theirs = _fits(recordings)
+    return alike(recordings) and ours.without_tensors != theirs.without_tensors
+
+
 def _decays_apart(ours, theirs, known):
     """The tensors that decay on one side alone, in words; None if there are none."""
     keys = [{name: key(words(name)) for name in side} for side in (ours, theirs)]

@@ -6,106 +6,155 @@ sides have had the same gradients: there, a right port differs by rounding alone
 
 import numpy as np
 
-from common.compare.arrays import rms
+from common.compare.arrays import apart, rms
 from common.compare.difference import described
-from common.compare.optimizers import steps
+from common.compare.optimizers import explain, steps
 from common.compare.relations import Relation
 from common.compare.rounding_only import layout_of_tensor
 
-ROUNDINGS = 4  # of the weights, in float32, that a difference must exceed
+ROUNDINGS = 4  # of the weights that a difference must exceed
 SAME = 0.05  # of a gradient's value: if nearer, both sides have had the same one
 OTHER = 0.5  # of a step: if farther apart, it is another one
 PART = 0.5  # of the squared difference that one factor must explain
 FACTOR = 1e-3  # the least factor; Adam's corrections in float32 are off by up to 1e-4
+NOISE = 10  # times the gradients' own relative distance, which momentum can enlarge
 FEW = 16  # values; with fewer, a factor of the weights shows nothing
 
 
 def first_difference(recordings):
     """The first array of steps that differs so, as a dict; None if there is none."""
-    sides = _known(recordings.a), _known(recordings.b)
-    found = [
-        difference
-        for theirs, ours in recordings.tensors.items()
-        for difference in [_of_tensor(recordings, sides, ours, theirs)]
-        if difference is not None
-    ]
-    return min(found, key=lambda difference: difference["a_place"]) if found else None
+    tensors = (_Tensor(recordings, ours, theirs) for theirs, ours in recordings.tensors.items())
+    found = [difference for difference in (x.difference() for x in tensors) if difference]
+    if not found or explain.differ_in_place(recordings):
+        return None
+    return min(found, key=lambda difference: difference["a_place"])
 
 
-def _known(arrays):
-    """{(kind, step, tensor): place}; the weights before the first step are those of step 0."""
+class _Tensor:
+    """The steps of one tensor in both recordings."""
+
+    def __init__(self, recordings, *keys):
+        self.recordings, self.sides = recordings, (recordings.a, recordings.b)
+        self.places = [_places(side, key) for side, key in zip(self.sides, keys)]
+        self.layout = layout_of_tensor(recordings, *keys)
+        places = self._both("gradient", 1)
+        same = self.layout and places and recordings.agreement(*places)
+        if same and same.layout != self.layout:
+            # The first weights may be the same in several layouts, such as zeros.
+            of_starts, self.layout = self.layout, same.layout
+            starts = self._values("weight", 0)
+            if starts is None or apart(*starts) > recordings.tolerance * rms(starts[1]):
+                self.layout = of_starts
+
+    def difference(self):
+        """The first array that differs, as a dict; None if there is none."""
+        if not self.layout or not any("gradient" in kind for side in self.places for kind in side):
+            return None  # running statistics, for example
+        before, gradients = self._values("weight", 0), []
+        for step in range(1, 1 + min(max(n for _, n in side) for side in self.places)):
+            own, after = self._gradients(step), self._values("weight", step)
+            if own is None or self._is_rounding(step):
+                return None
+            if apart(*own) > OTHER * rms(own[1]):
+                return self._elsewhere(step)
+            if before is None or after is None:
+                return None
+            gradients.append(own)
+            same = np.all([np.abs(g - f) <= SAME * np.abs(g) for f, g in gradients], 0)
+            says = same.any() and _words(
+                [x[same] for x in before],
+                [x[same] for x in after],
+                max(apart(f[same], g[same]) / (rms(g[same]) or 1) for f, g in gradients),
+                self._epsilon(step),
+            )
+            if says:
+                return self._described("weight", step, says)
+            before = after
+        return None
+
+    def _both(self, what, step):
+        """The places of an array in A and in B; None if one side lacks it."""
+        places = tuple(side.get((what, step)) for side in self.places)
+        return None if None in places else places
+
+    def _values(self, what, step):
+        """(A's values, B's) in B's layout, flat; None if a side lacks them, or has another size."""
+        places, start = self._both(what, step), self._both("weight", 0)
+        if places is None or start is None:
+            return None
+        a, b = (side[place].values for side, place in zip(self.sides, places))
+        shape = self.sides[1][start[1]].values.shape
+        if not a.size == b.size == np.prod(shape) == np.prod(self.layout.split):
+            return None
+        return _flat(self.layout.apply(a, shape)), _flat(b)
+
+    def _gradients(self, step):
+        """The same of the gradients; where one side lacks zeros, these."""
+        places = [side.get(("gradient", step)) for side in self.places]
+        if None not in places:
+            return self._values("gradient", step)
+        known = [side[i].values for side, i in zip(self.sides, places) if i is not None]
+        if any(values.any() for values in known):
+            return None
+        weights = self._values("weight", 0)
+        return weights and tuple(np.zeros_like(x) for x in weights)
+
+    def _is_rounding(self, step):
+        place = self.places[0].get(("gradient", step))
+        return place is not None and self.sides[0][place].name in self.recordings.rounding_only
+
+    def _epsilon(self, step):
+        """The relative rounding error of the weights, which may be kept in fewer digits."""
+        arrays = [side[i] for side, i in zip(self.sides, self._both("weight", step))]
+        return max([float(np.finfo(np.float32).eps)] + [min(x.digits, x.epsilon) for x in arrays])
+
+    def _elsewhere(self, step):
+        """The difference of two gradients that agree, but not in the layout of their weights."""
+        places = self._both("gradient", step)
+        same = places and self.recordings.agreement(*places)
+        if not same or same.layout == self.layout:
+            return None
+        a, b = (side[place] for side, place in zip(self.sides, places))
+        says = "B is A, %s, and the weights are not" % (same.layout.words(a, b) or "as it is")
+        return self._described("gradient", step, says)
+
+    def _described(self, what, step, says):
+        i, j = self._both(what, step)
+        before, pair = len(self.recordings.before(i, j)), self.recordings.pair(i, j)
+        off = pair and pair.off / self.recordings.b[j].scale
+        return described(self.recordings, before, i, j, "name", Relation(says, off))
+
+
+def _places(arrays, key):
+    """{(kind, step): place} of a tensor; the weights before the first step are those of step 0."""
     found = {}
     for place, array in enumerate(arrays):
-        what, step, key = steps.kind(array.name)
-        if what == "start":
-            what, step = "weight", 0
-        if array.finite and array.dtype.kind == "f":
-            found.setdefault((what, step, key), place)
+        what, step, of = steps.kind(array.name)
+        if of == key and what != "plain" and array.finite and array.dtype.kind == "f":
+            kind = ("weight", 0) if what == "start" else (what, step)
+            found.setdefault(kind, place)
     return found
 
 
-def _of_tensor(recordings, sides, ours, theirs):
-    layout = layout_of_tensor(recordings, ours, theirs)
-    if not layout:
-        return None
-    step, same, before = 1, True, _values(recordings, sides, "weight", 0, ours, theirs, layout)
-    while before is not None:
-        places = [side.get(("gradient", step, key)) for side, key in zip(sides, (ours, theirs))]
-        gradients = _values(recordings, sides, "gradient", step, ours, theirs, layout)
-        after = _values(recordings, sides, "weight", step, ours, theirs, layout)
-        if gradients is None or recordings.a[places[0]].name in recordings.rounding_only:
-            return None
-        if rms(gradients[1] - gradients[0]) > OTHER * rms(gradients[1]):
-            return _elsewhere(recordings, places, layout)
-        if after is None:
-            return None
-        same = same & (np.abs(gradients[1] - gradients[0]) <= SAME * np.abs(gradients[1]))
-        says = _words(*(x[same] for x in before + after + gradients)) if same.any() else None
-        if says is not None:
-            i, j = (side["weight", step, key] for side, key in zip(sides, (ours, theirs)))
-            return _described(recordings, i, j, says)
-        before, step = after, step + 1
-    return None
+def _flat(values):
+    return values.reshape(-1).astype(np.float64)
 
 
-def _values(recordings, sides, what, step, ours, theirs, layout):
-    """(A's values, B's), in B's layout and in float64; None if one side lacks them."""
-    places = sides[0].get((what, step, ours)), sides[1].get((what, step, theirs))
-    if None in places:
-        return None
-    a, b = recordings.a[places[0]].values, recordings.b[places[1]].values
-    if a.size != b.size or b.size != np.prod(layout.split):
-        return None
-    return layout.apply(a, b.shape).astype(np.float64), b.astype(np.float64)
+def _words(before, after, noise, epsilon):
+    """How B's step differs, in words; None if that may be rounding.
 
-
-def _elsewhere(recordings, places, layout):
-    """The difference of two gradients that agree, but not in the layout of their weights."""
-    same = recordings.agreement(*places)
-    if same is None or same.layout == layout:
-        return None
-    a, b = recordings.a[places[0]], recordings.b[places[1]]
-    says = "B is A, %s, and the weights are not" % (same.layout.words(a, b) or "as it is")
-    return _described(recordings, *places, says)
-
-
-def _described(recordings, i, j, says):
-    before, pair = len(recordings.before(i, j)), recordings.pair(i, j)
-    off = pair and pair.off / recordings.b[j].scale
-    return described(recordings, before, i, j, "name", Relation(says, off))
-
-
-def _words(a_before, b_before, a_after, b_after, a_gradient, b_gradient):
-    """How B's step differs, in words; None if it may be rounding. Of the same values in both."""
-    ours, theirs = a_after - a_before, b_after - b_before
+    before, after: (A's weights, B's), where both have had the same gradients. noise: the relative
+    distance of the gradients. epsilon: of the weights.
+    """
+    ours, theirs = (w - v for v, w in zip(before, after))
     off = theirs - ours
-    if rms(off) <= ROUNDINGS * np.finfo(np.float32).eps * max(rms(b_before), rms(b_after)):
+    if rms(off) <= ROUNDINGS * epsilon * max(rms(before[1]), rms(after[1])):
         return None
-    least = max(FACTOR, 4 * rms(b_gradient - a_gradient) / (rms(b_gradient) or 1))
     factor = _factor(ours, off)
-    if abs(factor) > least:
-        return "B's step is A's, times %.4g" % (1 + factor)
-    factor = _factor(b_before, off) if off.size >= FEW else 0.0
+    if factor:  # a smaller one is a correction or a clipping in float32
+        least = max(FACTOR, NOISE * noise)
+        return "B's step is A's, times %.4g" % (1 + factor) if abs(factor) > least else None
+    factor = _factor(before[1], off) if off.size >= FEW else 0.0
     if factor:
         return "B's step is A's, plus %.3g times the weights" % factor
     if rms(off) > OTHER * max(rms(ours), rms(theirs)):
