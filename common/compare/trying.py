@@ -73,7 +73,8 @@ def verdicts(recordings, first, every=False):
 
 def _is_of_a_layer(recordings, i, j):
     """Whether neither array is a gradient, or a weight before or after a step."""
-    return steps.moment(recordings.a[i].name) is None is steps.moment(recordings.b[j].name)
+    names = recordings.a[i].name, recordings.b[j].name
+    return not any(steps.moment(name) for name in names)
 
 
 def _is_open(recordings, first, i, j):

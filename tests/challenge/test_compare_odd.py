@@ -307,7 +307,7 @@ def test_a_result_on_one_side_alone_is_a_hint(compared):
 
 def test_another_order_before_a_second_result_is_a_hint(compared):
     boxes, scores = normal(8, 100, 4, seed=1), normal(8, 100, seed=2)
-    a = dict(x=X, boxes=boxes, scores=scores)
+    a = dict(x=normal(8, 5), boxes=boxes, scores=scores)
     code, _, out = compared(a, dict(a, boxes=boxes[..., [1, 0, 3, 2]]))
     assert code == 0 and "in another order: boxes (8, 100, 4), axis 2" in out
     assert "in another order" not in compared(a, a)[2]
@@ -340,12 +340,6 @@ def test_a_mask_of_what_does_not_count_hides_nothing(compared):
     b = dict(a, h=wrong, scores=scores * (1 + np.float32(1e-7) * normal(4, 30, seed=5)))
     code, difference, _ = compared(a, b)
     assert code == 3 and difference["a"] == "h"
-
-
-def test_a_gradient_is_no_counterpart_of_a_weight(compared):
-    u, v = normal(16, 8, seed=1), normal(16, 8, seed=2)
-    a = {"x": X, "grad1 fc.weight": u, "h": v}
-    assert compared(a, {"x": X, "h": v, "fc.weight": normal(16, 8, seed=3), "g": u})[0] == 0
 
 
 def test_a_result_does_not_overwrite_a_recording(tmp_path, capsys):

@@ -117,7 +117,7 @@ def test_a_gradient_that_is_transposed_beside_its_weight_is_found(compared):
 
 def zero_start(optimizer, gradients, moved=lambda w: w):
     """A recording of a tensor that begins with zeros, and of one that does not."""
-    w = {"zero.weight": np.zeros((64, 64), "f"), "other.weight": normal(64, 64, seed=3)}
+    w = {"zero.weight": np.zeros((24, 24), "f"), "other.weight": normal(24, 24, seed=3)}
     arrays = {"x": normal(8, 16)}
     arrays.update(("step0 " + name, moved(start)) for name, start in w.items())
     steps = {name: list(optimizer(gradients, start)) for name, start in w.items()}
@@ -127,7 +127,7 @@ def zero_start(optimizer, gradients, moved=lambda w: w):
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-GRADIENTS = [rounded(normal(64, 64, seed=5), seed=n) for n in range(STEPS)]
+GRADIENTS = [rounded(normal(24, 24, seed=5), seed=n) for n in range(STEPS)]
 
 
 def test_zeros_that_a_step_moves_are_no_decayed_weights(compared):
