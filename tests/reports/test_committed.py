@@ -12,10 +12,11 @@ import frameworks
 from common.networks.cnn import CNN
 from common.profiles import categories
 from common.records import records
-from common.system import modules
+from common.system import modules, source
 from common.system.files import ROOT
 from reports import __main__ as command
 from reports import bench_tables, committed, lessons, markdown, studies, tables
+from reports.table import dagger
 from tests.some import WITH_SCRIPT
 
 ONE, TWO, THREE, FOUR, *_ = [name for name, one in frameworks.ENVIRONMENTS.items() if not one.gpu]
@@ -24,10 +25,10 @@ ONE, TWO, THREE, FOUR, *_ = [name for name, one in frameworks.ENVIRONMENTS.items
 @pytest.fixture
 def folder(tmp_path, results):
     """A results folder with one good file in it, to spoil."""
-    source = results / committed.read(results)[0].runs[0].path
+    good = results / committed.read(results)[0].runs[0].path
     machine = tmp_path / "results" / "machine"
     machine.mkdir(parents=True)
-    shutil.copy(source, machine / "good.json")
+    shutil.copy(good, machine / "good.json")
     return machine
 
 
@@ -152,6 +153,16 @@ def test_what_was_timed_of_a_module_that_has_changed_since_is_marked(tmp_path):
     (table,) = measured_alone(tmp_path, found)
     assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same †"]
     assert "† The module's file has changed since." in table.note
+
+
+def test_workers_are_part_of_the_code_that_was_timed():
+    name = next(name for name in frameworks.ENVIRONMENTS if modules.has(name, "workers"))
+    files = [modules.path(frameworks.ENVIRONMENTS[name], file) for file in ("cnn", "workers")]
+    paths = [Path(ROOT, file) for file in files]
+    hashes = [source.texts_sha256(some) for some in (paths[:1], paths, paths[1:])]
+    run = {"framework": name, "lane": "best", "model": "cnn"}
+    marks = [dagger(dict(run, source_sha256=each)) for each in hashes]
+    assert marks == ["", "", " †"]
 
 
 def test_what_changed_since_an_earlier_bench_stands_beside_it(tmp_path):
