@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -409,8 +408,8 @@ def bench_result():
     one.update(seconds_per_step=[[1.0]], others=[0.0], share_of_matmul=0.5)
     two = dict(one, framework=TWO, lane="best", title="Two", per_second=101, ratio=1.01)
     for found in (one, two):
-        source = Path(ROOT, "frameworks", found["framework"], "cnn.py").read_bytes()
-        found["processes"] = [{"source_sha256": sha256(source).hexdigest()}]
+        path = Path(ROOT, "frameworks", found["framework"], "cnn.py")
+        found["processes"] = [{"source_sha256": source.texts_sha256([path])}]
     two.update(interval=[0.99, 1.03], verdict="no difference shown")
     return {
         "schema": 1,
@@ -442,10 +441,10 @@ def test_the_committed_page_is_that_of_the_committed_results(results):
 def test_a_bench_of_a_plain_script_says_that_it_is_not_proven(tmp_path):
     found = bench_result()
     one, two = found["contenders"].values()
-    script = Path(ROOT, "frameworks", WITH_SCRIPT, "plain.py").read_bytes()
+    script = Path(ROOT, "frameworks", WITH_SCRIPT, "plain.py")
     key = WITH_SCRIPT + ":plain"
     plain = dict(one, framework=WITH_SCRIPT, lane="plain", verdict="faster")
-    plain["processes"] = [{"source_sha256": sha256(script).hexdigest()}]
+    plain["processes"] = [{"source_sha256": source.texts_sha256([script])}]
     contenders = {key: plain, TWO + ":best": two}
     (table,) = measured_alone(tmp_path, dict(found, baseline=key, contenders=contenders))
     assert table.title == bench_tables.PLAIN_SCRIPTS
