@@ -5,6 +5,9 @@ Idiom: a ``LightningModule`` is a module of PyTorch's, with whose recorder it is
 Surprise: ``trainer.predict`` would first move the network to a device and afterwards back.
 """
 
-from frameworks.pytorch.record import record
+from frameworks.pytorch import record as hooks
 
-__all__ = ["record"]
+
+def record(network, x):
+    """{name: array} of the inputs and of each layer's result, in the order of computation."""
+    return hooks.record(network, x)
