@@ -171,7 +171,7 @@ def test_weights_in_bfloat16_round_more(compared):
 
 
 def test_a_tensor_without_gradient_does_not_decay(compared):
-    """PyTorch leaves it as it is; other libraries have a gradient of zeros, and decay it."""
+    """Some libraries leave it as it is; others have a gradient of zeros, and decay it."""
     unused = normal(32, 32, seed=8)
     a = dict(RIGHT, **{"step%d unused.weight" % n: unused for n in range(STEPS + 1)})
     b = recording(error=1)

@@ -59,7 +59,7 @@ EXCEPTIONS = {
     "tests/keras_hub/": ("keras", "KerasHub's networks are Keras's"),
     "tests/mlx_lm/": ("mlx", "mlx-lm's networks are MLX's"),
     "tests/transformers/": ("pytorch torch", "transformers' networks are PyTorch's"),
-    "tests/examples/": ("jax keras pytorch tensorflow1", "the tests of those ports"),
+    "tests/examples/": ("jax keras pytorch tensorflow1 torch", "the tests of those ports"),
     "tox.ini": ("keras mlx pytorch tensorflow", "a default test, and tests of others' networks"),
     "frameworks/caffe2/facts.py": ("pytorch", "Caffe2 was shipped inside it"),
     "frameworks/chainer/cnn.py": ("cupy", "Chainer's arrays on a GPU are CuPy's"),
