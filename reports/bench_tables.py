@@ -42,7 +42,7 @@ def newest(benches):
 
     A bench replaces another one of the same machine, network, question and threads if it has all
     of its contenders, and more of them or later figures. Comparisons of the CNN come before others,
-    and those of plain scripts last; then those of most contenders come first.
+    and those of plain scripts last; then lane same comes last, and most contenders come first.
     """
     in_order, found = sorted(benches, key=lambda bench: bench.result["made"]), {}
     for bench in filter(of_frameworks, in_order):
@@ -55,7 +55,8 @@ def newest(benches):
 
     def later(bench):
         cnn = bench.result["model"] == next(iter(ALL))
-        return _has_scripts(bench.result), not cnn, -len(_timed(bench))
+        same = _lane(bench.result) == "same"
+        return _has_scripts(bench.result), not cnn, same, -len(_timed(bench))
 
     return sorted(newer, key=later), others
 

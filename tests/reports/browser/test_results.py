@@ -79,7 +79,7 @@ def test_task_which_is_fastest_and_may_i_believe_it(opened):
     answer = page.locator("#results .answers").first.inner_text()
     assert "the fastest: " in answer and "passed every rung" in answer
     title = page.locator("#results h3").first.inner_text()
-    assert title.startswith("Which framework trains the CNN fastest? ")  # on which machine
+    assert title.startswith("Which framework trains the CNN fastest in lane best? ")
     expect(page.locator("#bars")).to_be_hidden()  # single runs come second
 
 
