@@ -11,7 +11,6 @@ LESS = 0.8  # of the usual share: look for the reason
 SLOW_BLAS = 0.7  # of our NumPy's product: look for the reason
 GAIN = 1.15  # a trial that gains less is not reported
 PAGED = 10e6  # bytes that each step requests again, from which they are reported,
-COMPILERS = "_FLAGS"  # the end of a variable that chooses a BLAS and a compiler
 KERNEL = 0.05  # if the kernel has this share of the CPU time
 
 
@@ -97,7 +96,7 @@ def overridden(name, own, base):
         elif key not in own and key.startswith(tuple(shell.PREFIXES)):
             yield "the module sets %s=%s; without it, your own code may be slower" % (key, value)
     for key in sorted(environment.set_env):
-        tunes = key in (*machine.CPU_SWITCHES, "LD_PRELOAD") or key.endswith(COMPILERS)
+        tunes = key in (*machine.CPU_SWITCHES, "LD_PRELOAD") or key.endswith(shell.COMPILERS)
         if tunes and key not in own and key not in os.environ:
             yield "the check sets %s, which your shell does not: your own code may be slower" % key
     if environment.newer_mkl and machine.is_amd() and not mkl.preloaded():

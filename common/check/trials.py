@@ -37,11 +37,13 @@ class Trial(NamedTuple):
         return dict(kept, **self.add)
 
 
-KEEPING = Trial(
-    "an allocator that keeps freed memory",
-    "export " + " ".join("%s=%s" % pair for pair in machine.KEEP_FREED_MEMORY.items()),
-    machine.KEEP_FREED_MEMORY,
-)
+def exporting(name, add, threads=None):
+    """The trial that sets these variables."""
+    line = "export " + " ".join("%s=%s" % pair for pair in add.items())
+    return Trial(name, line, add, threads=threads)
+
+
+KEEPING = exporting("an allocator that keeps freed memory", machine.KEEP_FREED_MEMORY)
 
 
 def joined(trials):
@@ -56,7 +58,7 @@ def joined(trials):
 
 def setting(name, value, why):
     """The trial that sets a variable."""
-    return Trial("%s=%s (%s)" % (name, value, why), "export %s=%s" % (name, value), {name: value})
+    return exporting("%s=%s (%s)" % (name, value, why), {name: value})
 
 
 def preloading(path, base, why):
@@ -108,10 +110,8 @@ def _threads(base, variable, plain):
     for number in sorted(wanted):
         if asked == now == number:
             continue
-        change = setting(variable, str(number), wanted[number])
-        add = dict.fromkeys([variable] + others, str(number))
-        line = "export " + " ".join("%s=%s" % pair for pair in add.items())
-        made.append(change._replace(add=add, line=line, threads=number))
+        add = OrderedDict.fromkeys([variable] + others, str(number))
+        made.append(exporting("%s=%d (%s)" % (variable, number, wanted[number]), add, number))
     return made
 
 

@@ -157,10 +157,10 @@ def judged(recordings, first, every):
 
 def refuse_overwriting(request):
     """InputError if a result would overwrite a recording, or another result."""
-    paths = [request.json, request.html, request.a, request.b, request.exact]
-    paths = [os.path.realpath(path) if path else None for path in paths]
-    for place, out in enumerate(paths[:2]):
-        if out and out in paths[:place] + paths[place + 1 :]:
+    outs = [request.json, request.html]
+    paths = [os.path.realpath(x) for x in outs + [request.a, request.b, request.exact] if x]
+    for out in filter(None, outs):
+        if paths.count(os.path.realpath(out)) > 1:
             raise InputError("%s cannot be both a result and another file" % out)
 
 

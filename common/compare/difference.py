@@ -24,8 +24,8 @@ def first(recordings):
         if before < len(recordings.pairs) and not (ours and theirs):
             continue  # only one side has further arrays
         if recordings.followed(before):
-            difference = _between_pairs(recordings, before, ours, theirs)
             new = recordings.only_in_a(ours), recordings.only_in_b(theirs)
+            difference = _between_pairs(recordings, before, ours, theirs, new)
             doubtful = doubtful or chain(recordings, before, *new)
         elif before < len(recordings.pairs):
             difference = _in_last_gap(recordings, before, ours, theirs)
@@ -78,22 +78,19 @@ def with_verdicts(recordings, difference, verdicts):
             continue
         says = verdict.says
         if difference is None or (i, j) != (difference["a_place"], difference["b_place"]):
-            before, pair = len(recordings.before(i, j)), recordings.pair(i, j)
-            off = pair and pair.off / (recordings.b[j].spread or 1)
-            by = "name" if recordings.same_name(i, j) else "place"
-            difference = described(recordings, before, i, j, by, Relation(says, off))
+            difference = of_two(recordings, i, j, says)
         difference["computes"], difference["docs"] = says, verdict.docs
         return difference
     return difference
 
 
-def _between_pairs(recordings, before, ours, theirs):
+def _between_pairs(recordings, before, ours, theirs, new):
     """The first difference among arrays if later ones agree; or None.
 
     Layers that only one side recorded, such as a sum and its branch, are no difference there.
     Weights, gradients and losses count: later arrays were not computed from them.
     """
-    new = set(recordings.only_in_a(ours)), set(recordings.only_in_b(theirs))
+    new = set(new[0]), set(new[1])  # those whose values are nowhere in the other recording
     for i, j, by in matched(recordings, ours, theirs, before):
         if (by == "name" and not masked.elsewhere(recordings, i, j)) or (
             i in new[0]
@@ -284,6 +281,15 @@ def _moved_pair(recordings, earlier, pair):
     off = apart(a.values, b.values) / spread if a.values.shape == b.values.shape else None
     relation = Relation("B is A, " + pair.layout.words(a, b), off, pair.off / spread)
     return described(recordings, recordings.pairs.index(pair), pair.a, pair.b, "value", relation)
+
+
+def of_two(recordings, i, j, says):
+    """The difference of two arrays that may agree, given in words."""
+    pair = recordings.pair(i, j)
+    off = pair and pair.off / recordings.b[j].scale
+    by = "name" if recordings.same_name(i, j) else "place"
+    before = len(recordings.before(i, j))
+    return described(recordings, before, i, j, by, Relation(says, off))
 
 
 def described(recordings, before, i, j, by, relation=None):

@@ -39,7 +39,7 @@ def accept(recordings):
             continue
         theirs = steps.kind(recordings.b[j].name)[2]
         places = _rounding_places(sides, limits, (key, theirs), step)
-        layout = places is not None and layout_of_tensor(recordings, key, theirs)
+        layout = places is not None and _layout(recordings, key, theirs)
         if not layout:
             continue
         a, b = recordings.a[i], recordings.b[j]
@@ -144,7 +144,7 @@ def _rounding_places(sides, limits, keys, step):
     return found
 
 
-def layout_of_tensor(recordings, *keys):
+def _layout(recordings, *keys):
     """The layout of a tensor in B, by its weights before the first step; None if they differ."""
     starts = []
     for arrays, key in zip((recordings.a, recordings.b), keys):

@@ -19,6 +19,7 @@ PREFIXES = (
 ).split()
 
 
+COMPILERS = "_FLAGS"  # the end of a variable that chooses a BLAS and a compiler
 CARRIED = "PYTHONPATH"  # tox sets its own; the user's may be where the framework is
 
 
@@ -34,13 +35,10 @@ def _frameworks_variables():
         for environment in environments
         for part in ("environ", "best_environ", "amd_environ")
     ]
-    flags = [
-        name
-        for environment in environments
-        for name in environment.set_env
-        if name.endswith("_FLAGS")
-    ]
-    return {name for part in parts for name in part} | set(flags)
+    names = {name for part in parts for name in part}
+    for environment in environments:
+        names.update(name for name in environment.set_env if name.endswith(COMPILERS))
+    return names
 
 
 def variables():

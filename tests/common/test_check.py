@@ -158,7 +158,7 @@ def test_two_variables_with_one_effect_are_found(pair):
 
 
 def test_a_shell_for_all_cores_in_a_container_for_two_is_found(monkeypatch):
-    """Frameworks start a thread per core, and stop each other; ours are told how many to start."""
+    """By default, a framework starts a thread per core of the machine, not of the container."""
     monkeypatch.setattr(machine, "allowed_cores", lambda: list(range(64)))
     monkeypatch.setattr(machine, "usable_cores", lambda: 2)
 

@@ -7,10 +7,9 @@ sides have had the same gradients: there, a right port differs by rounding alone
 import numpy as np
 
 from common.compare.arrays import apart, rms
-from common.compare.difference import described
+from common.compare.difference import of_two
+from common.compare.layouts import agreement
 from common.compare.optimizers import explain, steps
-from common.compare.relations import Relation
-from common.compare.rounding_only import layout_of_tensor
 
 ROUNDINGS = 4  # of the weights that a difference must exceed
 SAME = 0.05  # of a gradient's value: if nearer, both sides have had the same one
@@ -24,7 +23,11 @@ FEW = 16  # values; with fewer, a factor of the weights shows nothing
 
 def first_difference(recordings):
     """The first array of steps that differs so, as a dict; None if there is none."""
-    tensors = (_Tensor(recordings, ours, theirs) for theirs, ours in recordings.tensors.items())
+    ours, theirs = _places(recordings.a), _places(recordings.b)
+    tensors = (
+        _Tensor(recordings, (ours.get(a, {}), theirs.get(b, {})))
+        for b, a in recordings.tensors.items()
+    )
     found = [difference for difference in (x.difference() for x in tensors) if difference]
     if not found or explain.differ_in_place(recordings):
         return None
@@ -32,13 +35,16 @@ def first_difference(recordings):
 
 
 class _Tensor:
-    """The steps of one tensor in both recordings."""
+    """The steps of one tensor in both recordings.
 
-    def __init__(self, recordings, *keys):
-        self.recordings, self.sides = recordings, (recordings.a, recordings.b)
-        self.places = [_places(side, key) for side, key in zip(self.sides, keys)]
-        self.layout = layout_of_tensor(recordings, *keys)
-        places = self._both("gradient", 1)
+    places: its {(kind, step): place} in A and in B.
+    """
+
+    def __init__(self, recordings, places):
+        self.recordings, self.sides, self.places = recordings, (recordings.a, recordings.b), places
+        starts, places = self._both("weight", 0), self._both("gradient", 1)
+        same = starts and agreement(*self._arrays(starts), recordings.tolerance)
+        self.layout = same.layout if same else None
         same = self.layout and places and recordings.agreement(*places)
         if same and same.layout != self.layout:
             # The first weights may be the same in several layouts, such as zeros.
@@ -70,7 +76,7 @@ class _Tensor:
                 self._epsilon(step),
             )
             if says:
-                return self._described("weight", step, says)
+                return of_two(self.recordings, *self._both("weight", step), says)
             before = after
         return None
 
@@ -79,12 +85,15 @@ class _Tensor:
         places = tuple(side.get((what, step)) for side in self.places)
         return None if None in places else places
 
+    def _arrays(self, places):
+        return [side[place] for side, place in zip(self.sides, places)]
+
     def _values(self, what, step):
         """(A's values, B's) in B's layout, in rows; None if a side lacks them, or sizes differ."""
         places, start = self._both(what, step), self._both("weight", 0)
         if places is None or start is None:
             return None
-        a, b = (side[place].values for side, place in zip(self.sides, places))
+        a, b = (array.values for array in self._arrays(places))
         shape = self.sides[1][start[1]].values.shape
         if not a.size == b.size == np.prod(shape) == np.prod(self.layout.split):
             return None
@@ -107,7 +116,7 @@ class _Tensor:
 
     def _epsilon(self, step):
         """The relative rounding error of the weights, which may be kept in fewer digits."""
-        arrays = [side[i] for side, i in zip(self.sides, self._both("weight", step))]
+        arrays = self._arrays(self._both("weight", step))
         return max([float(np.finfo(np.float32).eps)] + [min(x.digits, x.epsilon) for x in arrays])
 
     def _elsewhere(self, step):
@@ -116,25 +125,18 @@ class _Tensor:
         same = places and self.recordings.agreement(*places)
         if not same or same.layout == self.layout:
             return None
-        a, b = (side[place] for side, place in zip(self.sides, places))
-        says = "B is A, %s, and the weights are not" % (same.layout.words(a, b) or "as it is")
-        return self._described("gradient", step, says)
-
-    def _described(self, what, step, says):
-        i, j = self._both(what, step)
-        before, pair = len(self.recordings.before(i, j)), self.recordings.pair(i, j)
-        off = pair and pair.off / self.recordings.b[j].scale
-        return described(self.recordings, before, i, j, "name", Relation(says, off))
+        words = same.layout.words(*self._arrays(places)) or "as it is"
+        says = "B is A, %s, and the weights are not" % words
+        return of_two(self.recordings, *places, says)
 
 
-def _places(arrays, key):
-    """{(kind, step): place} of a tensor; the weights before the first step are those of step 0."""
+def _places(arrays):
+    """{tensor: {(kind, step): place}}; the weights before the first step are those of step 0."""
     found = {}
     for place, array in enumerate(arrays):
-        what, step, of = steps.kind(array.name)
-        if of == key and what != "plain" and array.finite and array.dtype.kind == "f":
-            kind = ("weight", 0) if what == "start" else (what, step)
-            found.setdefault(kind, place)
+        moment = steps.moment(array.name)
+        if moment is not None and array.finite and array.dtype.kind == "f":
+            found.setdefault(steps.kind(array.name)[2], {}).setdefault(moment, place)
     return found
 
 
