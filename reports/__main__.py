@@ -24,9 +24,9 @@ def show(used):
     """Print every table, as wide as the terminal lets it."""
     console = Console()
     for table in tables.every(used):
-        notes = ["%s. %s" % pair for pair in table.answers] + [table.note] * bool(table.note)
-        caption = Text("\n".join(notes)) if notes else None
-        drawn = RichTable(title=table.title, title_justify="left", caption=caption)
+        notes = ["%s. %s" % pair for pair in table.answers] + [table.explained]
+        caption = Text("\n".join(filter(None, notes)))
+        drawn = RichTable(title=table.title, title_justify="left", caption=caption or None)
         for column in table.columns:
             justify = "right" if column.endswith(" ") else "left"
             drawn.add_column(column.strip(), justify=justify, overflow="fold")

@@ -11,7 +11,7 @@ from common.networks import ALL
 from common.system import modules
 from reports import study_figures
 from reports.studies import LEVERS, NONE, SHARED, STEP, about, answers, turned
-from reports.table import CHANGED, Table, dagger, titled
+from reports.table import Table, dagger, titled
 
 WIDEST = 100  # the factor between an interval's ends that are still shown
 ONE_RUN = " One run does not show how processes differ from start to start."
@@ -168,7 +168,7 @@ def compared(bench, since=True):
     note = (
         "{}, {}: {}, {} threads, batches of {}{}. Ratios of speed are relative to `{}`; an "
         "interval that contains 1 shows no difference. Within and between runs: the spread of the "
-        "ratios. Others: the cores' largest share that other programs used in any one block.{} {}"
+        "ratios. Others: the cores' largest share that other programs used in any one block.{}"
     ).format(
         bench.machine,
         _when(result),
@@ -178,7 +178,6 @@ def compared(bench, since=True):
         " unless a contender's name gives others" if kind == LISTED else "",
         result["baseline"],
         "" if several else ONE_RUN,
-        CHANGED,
     )
     if "bfloat16_flops" in result:
         speeds = result["matmul_flops"], result["bfloat16_flops"]
@@ -300,7 +299,7 @@ def scaled(bench):
         "{}, {}. Every contender passed the proof; then they were timed in turn: {}, {} threads. "
         "A step's time is fitted as a fixed cost and a cost for each of the {}; off is the largest "
         "error of the fit. Memory: the process's peak. For each batch size: the median step with "
-        "its quartiles, and the speed relative to {} with its 95% interval.{} {}"
+        "its quartiles, and the speed relative to {} with its 95% interval.{}"
     ).format(
         bench.machine,
         result["made"][:10],
@@ -309,7 +308,6 @@ def scaled(bench):
         noun,
         _with_comma(first),
         "" if result["runs"] > 1 else ONE_RUN,
-        CHANGED,
     )
     names = {contenders.read(key).name for key in result["scaling"]}
     study = about(STEP.get(model.name, NONE), names)
@@ -351,7 +349,7 @@ def _runs(result):
 
 
 def mark(result, key):
-    """A contender's mark if its module's file has changed since."""
+    """A contender's mark if its module's code has changed since."""
     contender = result["contenders"][key]
     run = {name: contender[name] for name in ("framework", "lane")}
     run.update(model=result["model"], source_sha256=contender["processes"][-1]["source_sha256"])
@@ -437,7 +435,7 @@ def shared(benches, machine):
         "{}, {} ({}). Same threads: as many as one worker has. All threads: as many as all workers "
         "have. {}Exchange: the part of a worker's step that one process with the same threads does "
         "not need for the same share of the batch: waiting, exchanging gradients, and sharing "
-        "memory. {}"
+        "memory."
     ).format(
         machine,
         ", ".join(sorted({bench.result["made"][:10] for bench in benches})),
@@ -445,7 +443,6 @@ def shared(benches, machine):
         if runs > 1
         else "one run: the intervals do not cover how processes differ from start to start",
         "Fits: a step's time as a fixed cost and a cost for each image. " if fits else "",
-        CHANGED,
     )
     columns = ["contender", "network", "million parameters ", "batch "]
     columns += [line + ", /s " for line in WORKERS]
@@ -559,10 +556,8 @@ def pulled(benches, machine, model):
     command = _command(model, " --levers")
     note = (
         "{}, {}. Each lever alone: lane best with it relative to lane best without it, both proven "
-        "and timed in turn (runs of each: {}): `{}`. `frameworks/NAME/variants.py` has them. {}"
-    ).format(
-        machine, ", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command, CHANGED
-    )
+        "and timed in turn (runs of each: {}): `{}`. `frameworks/NAME/variants.py` has them."
+    ).format(machine, ", ".join(sorted(when)), " or ".join(map(str, sorted(runs))), command)
     answered = answers(study, _gained(rows)) if study.question else ()
     columns = ["environment", "lever", "batch ", "ratio of speed (95%) ", "", "in lane best"]
     key = "levers-%s-%s" % (model.name, machine)

@@ -8,15 +8,24 @@ from collections import namedtuple
 import matplotlib
 from matplotlib.figure import Figure
 
-Drawn = namedtuple("Drawn", "key title caption svg command provenance")
-Drawn.__doc__ = """A figure.
+from reports.table import explained
 
-key: its name in an address.
-title, caption: its subject, and how to read it.
-svg: the drawing.
-command: reproduces the runs in it; NAME is an environment.
-provenance: data, machine and date of the runs in it.
-"""
+
+class Drawn(namedtuple("Drawn", "key title caption svg command provenance")):
+    """A figure.
+
+    key: its name in an address.
+    title, caption: its subject, and how to read it.
+    svg: the drawing.
+    command: reproduces the runs in it; NAME is an environment.
+    provenance: data, machine and date of the runs in it.
+    """
+
+    @property
+    def explained(self):
+        """The caption, with what † means if the drawing has one."""
+        return explained(self.caption, self.svg)
+
 
 # From Okabe and Ito's palette, which colour-blind people can tell apart.
 ACCENT, OTHER = "#0072B2", "#D55E00"

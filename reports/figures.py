@@ -7,7 +7,7 @@ from common.networks.model import JOINTS, VALUES
 from common.system.modules import MIXED
 from reports.drawing import ACCENT, LINES, OTHER, YARDSTICK, Drawn, panels
 from reports.provenance import provenance
-from reports.table import CHANGED, module_is_as_it_was
+from reports.table import module_is_as_it_was
 from reports.tables import kind, latest, of_model, ordered
 
 # Two widths of line, so that both lanes are seen where they agree; the third stands alone.
@@ -67,10 +67,7 @@ def learning(committed, machine):
     for number, length in enumerate(dict.fromkeys(kind(run.result) for run in runs)):
         some = [run for run in runs if kind(run.result) == length]
         title = "Learning curves, %s: %s" % (length, machine)
-        caption = (
-            "Training loss of each step, with dropout; a moving mean over a 40th of the run. "
-            + CHANGED
-        )
+        caption = "Training loss of each step, with dropout; a moving mean over a 40th of the run."
         svg = _panels(some, title, "step", "training loss", _learning)
         command = "tox run -e NAME -- --lane LANE" + _options(some[0].result)
         key = "learning-%s-%d" % (machine, number)
@@ -116,7 +113,7 @@ def _free_run(runs, model, command):
     svg = _panels(runs, title, "step", "value", draw)
     caption = (
         "The first test sequence. Left of the line the network is given the wave and predicts the "
-        "next value; right of it, it is given its own last prediction. " + CHANGED
+        "next value; right of it, it is given its own last prediction."
     )
     key = "%s-%s" % (model.name, runs[0].machine)
     return Drawn(key, title, caption, svg, command, provenance(runs))
@@ -142,10 +139,7 @@ def _joints(runs, model, command):
 
     title = "%s, predicted joints: %s" % (model.title, runs[0].machine)
     svg = _panels(runs, title, "x, sides of the image", "y", draw)
-    caption = (
-        "The first test figure: its visible joints, and the joints that the network finds. "
-        + CHANGED
-    )
+    caption = "The first test figure: its visible joints, and the joints that the network finds."
     key = "%s-%s" % (model.name, runs[0].machine)
     return Drawn(key, title, caption, svg, command, provenance(runs))
 
@@ -166,7 +160,7 @@ def divergence(committed):
     )
     caption = (
         "The difference of the loss from the NumPy reference in float64, for each of the 20 steps "
-        "of the trajectory rung, dropout off. Grey: the same reference in float32. " + CHANGED
+        "of the trajectory rung, dropout off. Grey: the same reference in float32."
     )
     command = "tox exec -e NAME -- python -m common.proof NAME --lane LANE"
     return Drawn("divergence", title, caption, svg, command, provenance(runs))

@@ -12,7 +12,7 @@ from reports import study_figures
 from reports.bench_tables import mark
 from reports.committed import HERE
 from reports.studies import turned
-from reports.table import CHANGED, Table, dagger, kind
+from reports.table import Table, dagger, kind
 
 Lesson = namedtuple("Lesson", "says published switches levers holds most command why")
 Lesson.__doc__ = """A lesson.
@@ -192,7 +192,7 @@ def learnt(used):
         "interval. Held: the interval is on the published side, or on the side that the advice "
         "implies; for ±1 point, inside it. No difference shown: the interval covers both sides, "
         "which does not prove that they are equal. Of twenty equal pairs, one will show a "
-        "difference by chance, and the switches of a study share its plain runs. " + CHANGED
+        "difference by chance, and the switches of a study share its plain runs."
     )
     columns = ["lesson", "published", "found here", "verdict", "command"]
     title = "Does the original's advice hold?"

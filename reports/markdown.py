@@ -13,7 +13,7 @@ from reports import bench_tables, phrases, sources, tables
 from reports.committed import FOLDERS, HERE
 from reports.lessons import learnt
 from reports.sweeps import swept
-from reports.table import APART, CHANGED, CODE, pieces
+from reports.table import APART, CODE, pieces
 
 BUILT = HERE / "site" / "tables"
 
@@ -52,8 +52,8 @@ def table(content, up=""):
     lines = ["## " + content.title, ""]
     for term, text in content.answers:
         lines += ["**%s.** %s" % (term, escaped(text)), ""]
-    if content.note:
-        lines += [escaped(content.note), ""]
+    if content.explained:
+        lines += [escaped(content.explained), ""]
     heads = [escaped(column.strip() or "verdict") for column in content.columns]
     rules = ["---:" if column.endswith(" ") else "---" for column in content.columns]
     rows = [[cell(each, up) for each in row] for row in content.rows]
@@ -116,8 +116,7 @@ def unmarked(content):
     """A table without the marks of modules that have changed since."""
     rows = [[_unmarked(each) for each in row] for row in content.rows]
     answers = [(term, _unmarked(text)) for term, text in content.answers]
-    note = content.note.replace(" " + CHANGED, "")
-    return content._replace(rows=rows, answers=answers, note=note)
+    return content._replace(rows=rows, answers=answers)
 
 
 def _unmarked(content):

@@ -9,7 +9,7 @@ from common.networks import ALL
 from common.profiles import categories, kernels
 from common.system.modules import MIXED
 from reports import study_figures
-from reports.table import CHANGED, Table, label, position, titled
+from reports.table import Table, label, position, titled
 
 
 def spent(profiles, machine, model):
@@ -44,12 +44,11 @@ def spent(profiles, machine, model):
         "vectors of 16 numbers along the channels pad 50 channels to 64 and "
         "100 to 112, vectors of 8 pad them to 56 and 104. Of its limit: the time that the step's "
         "arithmetic, padding included, would take at the speed of the matrix product, relative to "
-        "the time of the step. If oneDNN reports nothing, no padding is counted. {}"
+        "the time of the step. If oneDNN reports nothing, no padding is counted."
     ).format(
         machine,
         ", ".join(sorted(when)),
         command,
-        CHANGED,
     )
     columns = ["run", "step ", "its sum ", "forward ", "backward "] + [name + " " for name in shown]
     columns += ["convolutions' speed ", "kernels", "not padding ", "of its limit "]

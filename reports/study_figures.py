@@ -16,12 +16,11 @@ from reports.drawing import (
     svg,
 )
 from reports.provenance import provenance
-from reports.table import CHANGED
 
 MARKERS = "os^Dvp*"
 RATIO = (
     "Speed relative to the baseline, with its 95% interval. Blue: the interval contains 1, so no "
-    "difference is shown. " + CHANGED
+    "difference is shown."
 )
 
 
@@ -35,7 +34,7 @@ def points(key, title, rows, committed, command):
     """Differences of the accuracy; rows: (name, mean, low, high)."""
     caption = (
         "The difference in accuracy, averaged over the seeds, with its 95% interval. Blue: the "
-        "interval contains 0, so no difference is shown. " + CHANGED
+        "interval contains 0, so no difference is shown."
     )
     drawn = intervals(rows, title, "points of accuracy", 0)
     return Drawn(key, title, caption, drawn, command, provenance(committed))

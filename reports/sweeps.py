@@ -3,7 +3,7 @@
 from collections import Counter
 
 from common.networks import ALL
-from reports.table import CHANGED, Table, dagger, titled
+from reports.table import Table, dagger, titled
 
 NOTE = (
     "%s, %s (%s). Each contender was trained with %s, in the lane that its name gives (%s images, "
@@ -37,8 +37,8 @@ def _table(committed):
     note = NOTE % (committed.machine, result["made"][:10], cpus, *recipe)
     columns = ["first", "second", "mean difference ", "90% interval", "verdict"]
     title = titled("Do frameworks reach the same accuracy?", model)
-    words = (note, result["dataset"]["name"], _reached(result), CHANGED)
-    note = "%s Data: %s. Mean accuracy, and its range: %s. %s" % words
+    words = (note, result["dataset"]["name"], _reached(result))
+    note = "%s Data: %s. Mean accuracy, and its range: %s." % words
     answers = [("Answer", _answer(result["pairs"]))] if result["pairs"] else []
     return Table(title, note, columns, rows, answers=answers)
 

@@ -10,17 +10,28 @@ from common.system import modules, source
 from common.system.files import ROOT
 from common.system.modules import MIXED
 
-CHANGED = "† The module's file has changed since."
+CHANGED = "† The module's code has changed since."
 
-Table = namedtuple("Table", "title note columns rows figure answers", defaults=(None, ()))
-Table.__doc__ = """A table of text.
 
-title, note: above the table; the note may be empty.
-columns: their heads; one that ends in a space has numbers, and is set flush right.
-rows: lists of cells, each a text, a (text, link) pair or a list of such pairs.
-figure: a function that draws it for the page, or None.
-answers: (term, text) pairs that answer a question which others asked.
-"""
+class Table(namedtuple("Table", "title note columns rows figure answers", defaults=(None, ()))):
+    """A table of text.
+
+    title, note: above the table; the note may be empty.
+    columns: their heads; one that ends in a space has numbers, and is set flush right.
+    rows: lists of cells, each a text, a (text, link) pair or a list of such pairs.
+    figure: a function that draws it for the page, or None.
+    answers: (term, text) pairs that answer a question which others asked.
+    """
+
+    @property
+    def explained(self):
+        """The note, with what † means if a cell has one."""
+        return explained(self.note, " ".join(words(cell) for row in self.rows for cell in row))
+
+
+def explained(note, marked):
+    """A note, with what † means if the text that it explains has one."""
+    return " ".join([note] * bool(note) + [CHANGED] * ("†" in marked))
 
 
 PROSE, CODE = "prose", "code"
@@ -56,12 +67,12 @@ def position(result):
 
 
 def label(result):
-    """A run's name; marked if its module's file has changed since."""
+    """A run's name; marked if its module's code has changed since."""
     return "%s, %s%s" % (result["framework"], result["lane"], dagger(result))
 
 
 def dagger(result):
-    """The mark of a run whose module's file has changed since; "" if it has not."""
+    """The mark of a run whose module's code has changed since; "" if it has not."""
     return "" if module_is_as_it_was(result) else " †"
 
 

@@ -15,7 +15,7 @@ from reports.committed import HERE
 from reports.lessons import learnt
 from reports.profile_tables import spent
 from reports.sweeps import swept
-from reports.table import CHANGED, Table, dagger, kind, label, position, titled
+from reports.table import Table, dagger, kind, label, position, titled
 
 ORIGINAL = HERE / "original.json"
 PLANTED = HERE / "mistakes"
@@ -98,7 +98,7 @@ def certificates(committed, model):
         "One row for each environment and lane: its latest committed run. A cell is the error and "
         "the tolerance of the check that came closest to failing; equal: bit for bit; -: this "
         "network has no such rung. Compare an error with its own tolerance only: checks have "
-        "different units. " + CHANGED
+        "different units."
     )
     return Table(
         titled("Certificates", model), note, ["run"] + [name + " " for name in RUNGS], rows
@@ -252,7 +252,7 @@ def results(committed, machine, model):
     noun = model.task.observations
     columns = ["run", "%s × epochs" % noun, figure, "training ", "first step "]
     columns += ["step, median (quartiles) ", "%s/s " % noun, "of matrix product ", "peak memory "]
-    return Table(titled("Results: %s" % machine, model), CHANGED, columns, rows)
+    return Table(titled("Results: %s" % machine, model), "", columns, rows)
 
 
 def original(runs):
@@ -273,8 +273,8 @@ def original(runs):
     note = (
         "%s Source: %s. The columns on the right have the same recipe in lane best, where a run is "
         "committed: `tox run -e NAME -- --lane best --epochs 10`. Compare libraries within a "
-        "column only. %s"
-    ) % (content["what"], content["source"], CHANGED)
+        "column only."
+    ) % (content["what"], content["source"])
     return Table("Beside the original", note, columns, rows)
 
 
@@ -315,8 +315,8 @@ def networks():
         rows.append(cells)
     note = (
         "The values of `--model` in each environment. proven: the lanes with a certificate on "
-        "record that passed every rung; †: the module has changed since; no record: the module "
-        "is here, but no such certificate; -: there is no such module."
+        "record that passed every rung; no record: the module is here, but no such certificate; "
+        "-: there is no such module."
     )
     columns = ["environment"] + [model.title for model in MODELS.values()]
     return Table("Networks", note, columns, rows)

@@ -147,11 +147,14 @@ def test_a_contender_whose_runs_differ_too_much_is_not_judged(tmp_path):
 
 
 def test_what_was_timed_of_a_module_that_has_changed_since_is_marked(tmp_path):
+    """And the mark is explained, where there is one."""
     found = bench_result()
+    (table,) = measured_alone(tmp_path / "as it was", found)
+    assert table.explained == table.note
     found["contenders"][ONE + ":same"]["processes"] = [{"source_sha256": "0" * 64}]
-    (table,) = measured_alone(tmp_path, found)
+    (table,) = measured_alone(tmp_path / "changed", found)
     assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same †"]
-    assert "† The module's file has changed since." in table.note
+    assert table.explained == table.note + " † The module's code has changed since."
 
 
 def test_workers_are_part_of_the_code_that_was_timed():
