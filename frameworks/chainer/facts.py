@@ -11,8 +11,11 @@ from frameworks.facts import (
 
 
 def constrained(file):
-    """pip's own constraint, too: Chainer's setup.py needs an old setuptools."""
-    return {"PIP_CONSTRAINT": "{tox_root}/frameworks/chainer/" + file}
+    """pip's own constraint, too: Chainer's setup.py needs an old setuptools.
+
+    From the root, where tox starts pip; its absolute path may have a space, where pip splits it.
+    """
+    return {"PIP_CONSTRAINT": "frameworks/chainer/" + file}
 
 
 CHAINER = Environment(
