@@ -20,13 +20,21 @@ off: the distance, relative to the update.
 """
 Rule = namedtuple("Rule", "words walk decay late")
 Rule.__new__.__defaults__ = (0.0, False)
-Rule.__doc__ = """An optimiser in words, and its directions: of the gradients of one tensor.
+Rule.__doc__ = """An optimiser in words, and its directions, one by one, of a tensor's gradients.
 
 decay: a factor; the weights times it are added to each gradient, perhaps of some tensors only.
 late: whether Adam adds its epsilon before it corrects the average.
 """
 Clip = namedtuple("Clip", "words apply")
-Clip.__doc__ = """A clipping in words, and its function of {tensor: gradients}."""
+Clip.__doc__ = """A clipping in words, and its function of a list of ``Tensor``.
+
+The function gives lists of gradients, one for each tensor.
+"""
+Tensor = namedtuple("Tensor", "name gradients weights norms peak")
+Tensor.__doc__ = """Some values of a tensor in each step.
+
+norms: of the whole gradients. peak: their largest value.
+"""
 
 SAMPLE = 2048  # values of each tensor
 LIMITS = (1.0, 0.5, 0.1, 0.01, 5.0, 10.0, 2.0, 0.25, 0.05)
@@ -41,15 +49,12 @@ SILENT = 1e-7  # of the largest gradient: smaller ones are rounding, and move no
 
 def side(walks):
     """The ``Walked`` that fits a recording's {tensor: ``Walk``}; None if none does."""
-    if not walks:
-        return None
-    best = None
+    best, tensors = None, _sampled(walks)
     with np.errstate(all="ignore"):
-        for clip in _clips(walks):
-            clipped = clip.apply({name: walk.gradients for name, walk in walks.items()})
-            small = _sampled(walks, clipped)
+        for clip in _clips(tensors):
+            clipped = [t._replace(gradients=g) for t, g in zip(tensors, clip.apply(tensors))]
             for rule in _rules():
-                found = _fitted(rule, clip, small)
+                found = _fitted(rule, clip, clipped)
                 if found is not None and _better(found, best):
                     best = found
             if best is not None and _is_round(best):
@@ -68,36 +73,36 @@ def _better(found, best):
     return found.off < 0.5 * best.off
 
 
-def _sampled(walks, gradients):
-    """[(name, gradients, weights)] on some values of each tensor that has a gradient."""
+def _sampled(walks):
+    """A ``Tensor`` for each of the ``Walk`` that has a gradient."""
     found = []
-    peaks = {name: max(np.abs(g).max() for g in own) for name, own in gradients.items()}
+    peaks = {name: max(np.abs(g).max() for g in walk.gradients) for name, walk in walks.items()}
     for name, walk in walks.items():
         if peaks[name] <= SILENT * max(peaks.values()):
             continue  # such as the bias before a norm
-        count = walk.weights[0].size
-        some = np.random.RandomState(0).permutation(count)[:SAMPLE]
-        found.append(
-            [walk.name]
-            + [[x.reshape(-1)[some] for x in xs] for xs in (gradients[name], walk.weights)]
-        )
+        some = np.random.RandomState(0).permutation(walk.weights[0].size)[:SAMPLE]
+        gradients, weights = [
+            [x.reshape(-1)[some] for x in xs] for xs in (walk.gradients, walk.weights)
+        ]
+        norms = [np.sqrt((g**2).sum()) for g in walk.gradients]
+        found.append(Tensor(walk.name, gradients, weights, norms, peaks[name]))
     return found
 
 
 def _fitted(rule, clip, tensors):
     """The ``Walked`` of a rule; None if a tensor does not follow it."""
-    first = [[x[:FIRST] for x in xs] for xs in tensors[0][1:]] if tensors else None
-    if first is None or _of_tensor(rule, *first) is None:
+    first = [[x[:FIRST] for x in xs] for xs in (tensors[0].gradients, tensors[0].weights)]
+    if _of_tensor(rule, *first) is None:
         return None
     rates, decays, sizes, offs = [], OrderedDict(), [], []
-    for name, gradients, weights in tensors:
-        found = _of_tensor(rule, gradients, weights)
+    for tensor in tensors:
+        found = _of_tensor(rule, tensor.gradients, tensor.weights)
         if found is None:
             return None
-        own, decays[name], off = found
+        own, decays[tensor.name], off = found
         rates.append(own)
         offs += off
-        sizes.append(len(weights[0]))
+        sizes.append(len(tensor.weights[0]))
     if rule.decay and not any(decays.values()):
         return None
     rates, sizes = np.array(rates), np.array(sizes)
@@ -174,45 +179,38 @@ def without_tensors(walked, with_late=True):
     return says
 
 
-def _clips(walks):
-    """Yield clippings that change the recorded gradients; first, none."""
-    yield Clip("", lambda gradients: gradients)
-    gradients = {name: walk.gradients for name, walk in walks.items()}
-    peak = max(np.abs(g).max() for own in gradients.values() for g in own)
-    norms = [np.sqrt((g**2).sum()) for own in gradients.values() for g in own]
-    count = len(next(iter(gradients.values())))
-    totals = [np.sqrt(sum((own[n] ** 2).sum() for own in gradients.values())) for n in range(count)]
+def _clips(tensors):
+    """Yield clippings that change the recorded gradients; first, none. No tensors: nothing."""
+    if not tensors:
+        return
+    yield Clip("", lambda tensors: [tensor.gradients for tensor in tensors])
+    totals = np.sqrt(np.square([tensor.norms for tensor in tensors]).sum(0))
     for limit in LIMITS:
         if limit < max(totals):
-            yield Clip("gradients clipped to a global norm of %g" % limit, _global(limit))
-        if limit < max(norms):
+            factors = np.minimum(1.0, limit / totals)
+            yield Clip("gradients clipped to a global norm of %g" % limit, _scaled(factors))
+        if limit < max(max(tensor.norms) for tensor in tensors):
             yield Clip("each tensor's gradient clipped to a norm of %g" % limit, _each(limit))
-        if limit < peak:
+        if limit < max(tensor.peak for tensor in tensors):
             yield Clip("gradients clipped to %g by value" % limit, _by_value(limit))
 
 
 def _by_value(limit):
-    return lambda gradients: {
-        name: [np.clip(g, -limit, limit) for g in own] for name, own in gradients.items()
-    }
+    return lambda tensors: [[np.clip(g, -limit, limit) for g in t.gradients] for t in tensors]
 
 
 def _each(limit):
-    return lambda gradients: {
-        name: [g * min(1.0, limit / np.sqrt((g**2).sum())) for g in own]
-        for name, own in gradients.items()
-    }
+    return lambda tensors: [
+        _times(t, [min(1.0, limit / norm) for norm in t.norms]) for t in tensors
+    ]
 
 
-def _global(limit):
-    def apply(gradients):
-        factors = [
-            min(1.0, limit / np.sqrt(sum((g**2).sum() for g in step)))
-            for step in zip(*gradients.values())
-        ]
-        return {name: [g * f for g, f in zip(own, factors)] for name, own in gradients.items()}
+def _scaled(factors):
+    return lambda tensors: [_times(tensor, factors) for tensor in tensors]
 
-    return apply
+
+def _times(tensor, factors):
+    return [g * factor for g, factor in zip(tensor.gradients, factors)]
 
 
 def _rules():
@@ -249,18 +247,17 @@ def _rules():
 
 def _momentum(m, nesterov, dampening):
     def walk(gradients):
-        made, v = [], gradients[0]
+        v = gradients[0]
         for n, g in enumerate(gradients):
             v = m * v + (1 - dampening) * g if n else g
-            made.append(g + m * v if nesterov else v)
-        return made
+            yield g + m * v if nesterov else v
 
     return walk
 
 
 def _adam(betas, epsilon, corrected, nesterov=False, late=False):
     def walk(gradients):
-        made, m, v = [], 0.0, 0.0
+        m, v = 0.0, 0.0
         for n, g in enumerate(gradients, 1):
             m = betas[0] * m + (1 - betas[0]) * g
             v = betas[1] * v + (1 - betas[1]) * g**2
@@ -268,52 +265,47 @@ def _adam(betas, epsilon, corrected, nesterov=False, late=False):
             up, down = (1 - b**n if corrected else 1.0 for b in betas)
             up = 1 - betas[0] ** (n + 1) if nesterov else up
             scale = np.sqrt(down) if late else 1.0
-            made.append(first / up / (np.sqrt(v / down) + epsilon / scale))
-        return made
+            yield first / up / (np.sqrt(v / down) + epsilon / scale)
 
     return walk
 
 
 def _adamax(betas):
     def walk(gradients):
-        made, m, peak = [], 0.0, 0.0
+        m, peak = 0.0, 0.0
         for n, g in enumerate(gradients, 1):
             m = betas[0] * m + (1 - betas[0]) * g
             peak = np.maximum(betas[1] * peak, np.abs(g))
-            made.append(m / (1 - betas[0] ** n) / (peak + 1e-8))
-        return made
+            yield m / (1 - betas[0] ** n) / (peak + 1e-8)
 
     return walk
 
 
 def _lion(betas):
     def walk(gradients):
-        made, m = [], 0.0
+        m = 0.0
         for g in gradients:
-            made.append(np.sign(betas[0] * m + (1 - betas[0]) * g))
+            yield np.sign(betas[0] * m + (1 - betas[0]) * g)
             m = betas[1] * m + (1 - betas[1]) * g
-        return made
 
     return walk
 
 
 def _rmsprop(decay, epsilon):
     def walk(gradients):
-        made, v = [], 0.0
+        v = 0.0
         for g in gradients:
             v = decay * v + (1 - decay) * g**2
-            made.append(g / (np.sqrt(v) + epsilon))
-        return made
+            yield g / (np.sqrt(v) + epsilon)
 
     return walk
 
 
 def _adagrad(start):
     def walk(gradients):
-        made, total = [], start
+        total = start
         for g in gradients:
             total = total + g**2
-            made.append(g / (np.sqrt(total) + 1e-10))
-        return made
+            yield g / (np.sqrt(total) + 1e-10)
 
     return walk
