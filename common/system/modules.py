@@ -130,6 +130,7 @@ def load(name, model="cnn", lever=""):
             if known.startswith("frameworks.%s." % framework.folder):
                 del sys.modules[known]
     try:
+        _optional(name, "older", "prepare", lambda: None)()
         module = importlib.import_module(module)
     except ImportError as error:
         raise InputError(

@@ -10,3 +10,6 @@ def in_force(module, settings, model):
     assert trainer.gradient_clip_val is None
     trained = classifier.network, None, classifier.optimizer
     return settings_check.in_force(module, settings, trained)
+
+
+older = settings_check.older

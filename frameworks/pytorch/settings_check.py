@@ -47,3 +47,8 @@ def tf32(device):
 def jit():
     """Whether ``torch.compile`` has compiled anything."""
     return bool(torch._dynamo.utils.counters["frames"])
+
+
+def older():
+    """Take away what PyTorch 2.8 lacks."""
+    del type(torch.backends.cudnn).conv
