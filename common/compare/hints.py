@@ -1,9 +1,8 @@
 """Lines on arrays that agree, or that were not compared, and that may still be a mistake."""
 
 from common.compare import difference, masked, trying
+from common.compare.names import OUTPUT
 from common.compare.optimizers import clipping
-
-OUTPUT = "output"  # what recorders call the network's result, if no layer returns it
 
 
 def of_layers(recordings, layers, jumps=True):

@@ -14,6 +14,7 @@ SYNONYMS = {
     "gradient": "grad",
 }
 PARAMETERS = {"weight", "bias", "w", "b", "weights", "biases", "param", "parameter", "embeddings"}
+OUTPUT = "output"
 LONG = 4  # letters of a name without a number that may match the end of another
 
 
@@ -29,6 +30,14 @@ def is_parameter(name):
 
 
 @lru_cache(maxsize=None)
+def is_output(name):
+    """Whether recorders call a result of the network so, which no layer returns, or a part of it.
+
+    It may have been computed long before: it is recorded when the network returns it.
+    """
+    return re.match(OUTPUT + "($|[., ])", name) is not None
+
+
 def words(name):
     """The words and numbers of a name, in lower case: ``h.0.LayerNorm`` is h, 0, layer, norm."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+", name)

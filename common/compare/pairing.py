@@ -4,6 +4,7 @@ A recording is a file of arrays in the order in which they were computed, the in
 """
 
 from collections import defaultdict, namedtuple
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from common.system.errors import InputError
 
 PARTS = 8  # of a recording; a repeated value is paired within the same part of both, if possible
 MANY = 16  # values whose error is measured well
+ENDS = 32  # a network's result may be paired with what lies in the last part of the other side
+LAST = 3  # or is among its last arrays
 OTHER = 0.25  # of an array's spread: no precision is so far from float64
 
 Pair = namedtuple("Pair", "a b layout off")
@@ -109,6 +112,15 @@ def _written_alike(a, b):
     return alike and names.written(a.name) == names.written(b.name)
 
 
+def _at_the_end(arrays):
+    """For each array whether it is one of the last that were computed, or the network's result."""
+    found, left = [], max(LAST, len(arrays) // ENDS)
+    for array in reversed(arrays):
+        found.append(left > 0 or names.is_output(array.name))
+        left -= not names.is_output(array.name)
+    return found[::-1]
+
+
 def _apart(ours, theirs):
     """Whether two arrays belong to different steps of training; then they must not be paired.
 
@@ -152,10 +164,11 @@ class Recordings:
         positions = {array.name: position for position, array in enumerate(a)}
         if all(names.has_name(array.name) and array.name in positions for array in b):
             self.b = sorted(b, key=lambda array: positions[array.name])  # the same order in both
+        self.computed = list(range(len(b)))  # when each of B's arrays was computed
         self._pair()
         order = streams.order(self)
         if order is not None:
-            self.b = [self.b[j] for j in order]
+            self.b, self.computed = [self.b[j] for j in order], order
             self._pair()
 
     def _pair(self):
@@ -169,6 +182,7 @@ class Recordings:
         self.moments = [[steps.moment(x.name) for x in side] for side in (self.a, self.b)]
         self.sizes = [places_by_size(arrays) for arrays in (self.a, self.b)]
         self.starts = [_first_copies(arrays) for arrays in (self.a, self.b)]
+        self.at_the_end = [_at_the_end(arrays) for arrays in (self.a, self.b)]
         self.agreements = {}
         self.optimizers = None  # set by ``optimizers.explain``
         self.rounding_only = rounding_only.accept(self)
@@ -237,20 +251,28 @@ class Recordings:
         worth = np.zeros((n + 1, m + 1))  # of the best list from a pair of places on
         for i in reversed(range(n)):
             best = worth[i + 1].copy()
-            for j in self.agreeing(i):
+            for j in filter(partial(self._in_turn, i), self.agreeing(i)):
                 best[j] = max(best[j], worth[i + 1, j + 1] + self.worth(i, j))
             worth[i] = np.maximum.accumulate(best[::-1])[::-1]
         pairs, i, j = [], 0, 0
         while i < n and j < m:
-            if self.agreement(i, j) and worth[i, j] == worth[i + 1, j + 1] + self.worth(i, j):
-                same = self.agreement(i, j)
-                pairs.append(Pair(i, j, same.layout, same.off))
+            alike = self._in_turn(i, j) and self.agreement(i, j)
+            if alike and worth[i, j] == worth[i + 1, j + 1] + self.worth(i, j):
+                pairs.append(Pair(i, j, alike.layout, alike.off))
                 i, j = i + 1, j + 1
             elif worth[i, j] == worth[i + 1, j]:
                 i += 1
             else:
                 j += 1
         return pairs
+
+    def _in_turn(self, i, j):
+        """Whether a pair can show the order of computation.
+
+        A result of the network that was computed long before, such as a cache of keys, cannot.
+        """
+        ours, theirs = names.is_output(self.a[i].name), names.is_output(self.b[j].name)
+        return self.at_the_end[1][j] if ours else self.at_the_end[0][i] if theirs else True
 
     def worth(self, i, j):
         """The weight of a pair in the alignment; a whole number, so that sums are exact."""
@@ -313,9 +335,15 @@ class Recordings:
         """Whether a later pair agrees that was computed from each observation.
 
         A few pairs that are equal bit for bit may have been given, such as targets: a whole gap of
-        arrays that differ one by one counts for more.
+        arrays that differ one by one counts for more. What B computed before the gap does not
+        follow from it, such as another branch, or a cache's keys that A returns at its end.
         """
-        later = [off for place, off in self.of_pairs(_of_observations) if place >= before]
+        computed = [self.computed[pair.b] for pair in self.pairs]
+        later = [
+            off
+            for number, off in self.of_pairs(_of_observations)
+            if number >= before and computed[number] > ([-1] + computed)[before]
+        ]
         if not later or any(later):
             return bool(later)
         return len(later) > self._new_in_turn(before)

@@ -7,6 +7,7 @@ The rest stay beside those that they are beside in B.
 
 import numpy as np
 
+from common.compare import names
 from common.compare.layouts import correlations
 
 LEAST = 2  # arrays that agree, but not in both recordings' order
@@ -17,16 +18,21 @@ MOST = 256  # arrays without a counterpart whose nearest ones are sought
 def order(recordings):
     """The places of B's arrays in A's order; None to leave them as they are.
 
-    Steps of training are left: their arrays belong together by name.
+    Steps of training are left: their arrays belong together by name. So are the network's results,
+    such as a cache of keys, that one side recorded when it returned them.
     """
     if any(moment for side in recordings.moments for moment in side):
         return None
-    crossing = list(recordings.crossing())
+    crossing = [(i, j) for i, j in recordings.crossing() if not _returned(recordings, i, j)]
     if sum(not recordings.repeats(i, j) for i, j in crossing) < LEAST:
         return None
     pairs = [pair[:2] for pair in recordings.pairs] + crossing + list(_nearest(recordings))
     found = {j: i for i, j in pairs}
     return _sorted(found, len(recordings.a), len(recordings.b))
+
+
+def _returned(recordings, i, j):
+    return any(names.is_output(array.name) for array in (recordings.a[i], recordings.b[j]))
 
 
 def _sorted(found, count, length):

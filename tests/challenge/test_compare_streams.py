@@ -119,3 +119,54 @@ def test_a_few_values_that_differ_are_printed(compared):
     code, difference, _ = compared(a, b)
     assert code == 3 and difference["a"] == "t"
     assert "3, 999, 500, 17 in A, 0.003, 0.999, 0.5, 0.017 in B" in difference["relation"]
+
+
+def test_the_last_layer_of_a_branch_is_found_though_the_other_branch_agrees(compared):
+    """Of two branches with a result each, A computes the text's first, B the image's."""
+    a, b = (
+        {name: [x for x in stream(name, "epsilon" if b else None)] for name in TOKENS}
+        for b in (False, True)
+    )
+    x = {"x": normal(BATCH, 8)}
+    a = noisy(dict(x, **dict(a["text"]), **dict(a["image"])), 1)
+    b = noisy(dict(x, **dict(b["image"]), **dict(b["text"])), 2)
+    code, difference, _ = compared(a, unnamed(b))
+    assert code == 3 and difference["a"] == "text.norm2"
+
+
+def unnamed(arrays):
+    """The arrays, named as operations are."""
+    return {"net/op %d" % place: array for place, array in enumerate(arrays.values())}
+
+
+def with_cache(x, ops, wrong=None):
+    """Blocks that split keys and return them at the end; with ``ops``, as soon as they are."""
+    arrays, cache = {"x": x}, {}
+    for n in range(4):
+        both = dense(x, 2 * WIDTH, n)
+        arrays["block%d.attn" % n] = both
+        keys = both[..., :WIDTH].reshape(BATCH, -1, 4, WIDTH // 4).transpose(0, 2, 1, 3)
+        if ops:
+            arrays["block%d/reshape %d" % (n, n)] = keys
+            arrays["block%d/scale %d" % (n, n)] = 0.3 * keys
+        else:
+            cache["output.past_key_values, result %d" % n] = keys
+        inner = gelu(dense(both, WIDTH, n + 8))
+        arrays["block%d.act" % n] = inner
+        x = x + (1.1 if wrong == "block2" and n == 2 else 1) * inner
+        arrays["block%d" % n] = x
+    x = x if wrong == "head" else normed(x)
+    return dict(arrays, head=dense(x, 40, 99), **cache)
+
+
+@pytest.mark.parametrize("wrong", [None, "block2", "head"])
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_keys_that_a_network_returns_show_no_order(compared, wrong, side):
+    """They were computed long before: one side records them at its end, the other within."""
+    x = normal(BATCH, 9, WIDTH)
+    returned = noisy(with_cache(x, ops=False, wrong=wrong), 1)
+    within = unnamed(noisy(with_cache(x, ops=True), 2))
+    sides = (returned, within) if side == "a" else (within, returned)
+    code, difference, _ = compared(*sides)
+    assert code == (3 if wrong else 0)
+    assert wrong is None or difference[side] == wrong
