@@ -170,3 +170,23 @@ def test_keys_that_a_network_returns_show_no_order(compared, wrong, side):
     code, difference, _ = compared(*sides)
     assert code == (3 if wrong else 0)
     assert wrong is None or difference[side] == wrong
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_a_result_that_one_side_computes_further_with(compared, wrong, side):
+    """One side returns the scores; the other goes on to probabilities."""
+    x = normal(BATCH, 9, WIDTH)
+    layers = {"x": x, "hidden": dense(x, WIDTH, 1), "norm": normed(dense(x, WIDTH, 1))}
+    scores = dense(layers["norm"], 40, 2)
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    ops = dict(
+        layers, scores=scores, highest=scores.max(-1), off=scores - scores.max(-1)[..., None]
+    )
+    ops.update(exp=shares, sum=shares.sum(-1), shares=shares / shares.sum(-1, keepdims=True))
+    returned = noisy(dict(layers, **{"output.logits": scores * (1.1 if wrong else 1)}), 1)
+    within = unnamed(noisy(ops, 2))
+    sides = (returned, within) if side == "a" else (within, returned)
+    code, difference, _ = compared(*sides)
+    assert code == (3 if wrong else 0)
+    assert not wrong or difference[side] == "output.logits"
