@@ -144,13 +144,14 @@ def training(random, optimizer="Adam, betas 0.9 and 0.999, epsilon 1e-08", **oth
         start, *gradients = (random.standard_normal(shape) for _ in range(4))
         tensors[name] = steps.Walk(name, [g / 4 for g in gradients], [start])
         found["step0 " + name] = start
-    clip = next(c for c in walk._clips(tensors) if c.words == options["clip"])
-    clipped = clip.apply({name: t.gradients for name, t in tensors.items()})
+    whole = [walk.whole(tensor) for tensor in tensors.values()]
+    clip = next(c for c in walk._clips(whole) if c.words == options["clip"])
+    clipped = dict(zip(tensors, clip.apply(whole)))
     rule = next(rule for rule in walk._rules() if rule.words == optimizer)
     for step in range(3):
         for name, t in tensors.items():
             found["grad%d %s" % (step + 1, name)] = t.gradients[step]
-            d = rule.walk(clipped[name][: step + 1])[-1]
+            *_, d = rule.walk(clipped[name][: step + 1])
             decay = options["decay"] * (name != options["spared"])
             decay *= options["rates"][step] if options["beside"] else 1
             w = t.weights[-1] * (1 - decay) - options["rates"][step] * d

@@ -567,12 +567,12 @@ def stepping(words, rate=0.01, clip="", decay=0.0, decayed=lambda name: True):
     directions = next(rule.walk for rule in walk._rules() if rule.words == words)
 
     def rule(gradients, weights):
-        tables = {name: steps.Walk(name, g, weights[name]) for name, g in gradients.items()}
-        clips = {c.words: c.apply for c in walk._clips(tables)}
-        made = clips.get(clip, clips[""])(gradients)
+        tensors = [walk.whole(steps.Walk(name, g, weights[name])) for name, g in gradients.items()]
+        clips = {c.words: c.apply for c in walk._clips(tensors)}
+        made = dict(zip(gradients, clips.get(clip, clips[""])(tensors)))
         at = rate if np.isscalar(rate) else rate[len(made["a.bias"]) - 1]
         return {
-            name: -at * (directions(g)[-1] + decay * decayed(name) * weights[name][-1])
+            name: -at * (list(directions(g))[-1] + decay * decayed(name) * weights[name][-1])
             for name, g in made.items()
         }
 

@@ -31,7 +31,7 @@ Clip.__doc__ = """A clipping in words, and its function of a list of ``Tensor``.
 The function gives lists of gradients, one for each tensor.
 """
 Tensor = namedtuple("Tensor", "name gradients weights norms peak")
-Tensor.__doc__ = """Some values of a tensor in each step.
+Tensor.__doc__ = """Values of a tensor in each step, all or some.
 
 norms: of the whole gradients. peak: their largest value.
 """
@@ -73,20 +73,27 @@ def _better(found, best):
     return found.off < 0.5 * best.off
 
 
+def whole(walk):
+    """A ``Walk`` as a ``Tensor`` with all its values."""
+    norms = [np.sqrt((g**2).sum()) for g in walk.gradients]
+    peak = max(np.abs(g).max() for g in walk.gradients)
+    return Tensor(walk.name, walk.gradients, walk.weights, norms, peak)
+
+
 def _sampled(walks):
     """A ``Tensor`` for each of the ``Walk`` that has a gradient."""
-    found = []
-    peaks = {name: max(np.abs(g).max() for g in walk.gradients) for name, walk in walks.items()}
-    for name, walk in walks.items():
-        if peaks[name] <= SILENT * max(peaks.values()):
-            continue  # such as the bias before a norm
-        some = np.random.RandomState(0).permutation(walk.weights[0].size)[:SAMPLE]
-        gradients, weights = [
-            [x.reshape(-1)[some] for x in xs] for xs in (walk.gradients, walk.weights)
-        ]
-        norms = [np.sqrt((g**2).sum()) for g in walk.gradients]
-        found.append(Tensor(walk.name, gradients, weights, norms, peaks[name]))
-    return found
+    tensors = [whole(walk) for walk in walks.values()]
+    peak = max([tensor.peak for tensor in tensors], default=0)
+    # Left out is, for example, the bias before a norm.
+    return [_sample(tensor) for tensor in tensors if tensor.peak > SILENT * peak]
+
+
+def _sample(tensor):
+    some = np.random.RandomState(0).permutation(tensor.weights[0].size)[:SAMPLE]
+    gradients, weights = (
+        [x.reshape(-1)[some] for x in xs] for xs in (tensor.gradients, tensor.weights)
+    )
+    return tensor._replace(gradients=gradients, weights=weights)
 
 
 def _fitted(rule, clip, tensors):
