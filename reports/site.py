@@ -27,7 +27,7 @@ from reports import (
 )
 from reports.committed import FOLDERS, HERE, RUNS
 from reports.provenance import provenance
-from reports.table import CODE, pieces
+from reports.table import CODE, explained, pieces
 
 SITE = HERE / "site"
 
@@ -285,6 +285,7 @@ def render(used, left_out, folder=SITE, challenge=None):
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["prose"] = prose
+    environment.globals["explained"] = explained
     environment.globals["result_folders"] = tuple(name + "/" for name in ("mine", *FOLDERS))
     parts = index_parts(used, left_out, offered, size)
     pages = {}

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy as np
 
-from common.compare import folded, masked, names, strides
+from common.compare import folded, masked, strides
 from common.compare.arrays import apart
 from common.compare.counterparts import TRIED, by_scope, matched
 from common.compare.layouts import plain
@@ -20,7 +20,7 @@ def first(recordings):
     """The first difference, as a dict; None if there is none."""
     doubtful = None
     for before, ours, theirs in recordings.gaps():
-        ours, theirs = _in_turn(recordings, ours, theirs)
+        ours, theirs = _not_returned(recordings, ours, theirs)
         if before < len(recordings.pairs) and not (ours and theirs):
             continue  # only one side has further arrays
         if recordings.followed(before):
@@ -40,17 +40,11 @@ def first(recordings):
     return _astray(recordings) or _moved(recordings, len(recordings.pairs))
 
 
-def _in_turn(recordings, ours, theirs):
+def _not_returned(recordings, ours, theirs):
     """The places in a gap, without results of the network that agree with an earlier array."""
-    returned = [
-        [place for place in places if names.is_output(side[place].name)]
-        for side, places in ((recordings.a, ours), (recordings.b, theirs))
-    ]
-    known = [
-        set(returned[0]).difference(recordings.only_in_a(returned[0])),
-        set(returned[1]).difference(recordings.only_in_b(returned[1])),
-    ]
-    return [[p for p in ps if p not in known[n]] for n, ps in enumerate((ours, theirs))]
+    outputs = recordings.outputs
+    ours = [i for i in ours if not outputs[0][i] or recordings.only_in_a([i])]
+    return ours, [j for j in theirs if not outputs[1][j] or recordings.only_in_b([j])]
 
 
 def _astray(recordings):
@@ -168,9 +162,9 @@ def _swapped(recordings, difference):
                 continue
             same = recordings.agreement(i, m), recordings.agreement(k, j)
             if all(x is not None and x.proof for x in same):
-                swapped = (recordings.b[m].name, recordings.b[j].name)
+                names = (recordings.b[m].name, recordings.b[j].name)
                 off = same[0].off / (recordings.b[m].spread or 1)
-                relation = Relation("%s and %s are swapped in B" % swapped, None, off)
+                relation = Relation("%s and %s are swapped in B" % names, None, off)
                 before = len(recordings.before(i, j))
                 return described(recordings, before, i, j, "name", relation)
     return None

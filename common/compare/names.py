@@ -29,7 +29,6 @@ def is_parameter(name):
     return bool(parts) and parts[-1] in PARAMETERS
 
 
-@lru_cache(maxsize=None)
 def is_output(name):
     """Whether recorders call a result of the network so, which no layer returns, or a part of it.
 
@@ -38,6 +37,7 @@ def is_output(name):
     return re.match(OUTPUT + "($|[., ])", name) is not None
 
 
+@lru_cache(maxsize=None)
 def words(name):
     """The words and numbers of a name, in lower case: ``h.0.LayerNorm`` is h, 0, layer, norm."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+", name)

@@ -112,12 +112,12 @@ def _written_alike(a, b):
     return alike and names.written(a.name) == names.written(b.name)
 
 
-def _at_the_end(arrays):
+def _at_the_end(outputs):
     """For each array whether it is one of the last that were computed, or the network's result."""
-    found, left = [], max(LAST, len(arrays) // ENDS)
-    for array in reversed(arrays):
-        found.append(left > 0 or names.is_output(array.name))
-        left -= not names.is_output(array.name)
+    found, left = [], max(LAST, len(outputs) // ENDS)
+    for output in reversed(outputs):
+        found.append(left > 0 or output)
+        left -= not output
     return found[::-1]
 
 
@@ -182,7 +182,8 @@ class Recordings:
         self.moments = [[steps.moment(x.name) for x in side] for side in (self.a, self.b)]
         self.sizes = [places_by_size(arrays) for arrays in (self.a, self.b)]
         self.starts = [_first_copies(arrays) for arrays in (self.a, self.b)]
-        self.at_the_end = [_at_the_end(arrays) for arrays in (self.a, self.b)]
+        self.outputs = [[names.is_output(x.name) for x in side] for side in (self.a, self.b)]
+        self.at_the_end = [_at_the_end(outputs) for outputs in self.outputs]
         self.agreements = {}
         self.optimizers = None  # set by ``optimizers.explain``
         self.rounding_only = rounding_only.accept(self)
@@ -271,8 +272,9 @@ class Recordings:
 
         A result of the network that was computed long before, such as a cache of keys, cannot.
         """
-        ours, theirs = names.is_output(self.a[i].name), names.is_output(self.b[j].name)
-        return self.at_the_end[1][j] if ours else self.at_the_end[0][i] if theirs else True
+        if self.outputs[0][i]:
+            return self.at_the_end[1][j]
+        return not self.outputs[1][j] or self.at_the_end[0][i]
 
     def worth(self, i, j):
         """The weight of a pair in the alignment; a whole number, so that sums are exact."""
@@ -338,11 +340,11 @@ class Recordings:
         arrays that differ one by one counts for more. What B computed before the gap does not
         follow from it, such as another branch, or a cache's keys that A returns at its end.
         """
-        computed = [self.computed[pair.b] for pair in self.pairs]
+        start = self.computed[self.pairs[before - 1].b] if before else -1
         later = [
             off
             for number, off in self.of_pairs(_of_observations)
-            if number >= before and computed[number] > ([-1] + computed)[before]
+            if number >= before and self.computed[self.pairs[number].b] > start
         ]
         if not later or any(later):
             return bool(later)

@@ -7,7 +7,6 @@ The rest stay beside those that they are beside in B.
 
 import numpy as np
 
-from common.compare import names
 from common.compare.layouts import correlations
 
 LEAST = 2  # arrays that agree, but not in both recordings' order
@@ -32,7 +31,7 @@ def order(recordings):
 
 
 def _returned(recordings, i, j):
-    return any(names.is_output(array.name) for array in (recordings.a[i], recordings.b[j]))
+    return recordings.outputs[0][i] or recordings.outputs[1][j]
 
 
 def _sorted(found, count, length):

@@ -146,7 +146,7 @@ def training(random, optimizer="Adam, betas 0.9 and 0.999, epsilon 1e-08", **oth
         found["step0 " + name] = start
     whole = [walk.whole(tensor) for tensor in tensors.values()]
     clip = next(c for c in walk._clips(whole) if c.words == options["clip"])
-    clipped = dict(zip(tensors, clip.apply(whole)))
+    clipped = {tensor.name: clip.apply(tensor) for tensor in whole}
     rule = next(rule for rule in walk._rules() if rule.words == optimizer)
     for step in range(3):
         for name, t in tensors.items():

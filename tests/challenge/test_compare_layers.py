@@ -569,7 +569,7 @@ def stepping(words, rate=0.01, clip="", decay=0.0, decayed=lambda name: True):
     def rule(gradients, weights):
         tensors = [walk.whole(steps.Walk(name, g, weights[name])) for name, g in gradients.items()]
         clips = {c.words: c.apply for c in walk._clips(tensors)}
-        made = dict(zip(gradients, clips.get(clip, clips[""])(tensors)))
+        made = {tensor.name: clips.get(clip, clips[""])(tensor) for tensor in tensors}
         at = rate if np.isscalar(rate) else rate[len(made["a.bias"]) - 1]
         return {
             name: -at * (list(directions(g))[-1] + decay * decayed(name) * weights[name][-1])

@@ -26,10 +26,7 @@ decay: a factor; the weights times it are added to each gradient, perhaps of som
 late: whether Adam adds its epsilon before it corrects the average.
 """
 Clip = namedtuple("Clip", "words apply")
-Clip.__doc__ = """A clipping in words, and its function of a list of ``Tensor``.
-
-The function gives lists of gradients, one for each tensor.
-"""
+Clip.__doc__ = """A clipping in words, and its function: a ``Tensor``'s new gradients."""
 Tensor = namedtuple("Tensor", "name gradients weights norms peak")
 Tensor.__doc__ = """Values of a tensor in each step, all or some.
 
@@ -52,7 +49,7 @@ def side(walks):
     best, tensors = None, _sampled(walks)
     with np.errstate(all="ignore"):
         for clip in _clips(tensors):
-            clipped = [t._replace(gradients=g) for t, g in zip(tensors, clip.apply(tensors))]
+            clipped = [tensor._replace(gradients=clip.apply(tensor)) for tensor in tensors]
             for rule in _rules():
                 found = _fitted(rule, clip, clipped)
                 if found is not None and _better(found, best):
@@ -190,12 +187,11 @@ def _clips(tensors):
     """Yield clippings that change the recorded gradients; first, none. No tensors: nothing."""
     if not tensors:
         return
-    yield Clip("", lambda tensors: [tensor.gradients for tensor in tensors])
+    yield Clip("", lambda tensor: tensor.gradients)
     totals = np.sqrt(np.square([tensor.norms for tensor in tensors]).sum(0))
     for limit in LIMITS:
         if limit < max(totals):
-            factors = np.minimum(1.0, limit / totals)
-            yield Clip("gradients clipped to a global norm of %g" % limit, _scaled(factors))
+            yield Clip("gradients clipped to a global norm of %g" % limit, _global(limit, totals))
         if limit < max(max(tensor.norms) for tensor in tensors):
             yield Clip("each tensor's gradient clipped to a norm of %g" % limit, _each(limit))
         if limit < max(tensor.peak for tensor in tensors):
@@ -203,21 +199,19 @@ def _clips(tensors):
 
 
 def _by_value(limit):
-    return lambda tensors: [[np.clip(g, -limit, limit) for g in t.gradients] for t in tensors]
+    return lambda tensor: [np.clip(g, -limit, limit) for g in tensor.gradients]
 
 
 def _each(limit):
-    return lambda tensors: [
-        _times(t, [min(1.0, limit / norm) for norm in t.norms]) for t in tensors
-    ]
+    return lambda tensor: _held(tensor, tensor.norms, limit)
 
 
-def _scaled(factors):
-    return lambda tensors: [_times(tensor, factors) for tensor in tensors]
+def _global(limit, totals):
+    return lambda tensor: _held(tensor, totals, limit)
 
 
-def _times(tensor, factors):
-    return [g * factor for g, factor in zip(tensor.gradients, factors)]
+def _held(tensor, norms, limit):
+    return [g * min(1.0, limit / norm) for g, norm in zip(tensor.gradients, norms)]
 
 
 def _rules():
