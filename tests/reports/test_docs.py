@@ -87,8 +87,10 @@ def test_the_trainings_are_those_of_the_files_that_they_link(reported):
     assert len(on_cpus) >= 8 and len(on_gpus) >= 3
     for row in on_cpus + on_gpus:
         text, path = re.match(r"\[(.*)\]\(\.\./reports/(.*)\)$", row["training"]).groups()
-        environment = row["environment"].partition(", seed ")[0]
+        environment, _, seed = row["environment"].partition(", ")
         theirs = reported[environment + ", best", path]
+        length = theirs["images × epochs"].split(", ")
+        assert [part for part in length if part.startswith("seed ")] == [seed] * bool(seed), path
         row["training"] = text
         for ours, column in TRAINED.items():
             if ours == "of the matrix product" and ours not in row:
