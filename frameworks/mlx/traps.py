@@ -230,7 +230,6 @@ TRAPS += [
         ("losses.mean(axis=1)", "losses.sum(axis=1)"),
         model="gpt",
     ),
-    trap("losses_added_up_one_by_one", "accuracy", ("losses.mean(axis=1)", "losses"), model="gpt"),
     trap(
         "gradient_of_the_embedding_lost",
         "gradient",

@@ -230,12 +230,6 @@ TRAPS += [
         model="gpt",
     ),
     trap(
-        "losses_added_up_one_by_one",
-        "accuracy",
-        ('reduction="none"', 'reduction="mean"'),
-        model="gpt",
-    ),
-    trap(
         "gradient_of_the_embedding_lost",
         "gradient",
         ("self.tokens(tokens) + self", "self.tokens(tokens).detach() + self"),

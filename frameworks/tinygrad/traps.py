@@ -176,12 +176,6 @@ TRAPS += [
     ),
     trap("decay_by_default", "momentum", ("weight_decay=0.0, ", ""), model="gpt"),  # 0.01, not 0
     trap(
-        "losses_added_up_one_by_one",
-        "accuracy",
-        ("losses.mean(axis=1).numpy().mean()", "losses.mean()"),
-        model="gpt",
-    ),
-    trap(
         "warmup_from_zero", "gradient", ("(step + 1) / hp.warmup", "step / hp.warmup"), model="gpt"
     ),
     trap(

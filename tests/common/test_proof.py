@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from common import networks
+from common.data.shakespeare import IGNORED
 from common.mistakes import adam, catalogue, planted
 from common.mistakes.mistake import of_trap
 from common.networks.cnn import CNN, masks
@@ -18,7 +19,7 @@ from common.proof.check import Check
 from common.proof.oracle import Oracle, Training
 from common.proof.reference import USUAL, Reference, unit
 from common.proof.reference_cache import ReferenceCache, fingerprint
-from common.proof.rungs import Certifier
+from common.proof.rungs import Certifier, accuracy
 from common.proof.rungs.subject import PROBE_RATE
 from common.system import machine, modules, source
 from common.system.files import ROOT
@@ -27,6 +28,9 @@ from frameworks import REFERENCE, variants
 # The folders in common/: each imports only earlier ones.
 ORDER = "system data dump networks proof mistakes records run bench profiles check sweep".split()
 ORDER += "lessons exchange compare challenge rosetta costs".split()
+
+
+TEXTS = [model for model in networks.MODELS.values() if "attention" in model.traits]
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +194,23 @@ def test_graded_scores_distinguish_the_ways_of_counting():
         (ranked[:, -1] == (labels + 1) % 10).mean(),
     ]
     assert len(set(np.round(ways, 3))) == len(ways)
+
+
+@pytest.mark.parametrize("model", TEXTS, ids=lambda model: model.name)
+def test_losses_added_up_one_by_one_are_counted(model):
+    """This rounds more often than a pairwise sum, which is no mistake; a wrong count is one."""
+    scores, targets, right = tasks.of(model).graded()
+    scores = scores[:, : targets.shape[1]]
+    logs = np.log(np.exp(scores).sum(-1))
+    chosen = np.take_along_axis(scores, np.maximum(targets, 0)[..., None], -1)[..., 0]
+    counted = targets != IGNORED
+    losses = np.where(counted, logs - chosen, 0)
+    one_by_one = losses.ravel().cumsum(dtype=np.float32)[-1] / np.float32(counted.sum())
+    assert abs(one_by_one - right) < accuracy.FIGURE * right / 2
+    of_rows = (losses.sum(1) / counted.sum(1)).mean()
+    ways = [losses[:-1].sum() / counted[:-1].sum(), logs[counted].mean()]
+    ways += [of_rows, losses.mean()] if "ignored" in model.traits else []
+    assert min(abs(way - right) for way in ways) > 100 * accuracy.FIGURE * right
 
 
 def test_the_cache_is_read_again_and_a_damaged_file_is_replaced(tmp_path, monkeypatch):
