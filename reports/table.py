@@ -10,7 +10,7 @@ from common.system import modules, source
 from common.system.files import ROOT
 from common.system.modules import MIXED
 
-CHANGED = "† The module's code has changed since."
+CHANGED = "† The module's code has changed since, or a later proof of it failed."
 
 
 class Table(namedtuple("Table", "title note columns rows figure answers", defaults=(None, ()))):

@@ -192,9 +192,10 @@ def own_mistakes(model):
             for trap, (_, at) in planted_here["own"].items()
         ]
         alarms = [lane for lane, rungs in planted_here["false_alarms"].items() if rungs]
+        proof = records.Proof(records.MISTAKES, name, model.name, LANES[0])
         rows.append(
             [
-                name,
+                name + " †" * (proof.state() == records.STALE),
                 "%d of %d" % (caught, len(all_of_them)),
                 ", ".join(alarms) or "none",
                 ", ".join(traps) or "none yet",

@@ -51,7 +51,7 @@ def _brick(name, model, lane):
         return Brick("✗", "no", says)
     state = proof.state()
     if state == records.STALE:
-        says += "; the code has changed since"
+        says += "; the code has changed since, or a later proof failed"
     return Brick(*STATES[state], says)
 
 

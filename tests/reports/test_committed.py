@@ -15,7 +15,7 @@ from common.system import modules, source
 from common.system.files import ROOT
 from reports import __main__ as command
 from reports import bench_tables, committed, lessons, markdown, studies, tables
-from reports.table import dagger
+from reports.table import CHANGED, dagger
 from tests.some import WITH_SCRIPT
 
 ONE, TWO, THREE, FOUR, *_ = [name for name, one in frameworks.ENVIRONMENTS.items() if not one.gpu]
@@ -154,7 +154,7 @@ def test_what_was_timed_of_a_module_that_has_changed_since_is_marked(tmp_path):
     found["contenders"][ONE + ":same"]["processes"] = [{"source_sha256": "0" * 64}]
     (table,) = measured_alone(tmp_path / "changed", found)
     assert [row[0][0] for row in table.rows] == [TWO + ", best", ONE + ", same †"]
-    assert table.explained == table.note + " † The module's code has changed since."
+    assert table.explained == table.note + " " + CHANGED
 
 
 def test_workers_are_part_of_the_code_that_was_timed():

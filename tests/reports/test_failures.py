@@ -3,8 +3,9 @@
 import json
 
 from common import networks
-from common.records.records import Proof
+from common.records.records import MISTAKES, Proof
 from reports import tables, wall
+from reports.table import CHANGED
 
 CNN = networks.find("cnn")
 
@@ -45,6 +46,18 @@ def test_weights_that_did_not_arrive_are_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "EXCHANGES", tmp_path)
     assert cells(1e-4) == ["5.0e-01"]
     assert cells(1e-2) == cells(float("nan")) == ["OFF 5.0e-01"]
+
+
+def test_mistakes_are_marked_if_a_later_proof_failed(monkeypatch, tmp_path):
+    proof = Proof(MISTAKES, "numpy", "cnn", "same")
+    monkeypatch.setattr(Proof, "made_on", lambda self, device: str(tmp_path / "numpy-cnn.json"))
+    monkeypatch.setattr(tables, "PLANTED", tmp_path)
+    result = {"outside": {"a": ["data", "data"]}, "own": {}, "false_alarms": {}}
+    proof.write(result, proof.rests_on(), 1)
+    assert tables.own_mistakes(CNN).rows[0][0] == "numpy"
+    proof.doubt()
+    table = tables.own_mistakes(CNN)
+    assert table.rows[0][0] == "numpy †" and CHANGED in table.explained
 
 
 def test_a_certificate_with_a_failed_rung_is_no_green_brick(monkeypatch):
