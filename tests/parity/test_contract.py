@@ -4,6 +4,7 @@ import pytest
 
 from common.networks.hyperparameters import without_dropout
 from common.proof import contract, tasks
+from common.proof.rungs.accuracy import FIGURE
 
 
 def test_functions_are_those_of_the_contract_in_its_order(module, model):
@@ -31,4 +32,4 @@ def test_predict_gives_a_row_for_every_observation(module, model, threads):
         assert outputs.shape == (n,) + task.returned
         assert str(outputs.dtype) == "float32"
     outputs, targets, right = task.graded()
-    assert float(module.evaluate(outputs, targets)) == pytest.approx(right)
+    assert float(module.evaluate(outputs, targets)) == pytest.approx(right, FIGURE, FIGURE)
