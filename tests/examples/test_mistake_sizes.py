@@ -19,7 +19,7 @@ def figures():
     found = {}
     for heading, text in zip(parts[1::2], parts[2::2]):
         anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        looks = text[text.index("**Looks like:**") : text.index("- **Mend:**")]
+        looks = text[text.index("**Looks like:**") : text.index("- **Fix:**")]
         found[anchor] = [float(x) for x in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-\d+)?", looks)]
     return found
 

@@ -1,5 +1,6 @@
 """The example of docs/port-your-model.md: both sides run, and each mistake shows at its layer."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -89,12 +90,14 @@ def test_the_port_agrees(script, tmp_path):
     assert compared(EXAMPLE, "steps", tmp_path) == (0, None)
 
 
-@pytest.mark.parametrize("mended", range(len(MISTAKES)))
-def test_the_next_mistake_is_found_at_its_place(script, mended, tmp_path):
-    """With the first ones mended, as on the page."""
-    ported(script, MISTAKES[mended:], tmp_path)
-    lines, file, name = MISTAKES[mended]
+@pytest.mark.parametrize("fixed", range(len(MISTAKES)))
+def test_the_next_mistake_is_found_at_its_place(script, fixed, tmp_path):
+    """With the first ones fixed, as on the page."""
+    ported(script, MISTAKES[fixed:], tmp_path)
+    lines, file, name = MISTAKES[fixed]
     assert all(some[0] in PAGE.read_text(encoding="utf-8") for some in lines)
     if file == "steps":
         assert compared(EXAMPLE, "forward", tmp_path) == (0, None)
     assert compared(EXAMPLE, file, tmp_path) == (3, name)
+    difference = json.loads((tmp_path / "verdict.json").read_text())["first_difference"]
+    assert (difference["computes"] or "no relation found") in PAGE.read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ def _reason(ratio, variance, ours, theirs):
         more, unsure = gain.mean(), max(SAME, gain.std() / abs(gain.mean()))
         if unsure < 0.05:
             return Explanation("BatchNorm, " + epsilons_apart(more, unsure), pages.EPSILON)
-    ends = "from %s to %s" % tuple(number(float("%.4g" % n)) for n in (ratio.min(), ratio.max()))
+    ends = "from %s to %s" % tuple(number(float("%.6g" % n)) for n in (ratio.min(), ratio.max()))
     if (larger or (ratio > 1).all()) and abs(np.median(gain)) < LARGEST:
         side = "B" if larger else "A"
         says = "BatchNorm, %s's epsilon or running variance is larger: " % side
