@@ -71,9 +71,7 @@ class Proof(namedtuple("Proof", "kind name model lane")):
         record = self.read()
         if record is None:
             return MISSING
-        recorded, now = record.get("rests_on"), self.rests_on()
-        if recorded is None:  # made before records had hashes
-            return DUE
+        recorded, now = record.get("rests_on") or {}, self.rests_on()  # old records have no hashes
         changed = {kind for kind in now if recorded.get(kind) != now[kind]}
         if not changed:
             return FRESH
