@@ -14,7 +14,8 @@ from common.system.errors import InputError
 FORM = "NAME[@PYTHON][:LANE[+LEVER]][/[WORKERSx]THREADS][@BATCH]"
 PARTS = re.compile(
     r"(?P<name>[^:+/@]*)(@(?P<python>[./~][^:]*?(?=:|@\d+$|$)))?(:(?P<lane>[^+/@]*))?(\+(?P<lever>[^/@]*))?"
-    r"(/((?P<workers>[^x@]*)x)?(?P<threads>[^@]*))?(@(?P<batch_size>.*))?$"
+    r"(/((?P<workers>[^x@]*)x)?(?P<threads>[^@]*))?(@(?P<batch_size>.*))?$",
+    re.DOTALL,
 )
 
 

@@ -9,7 +9,7 @@ import psutil
 
 from common.bench import compare, remote
 from common.bench.process import PRODUCT
-from common.system import machine, memory
+from common.system import load, machine, memory
 from common.system.errors import InputError, NotProven
 
 LEAST_ROUNDS = 10  # fewer would not show the spread
@@ -20,12 +20,11 @@ FREE = 2 * 2**30  # bytes of memory that must be free after a contender has star
 
 def busy():
     """Seconds for which the usable cores have been busy since the machine started."""
-    times = psutil.cpu_times(percpu=True)
-    usable = machine.allowed_cores()
-    if max(usable) < len(times):  # else some cores are off, and the rest have no numbers
-        times = [times[core] for core in usable]
-    # Stolen time: other machines on the same processor.
-    return sum(core.user + core.system + core.nice + getattr(core, "steal", 0) for core in times)
+    seconds = load.busy(machine.allowed_cores())
+    if seconds is None:
+        times = psutil.cpu_times()
+        seconds = times.user + times.system + times.nice
+    return seconds
 
 
 def bandwidth(threads):

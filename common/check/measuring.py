@@ -56,7 +56,7 @@ class Installation:
             command += ["--threads", str(trial.threads)] if trial.threads else []
             command = _on_all_cores(command) if trial.cores else command
             code = commands.call(command, log, env=trial.environ(self.base), cwd=ROOT)
-            if code:
+            if code or not os.path.isfile(path):  # a wrapper may hide the exit code
                 raise InputError("%s: %s" % (trial.name, environments.reason(code, log)))
             with open(path) as file:
                 return json.load(file)

@@ -1,6 +1,8 @@
 """Changes of a process's environment that may make it faster, to try one at a time."""
 
 import math
+import re
+import shlex
 from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
@@ -39,7 +41,7 @@ class Trial(NamedTuple):
 
 def exporting(name, add, threads=None):
     """The trial that sets these variables."""
-    line = "export " + " ".join("%s=%s" % pair for pair in add.items())
+    line = "export " + " ".join("%s=%s" % (key, shlex.quote(value)) for key, value in add.items())
     return Trial(name, line, add, threads=threads)
 
 
@@ -63,7 +65,8 @@ def setting(name, value, why):
 
 def preloading(path, base, why):
     """The trial that preloads a library, after those that the shell preloads."""
-    return setting("LD_PRELOAD", ":".join(filter(None, [base.get("LD_PRELOAD"), path])), why)
+    others = re.split("[ :]", base.get("LD_PRELOAD", ""))
+    return setting("LD_PRELOAD", ":".join(filter(None, others + [path])), why)
 
 
 def unsetting(name, value):

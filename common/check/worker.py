@@ -125,7 +125,7 @@ def timed(seconds):
         "seconds_per_step": float(np.median(passes)),
         "others": load.others(before, after, own, window),
         "busiest": load.busiest(before, after, elapsed, {os.getpid()})[:3],
-        "throttled": cgroup.throttled() - throttled,
+        "throttled": cgroup.stopped(throttled, cgroup.throttled()),
         "paged": paged(used, now, PASSES * steps),
     }
 

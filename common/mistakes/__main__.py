@@ -71,6 +71,7 @@ def plant(options, model):
     if options.out:
         versions = machine.versions(framework.package)
         result = OrderedDict(versions=versions, threads=options.threads)
+        result.update(settings=module.configure("same", options.threads, 0))  # names the device
         result.update(false_alarms=alarms, outside=shared, own=own)
         write_json(options.out, result)
     print("%d passed, %d failed" % (len(rungs) + len(alarms) - failed, failed))

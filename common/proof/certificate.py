@@ -15,7 +15,7 @@ from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import commands, interpreter, machine, modules, source, workers
 from common.system.errors import InputError, NotProven
-from common.system.files import cache_folder, check_writable, write_json
+from common.system.files import ROOT, cache_folder, check_writable, write_json
 
 # The facts of a machine that arithmetic depends on. Two generations of CPUs may have one name.
 MACHINE = ("cpu", "cpu_family", "cpu_model", "isa", "gpus", "cpu_switches")
@@ -39,6 +39,9 @@ def identity(model, name, module, lane, settings, lever=""):
     rests_on += [facts.get(key) for key in MACHINE]
     rests_on.append(sorted(frameworks.ENVIRONMENTS[name].set_env.items()))
     rests_on += [os.environ.get(variable) for variable in GPU_VARIABLES]
+    older = frameworks.path(frameworks.ENVIRONMENTS[name], "older")
+    if os.path.isfile(os.path.join(ROOT, older)):  # it may change what the module calls
+        rests_on.append(source.code_sha256(source.imported([older], ("frameworks/",))))
     if lever:
         pulled = modules.find_lever(name, lever, model.name)
         rests_on += [pulled.patches, pulled.environ]
@@ -101,7 +104,8 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
         command += ["--lever", lever] if lever else []
         command += ["--workers", str(team)] if team > 1 else []
         _remove(model, name, lane, digest)  # a failed one: a file found later is new
-        code = commands.call(command)
+        with machine.unbound():
+            code = commands.call(command)
         if code not in (0, FAILED):
             _remove(model, name, lane, digest)
         certificate = _kept(model, name, lane, digest)

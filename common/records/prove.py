@@ -61,7 +61,10 @@ def turn():
         except (OSError, subprocess.CalledProcessError):
             raise InputError("--ci: the last commit decides what is proven; here is no git clone")
         number = int(head[:8], 16)
-    return int(number)
+    try:
+        return int(number)
+    except ValueError:
+        raise InputError("GITHUB_RUN_NUMBER=%s is no number" % number)
 
 
 def chosen(options, states):

@@ -211,7 +211,9 @@ def six_steps(request, prepared, result, losses):
     if passes and settings["device"] == "cpu":
         operations = times["images_per_second"] * 2 * request.model.step_multiply_adds
         matmul = float(np.median(products)) * request.workers  # each has measured its own
-        times.update(matmul_flops=matmul, share_of_matmul=operations / matmul)
+        times.update(matmul_flops=matmul)
+        if sum(len(timed.blocks) for timed in passes) > 1:  # a first step alone may only compile
+            times.update(share_of_matmul=operations / matmul)
     result.update(losses=losses)
     result.update(figures)
     # Of several workers, only one is here.

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import NamedTuple
@@ -94,7 +95,8 @@ def _alike(theirs, ours):
     """How much two machines' processors have in common: the greater, the more."""
     identity = [tuple(map(str, map(facts.get, IDENTITY))) for facts in (theirs, ours)]
     names = [facts["cpu"] for facts in (theirs, ours)]
-    makers = [name.lower().replace("(", " ").split()[:1] for name in names]
+    # "Intel(R) Core(TM) i7" and "12th Gen Intel(R) Core(TM) i7" are of one maker.
+    makers = [re.findall("intel|amd", name.lower()) or name for name in names]
     return (
         IDENTITY[0] in theirs and identity[0] == identity[1],
         names[0] == names[1],

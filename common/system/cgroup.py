@@ -17,17 +17,22 @@ def cpus(mount=MOUNT, membership=MEMBERSHIP):
 
 
 def throttled(mount=MOUNT, membership=MEMBERSHIP):
-    """Seconds for which a quota has stopped this process's group, added over cores; 0 if unknown.
+    """{folder: seconds for which a quota has stopped this group, added over cores}.
 
-    The quota may be that of a group above it.
+    The groups are that of this process and those above it.
     """
-    seconds = [0.0]
+    seconds = {}
     for folder in folders("cpu", mount, membership):
         for line in (read(folder, "cpu.stat") or "").splitlines():
             name, _, value = line.partition(" ")
             if name in ("throttled_usec", "throttled_time"):
-                seconds.append(int(value) / (1e6 if name == "throttled_usec" else 1e9))
-    return max(seconds)
+                seconds[folder] = int(value) / (1e6 if name == "throttled_usec" else 1e9)
+    return seconds
+
+
+def stopped(before, after):
+    """The seconds for which a quota stopped this process, of ``throttled``; 0 if unknown."""
+    return max((after[folder] - before.get(folder, 0) for folder in after), default=0.0)
 
 
 def folders(controller, mount, membership):
@@ -63,7 +68,7 @@ def _quota(folder):
 def read(*path):
     """A file's text; None if it cannot be read."""
     try:
-        with open(os.path.join(*path)) as file:
+        with open(os.path.join(*path), errors="surrogateescape") as file:  # a group of any name
             return file.read().strip()
     except OSError:
         return None

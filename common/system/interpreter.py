@@ -180,7 +180,7 @@ def _prefix(path, environment):
     if not os.path.isfile(path):
         raise InputError("--python %s: there is no such file" % path)
     known = _said(path, ASK % environment.package)
-    if "prefix" not in known:
+    if "prefix" not in known or not re.match("[0-9]+ [0-9]+$", known.get("python", "")):
         raise InputError("--python %s: it is not a Python interpreter" % path)
     version = tuple(map(int, known["python"].split()))
     if version < OLDEST:

@@ -16,6 +16,12 @@ processes: {(process id, name): its own}.
 
 def snapshot(cores, proc=PROC):
     """The present ``Snapshot`` of these cores; None where there is no /proc."""
+    seconds = busy(cores, proc)
+    return None if seconds is None else Snapshot(seconds, dict(_processes(proc)))
+
+
+def busy(cores, proc=PROC):
+    """CPU seconds of these cores since the machine started; None where there is no /proc."""
     try:
         with open(os.path.join(proc, "stat")) as file:
             lines = [line.split() for line in file if line.startswith("cpu")]
@@ -23,8 +29,7 @@ def snapshot(cores, proc=PROC):
         return None
     names = {"cpu%d" % core for core in cores}
     # user, nice, system, idle, iowait, irq, softirq, steal: what the hypervisor took
-    busy = [sum(map(int, line[1:4] + line[8:9])) for line in lines if line[0] in names]
-    return Snapshot(sum(busy) / TICK, dict(_processes(proc)))
+    return sum(sum(map(int, line[1:4] + line[8:9])) for line in lines if line[0] in names) / TICK
 
 
 def _processes(proc):

@@ -8,19 +8,30 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from common.system import cgroup, mkl
-
-# As this process started: an OpenMP runtime may bind the first thread to one core.
-ALLOWED = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+from common.system import ALLOWED, cgroup, mkl
 
 
 def allowed_cores():
     """The numbers of the logical cores on which this process may run."""
     return ALLOWED or list(range(os.cpu_count()))
+
+
+@contextmanager
+def unbound():
+    """Let children run on all allowed cores, even if OpenMP has bound this thread to one."""
+    if ALLOWED is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, ALLOWED)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def cores_without_binding():
@@ -129,7 +140,9 @@ def is_amd():
 
 def cpu():
     """The processor's name."""
-    return _cpuinfo("model name") or _brand() or platform.processor() or platform.machine()
+    named = _cpuinfo("model name") or _brand() or platform.processor() or platform.machine()
+    arm = [_cpuinfo("CPU " + field) for field in ("implementer", "part", "variant")]
+    return named if None in arm else "%s %s" % (named, " ".join(arm))  # ARM gives numbers, no name
 
 
 def _brand():
@@ -191,19 +204,20 @@ def _gpus():
     return [{"name": row[0], "memory": row[1], "driver": row[2]} for row in rows]
 
 
-PLACE = ("processor", "physical id", "core id")  # of a logical core, in /proc/cpuinfo
+TOPOLOGY = "/sys/devices/system/cpu/cpu%d/topology/%s"  # of a logical core
 
 
 def physical_cores():
     """The number of physical cores on which this process may run; None if unknown."""
     with suppress(OSError):
-        with open("/proc/cpuinfo") as file:
-            text = file.read()
-        fields = [re.findall(r"^%s\s*: (.*)" % name, text, re.MULTILINE) for name in PLACE]
-        allowed = set(map(str, allowed_cores()))
-        places = {tuple(place) for number, *place in zip(*fields) if number in allowed}
-        if places:
-            return len(places)
+        places = set()
+        for core in allowed_cores():
+            place = []
+            for name in ("physical_package_id", "core_id"):
+                with open(TOPOLOGY % (core, name)) as file:
+                    place.append(file.read())
+            places.add(tuple(place))
+        return len(places)
     with suppress(ImportError):  # psutil is optional, because it needs a compiler or a wheel
         import psutil
 

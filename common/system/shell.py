@@ -20,6 +20,7 @@ PREFIXES = (
 
 
 COMPILERS = "_FLAGS"  # the end of a variable that chooses a BLAS and a compiler
+BYTES = "surrogateescape"  # a path may be any bytes
 CARRIED = "PYTHONPATH"  # tox sets its own; the user's may be where the framework is
 
 
@@ -47,13 +48,13 @@ def variables():
     tox gives it in one variable, and withholds the others. Without tox the shell is at hand.
     """
     if SHELL in os.environ:
-        return dict(parse_qsl(os.environ[SHELL], keep_blank_values=True))
+        return dict(parse_qsl(os.environ[SHELL], keep_blank_values=True, errors=BYTES))
     return {name: value for name, value in os.environ.items() if tunes(name) or name == CARRIED}
 
 
 def text():
     """``variables`` in the form that ``SHELL`` has."""
-    return urlencode(variables())
+    return urlencode(variables(), errors=BYTES)
 
 
 def keep():

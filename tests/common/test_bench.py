@@ -213,6 +213,11 @@ def test_a_contender_is_read_and_written(text, key):
     assert contenders.read(text) == contender and contender.text == text
 
 
+def test_a_contender_with_a_line_break_is_bad_input():
+    with pytest.raises(InputError, match="a batch size of 1 or more belongs after the @"):
+        contenders.read("numpy@\n5")
+
+
 def test_defaults_are_left_out_of_a_contenders_name():
     """A contender has one name, so that it is recognised in an earlier bench."""
     size = CNN.hp.batch_size

@@ -6,10 +6,11 @@ import types
 import pytest
 
 import frameworks
+from common.networks.cnn import CNN
 from common.networks.lstm import LSTM
 from common.networks.mlp import MLP
 from common.proof import certificate
-from common.system import interpreter, machine, modules, shell, workers
+from common.system import interpreter, machine, modules, shell, source, workers
 from common.system.errors import InputError
 from common.system.files import write_json
 from frameworks import variants
@@ -51,6 +52,27 @@ def obtain(module, **options):
 
 def path_of(module):
     return certificate._path(MLP, NAME, LANE, identity(module))
+
+
+def test_names_for_older_versions_are_in_the_key(module, monkeypatch):
+    name = some.environment(lambda env: modules.has(env.name, "older"))
+    monkeypatch.setattr(machine, "versions", lambda package: {})
+    before, read = identity(module, CNN, name), source.read
+    path = frameworks.path(frameworks.ENVIRONMENTS[name], "older")
+    changed = lambda other: read(other) + "x = 1\n" * (str(other) == path)  # noqa: E731
+    monkeypatch.setattr(source, "read", changed)
+    assert identity(module, CNN, name) != before
+
+
+def test_a_proof_may_use_all_cores_though_openmp_has_bound_this_thread():
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        with machine.unbound():
+            assert os.sched_getaffinity(0) == cores
+        assert os.sched_getaffinity(0) == {min(cores)}
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def test_a_seed_and_a_comment_are_not_in_the_key_but_code_is(module):

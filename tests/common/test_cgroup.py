@@ -51,11 +51,20 @@ def test_a_folder_of_version_1_that_lists_its_controllers_in_another_order(group
 
 
 def test_the_time_for_which_a_quota_stopped_a_group(group):
-    stat = "usage_usec 5\nnr_throttled 2\nthrottled_usec 2500000\n"
-    assert cgroup.throttled(*group("0::/\n", {"cpu.stat": stat})) == 2.5
-    assert cgroup.throttled(*group("1:cpu:/\n", {"cpu/cpu.stat": "throttled_time 10"})) == 1e-8
-    outer = {"a/b/cpu.stat": "throttled_usec 0", "a/cpu.stat": "throttled_usec 3000000"}
-    assert cgroup.throttled(*group("0::/a/b\n", outer)) == 3
+    def seconds(line, inner=None):
+        files = {"a/cpu.stat": "usage_usec 5\n" + line}
+        files.update({"a/b/cpu.stat": inner} if inner else {})
+        return cgroup.throttled(*group("0::/a/b\n", files))
+
+    assert cgroup.stopped({}, seconds("throttled_usec 2500000")) == 2.5
+    assert (
+        cgroup.throttled(*group("1:cpu:/\n", {"cpu/cpu.stat": "throttled_time 10"})).popitem()[1]
+        == 1e-8
+    )
+    assert cgroup.stopped({}, {}) == 0
+    before = seconds("throttled_usec 9000000", "throttled_usec 0")
+    after = seconds("throttled_usec 9000000", "throttled_usec 3000000")
+    assert cgroup.stopped(before, after) == 3
 
 
 @pytest.mark.parametrize("quota, cores", [(None, 8), (1.0, 1), (1.5, 2), (0.3, 1), (16.0, 8)])

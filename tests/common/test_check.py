@@ -525,10 +525,11 @@ def test_the_usual_share_is_from_the_likest_machine(tmp_path):
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(made))
     shares = []
-    for cpu, identity in (("AMD EPYC", zen3), ("AMD EPYC", zen4), ("Intel(R) Core i7", {})):
+    intel = [(name, {}) for name in ("Intel(R) Core i7", "12th Gen Intel(R) Core(TM) i9")]
+    for cpu, identity in [("AMD EPYC", zen3), ("AMD EPYC", zen4)] + intel:
         facts = dict(cpu=cpu, cores=2, gpus=[], **identity)
         shares.append(usual.find("numpy", "cnn", "best", facts, str(tmp_path / "reports")).share)
-    assert shares == [0.3, 0.4, 0.6]
+    assert shares == [0.3, 0.4, 0.6, 0.6]
     assert usual.find("numpy", "cnn", "same", facts, str(tmp_path / "reports")) is None
 
 
@@ -574,6 +575,19 @@ def test_a_measurement_that_fails_says_why(monkeypatch):
     installation = measuring.Installation("/opt/python", "numpy", MODEL, {}, {})
     with pytest.raises(InputError, match="^as it is: no memory$"):
         installation.time()
+
+
+def test_a_measurement_without_an_answer_failed(monkeypatch):
+    """As where a wrapper of the interpreter hides its exit code."""
+    monkeypatch.setattr(measuring.commands, "call", lambda *_, **__: 0)
+    installation = measuring.Installation("/opt/python", "numpy", MODEL, {}, {})
+    with pytest.raises(InputError, match="^as it is: "):
+        installation.time()
+
+
+def test_a_line_to_write_is_one_for_the_shell():
+    trial = trials.preloading("/b c/lib.so", {"LD_PRELOAD": "/a.so /d.so"}, "why")
+    assert trial.line == "export LD_PRELOAD='/a.so:/d.so:/b c/lib.so'"
 
 
 @pytest.mark.parametrize("seed", range(5))

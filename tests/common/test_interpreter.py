@@ -301,3 +301,11 @@ def test_a_contenders_process_takes_the_shells_threads(clean, monkeypatch):
     monkeypatch.setenv(interpreter.HERE, sys.executable)
     arguments = ["numpy", "--model", "mlp", "--lane", "same", "--port", "1"]
     assert process.parse(arguments + ["--python", sys.executable]).threads == 3
+
+
+def test_a_variable_of_any_bytes_is_kept(monkeypatch):
+    monkeypatch.delenv(shell.SHELL, raising=False)
+    monkeypatch.setenv(shell.CARRIED, os.fsdecode(b"/tmp/\xe9"))
+    before = shell.variables()
+    monkeypatch.setenv(shell.SHELL, shell.text())
+    assert shell.variables() == before

@@ -86,6 +86,9 @@ def test_a_record_is_missing_fresh_due_or_stale(monkeypatch, tmp_path, kind):
             json.dump(record, file)
         assert proof.state() == state
     with open(proof.path, "w") as file:
+        json.dump({"made": "before there were hashes"}, file)
+    assert proof.state() == STALE
+    with open(proof.path, "w") as file:
         file.write("{")
     assert proof.state() == MISSING
 
@@ -107,6 +110,12 @@ def test_the_last_commit_decides_where_there_is_no_number(monkeypatch):
     monkeypatch.delenv("GITHUB_RUN_NUMBER", raising=False)
     monkeypatch.setattr(prove.subprocess, "check_output", lambda *_, **__: b"0000000b" + b"0" * 32)
     assert prove.turn() == 11
+
+
+def test_a_number_that_is_none_is_bad_input(monkeypatch):
+    monkeypatch.setenv("GITHUB_RUN_NUMBER", "abc")
+    with pytest.raises(InputError, match="GITHUB_RUN_NUMBER=abc is no number"):
+        prove.turn()
 
 
 def test_an_environment_that_cannot_be_made_fails_the_command(monkeypatch):

@@ -514,6 +514,13 @@ def test_wilson_interval_matches_published_values():
     assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
 
 
+def test_a_processor_of_arm_is_known_by_its_numbers(monkeypatch):
+    text = "CPU implementer : 0x41\nCPU variant : 0x3\nCPU part : 0xd0c\n"
+    monkeypatch.setattr("builtins.open", mock.mock_open(read_data=text))
+    monkeypatch.setattr(machine.platform, "processor", lambda: "aarch64")
+    assert machine.cpu() == "aarch64 0x41 0xd0c 0x3"
+
+
 @pytest.mark.parametrize("flags, gpus", [("avx2 avx512bw", []), ("avx2", [1]), ("avx2", [])])
 def test_lane_bf16_is_where_the_machine_multiplies_bfloat16(flags, gpus, monkeypatch):
     cpuinfo = mock.mock_open(read_data="model name : any\nflags : fpu %s\n" % flags)
