@@ -3,7 +3,7 @@
 import json
 
 from common import networks
-from common.records.records import MISTAKES, Proof
+from common.records.records import FRESH, MISTAKES, Proof
 from reports import tables, wall
 from reports.table import CHANGED
 
@@ -18,6 +18,7 @@ def planted(folder, monkeypatch, rung):
         "false_alarms": {"same": ["data"]},
     }
     (folder / "numpy-cnn.json").write_text(json.dumps(record))
+    monkeypatch.setattr(Proof, "state", lambda proof: FRESH)
     monkeypatch.setattr(tables, "PLANTED", folder)
     return tables.mistakes(CNN).rows, tables.own_mistakes(CNN).rows
 
