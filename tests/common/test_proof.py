@@ -3,6 +3,7 @@
 import gc
 import glob
 import os
+import types
 
 import numpy as np
 import pytest
@@ -194,6 +195,14 @@ def test_graded_scores_distinguish_the_ways_of_counting():
         (ranked[:, -1] == (labels + 1) % 10).mean(),
     ]
     assert len(set(np.round(ways, 3))) == len(ways)
+
+
+@pytest.mark.parametrize("variance, rung", [("differences", "gradient"), ("squares", "accuracy")])
+def test_rounding_that_hides_a_mistake_moves_its_rung(variance, rung):
+    module = types.SimpleNamespace(configure=lambda *_: {"variance": variance})
+    mistakes = {mistake.name: mistake for mistake in catalogue.mistakes(networks.find("resnet"))}
+    mistake = mistakes["convolution_backward_in_bfloat16"]
+    assert planted.expected(mistake, module) == mistake._replace(rung=rung)
 
 
 @pytest.mark.parametrize("model", TEXTS, ids=lambda model: model.name)
