@@ -1,7 +1,6 @@
 """Changes of a process's environment that may make it faster, to try one at a time."""
 
 import math
-import re
 import shlex
 from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
@@ -65,8 +64,7 @@ def setting(name, value, why):
 
 def preloading(path, base, why):
     """The trial that preloads a library, after those that the shell preloads."""
-    others = re.split("[ :]", base.get("LD_PRELOAD", ""))
-    return setting("LD_PRELOAD", ":".join(filter(None, others + [path])), why)
+    return setting("LD_PRELOAD", ":".join(mkl.libraries(base) + [path]), why)
 
 
 def unsetting(name, value):

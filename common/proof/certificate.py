@@ -15,7 +15,7 @@ from common.proof.reference_cache import ReferenceCache
 from common.proof.rungs import Certifier
 from common.system import commands, interpreter, machine, modules, source, workers
 from common.system.errors import InputError, NotProven
-from common.system.files import ROOT, cache_folder, check_writable, write_json
+from common.system.files import cache_folder, check_writable, write_json
 
 # The facts of a machine that arithmetic depends on. Two generations of CPUs may have one name.
 MACHINE = ("cpu", "cpu_family", "cpu_model", "isa", "gpus", "cpu_switches")
@@ -39,8 +39,8 @@ def identity(model, name, module, lane, settings, lever=""):
     rests_on += [facts.get(key) for key in MACHINE]
     rests_on.append(sorted(frameworks.ENVIRONMENTS[name].set_env.items()))
     rests_on += [os.environ.get(variable) for variable in GPU_VARIABLES]
-    older = frameworks.path(frameworks.ENVIRONMENTS[name], "older")
-    if os.path.isfile(os.path.join(ROOT, older)):  # it may change what the module calls
+    if modules.has(name, "older"):  # it may change what the module calls
+        older = frameworks.path(frameworks.ENVIRONMENTS[name], "older")
         rests_on.append(source.code_sha256(source.imported([older], ("frameworks/",))))
     if lever:
         pulled = modules.find_lever(name, lever, model.name)
@@ -104,7 +104,7 @@ def obtain(model, name, module, lane, settings, lever="", team=1):
         command += ["--lever", lever] if lever else []
         command += ["--workers", str(team)] if team > 1 else []
         _remove(model, name, lane, digest)  # a failed one: a file found later is new
-        with machine.unbound():
+        with machine.running_on(machine.allowed_cores()):  # OpenMP may have bound this thread
             code = commands.call(command)
         if code not in (0, FAILED):
             _remove(model, name, lane, digest)

@@ -64,7 +64,7 @@ def turn():
     try:
         return int(number)
     except ValueError:
-        raise InputError("GITHUB_RUN_NUMBER=%s is no number" % number)
+        raise InputError("GITHUB_RUN_NUMBER=%s is not a number" % number)
 
 
 def chosen(options, states):

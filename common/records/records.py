@@ -15,7 +15,8 @@ CERTIFICATE, MISTAKES = "certificate", "mistakes"
 KEPT = ("versions", "threads", "rungs", "false_alarms", "outside", "own")
 
 # FRESH: the hashes match. DUE: shared code has changed, and continuous integration will repeat the
-# proof in its turn. STALE: the framework's own code or pins have changed. MISSING: no record.
+# proof in its turn. STALE: the framework's own code or pins have changed, a later proof has failed,
+# or the record has no hashes. MISSING: no record.
 FRESH, DUE, STALE, MISSING = "fresh", "due", "stale", "missing"
 
 

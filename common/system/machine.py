@@ -21,13 +21,13 @@ def allowed_cores():
 
 
 @contextmanager
-def unbound():
-    """Let children run on all allowed cores, even if OpenMP has bound this thread to one."""
+def running_on(cores):
+    """Bind this thread, and children that it starts, to these cores, where a system can do that."""
     if ALLOWED is None:
         yield
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, ALLOWED)
+    os.sched_setaffinity(0, cores)
     try:
         yield
     finally:
@@ -36,16 +36,11 @@ def unbound():
 
 def cores_without_binding():
     """The number of logical cores to which this process could bind itself."""
-    if not hasattr(os, "sched_setaffinity"):
+    if ALLOWED is None:
         return os.cpu_count()
-    before = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, range(os.cpu_count()))
+    with suppress(OSError), running_on(range(os.cpu_count())):
         return len(os.sched_getaffinity(0))
-    except OSError:
-        return len(before)
-    finally:
-        os.sched_setaffinity(0, before)
+    return len(os.sched_getaffinity(0))
 
 
 def usable_cores():

@@ -28,8 +28,13 @@ def preloaded():
 
 def _joined(path):
     """The value of LD_PRELOAD with the library at ``path``, after what is preloaded already."""
-    others = re.split("[ :]", os.environ.get("LD_PRELOAD", ""))
-    return ":".join([other for other in others if other and not other.endswith(LIBRARY)] + [path])
+    others = libraries(os.environ)
+    return ":".join([other for other in others if not other.endswith(LIBRARY)] + [path])
+
+
+def libraries(environ):
+    """The libraries that LD_PRELOAD names."""
+    return list(filter(None, re.split("[ :]", environ.get("LD_PRELOAD", ""))))
 
 
 def _built(path):

@@ -114,7 +114,7 @@ def test_the_last_commit_decides_where_there_is_no_number(monkeypatch):
 
 def test_a_number_that_is_none_is_bad_input(monkeypatch):
     monkeypatch.setenv("GITHUB_RUN_NUMBER", "abc")
-    with pytest.raises(InputError, match="GITHUB_RUN_NUMBER=abc is no number"):
+    with pytest.raises(InputError, match="GITHUB_RUN_NUMBER=abc is not a number"):
         prove.turn()
 
 
