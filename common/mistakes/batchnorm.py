@@ -15,7 +15,7 @@ def bias_inside_a_block_lost(steps, before, update, hp):
     return dict(update, **{lost: 0 * update[lost]})
 
 
-@mistake("gradient", "batchnorm")
+@mistake("gradient", "batchnorm", of_squares="accuracy")
 def convolution_backward_in_bfloat16(module):
     """Kernels' gradients have bfloat16's rounding.
 

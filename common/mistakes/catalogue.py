@@ -29,8 +29,8 @@ def mistakes(model):
     kind = "%s of %s" % (task.name, task.observations)
     present = model.traits | {"", model.name, task.name, kind}
     applicable = [
-        Mistake(make.__name__, rung, _ignore_folder(make), False)
-        for make, rung, trait in KNOWN
+        Mistake(make.__name__, rung, _ignore_folder(make), False, of_squares)
+        for make, rung, of_squares, trait in KNOWN
         if trait in present
     ]
     return sorted(applicable, key=lambda mistake: RUNGS.index(mistake.rung))

@@ -5,19 +5,21 @@ from collections import namedtuple
 
 from common.system import modules
 
-Mistake = namedtuple("Mistake", "name rung make raises")
+Mistake = namedtuple("Mistake", "name rung make raises of_squares")
 Mistake.__doc__ = """A known mistake.
 
 name: words joined by underscores.
 rung: the rung that must name it.
 make: takes a correct module and a folder for files, and returns a wrong module.
 raises: whether the framework itself may reject it with an error.
+of_squares: the rung that must name it where a module computes a variance from the mean of squares,
+    if rounding hides it from ``rung`` there; else None.
 """
 
-KNOWN = []  # (function, rung, trait) of each function that ``mistake`` decorates
+KNOWN = []  # (function, rung, of_squares, trait) of each function that ``mistake`` decorates
 
 
-def mistake(rung, *traits, by=None):
+def mistake(rung, *traits, by=None, of_squares=None):
     """Decorate ``make(module)``, which returns a wrapped module with a known mistake.
 
     rung: the rung that must name it.
@@ -25,6 +27,7 @@ def mistake(rung, *traits, by=None):
         or names; without any, to all.
     by: if given, the decorated function is a ``change``, and ``by(module, change)`` makes the
         mistake.
+    of_squares: as in ``Mistake``.
     """
 
     def register(function):
@@ -32,7 +35,7 @@ def mistake(rung, *traits, by=None):
         def make(module):
             return by(module, function) if by else function(module)
 
-        KNOWN.extend((make, rung, trait) for trait in traits or ("",))
+        KNOWN.extend((make, rung, of_squares, trait) for trait in traits or ("",))
         return make
 
     return register
@@ -44,4 +47,4 @@ def of_trap(trap):
     def make(module, folder):
         return modules.changed(module, trap.patches, folder, trap.name)
 
-    return Mistake(trap.name, trap.rung, make, trap.raises)
+    return Mistake(trap.name, trap.rung, make, trap.raises, None)

@@ -9,9 +9,6 @@ from common.proof.reference import conventions_of
 from common.system import commands, modules
 from common.system.patches import PatchError
 
-# {mistake: (how the module computes a variance, the rung that sees it)}: rounding hides it earlier.
-SEEN_LATER = {"convolution_backward_in_bfloat16": ("squares", "accuracy")}
-
 
 class NotPlanted(Exception):
     """The wrong module failed before its mistake could do anything."""
@@ -24,10 +21,8 @@ def own(name, model):
 
 def expected(mistake, module):
     """The mistake, with the rung that must name it in this module."""
-    if mistake.name in SEEN_LATER:
-        variance, rung = SEEN_LATER[mistake.name]
-        if conventions_of(module.configure("same", 1, 0)).variance == variance:
-            return mistake._replace(rung=rung)
+    if mistake.of_squares and conventions_of(module.configure("same", 1, 0)).variance == "squares":
+        return mistake._replace(rung=mistake.of_squares)
     return mistake
 
 
