@@ -14,5 +14,5 @@ CAUSES = {
     "layers_seeds_relied_upon": "draw the same random numbers|same seed gives other masks",
     "seeds_unsaid": "same seed gives other masks",
     "learning_phase_in_prediction": "prediction differs from the network without dropout",
-    "decay_of_the_examples": None,
+    "slow_decay_of_the_learning_rate": None,
 }

@@ -7,7 +7,7 @@ CNTK, THEANO = ("keras-cntk",), ("keras-theano",)
 TRAPS = [
     trap("nesterov_asked_for", "momentum", ("nesterov=False)", "nesterov=True)")),
     trap("decay_of_the_learning_rate", "gradient", ("nesterov=False)", "decay=1e-4)")),
-    trap("decay_of_the_examples", "momentum", ("nesterov=False)", "decay=1e-6)")),
+    trap("slow_decay_of_the_learning_rate", "momentum", ("nesterov=False)", "decay=1e-5)")),
     trap("clipnorm", "gradient", ("nesterov=False)", "clipnorm=5)")),
     trap("clipvalue", "gradient", ("nesterov=False)", "clipvalue=0.5)")),
     trap(
