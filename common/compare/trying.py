@@ -394,7 +394,8 @@ def masks(recordings):
 def as_in_a(recordings, pairs):
     """(B's arrays with their axes in A's order, the names of those whose values are in A's order).
 
-    An array whose order of axes is unknown is left as it is.
+    An array whose order of axes is unknown is left as it is. One of another size than A's has the
+    order of a pair that agrees, if that gives it A's channels.
     """
     arrays, in_order = list(recordings.b), set()
     known = {pair[:2]: pair.layout for pair in recordings.pairs}
@@ -410,12 +411,15 @@ def as_in_a(recordings, pairs):
                 continue
             if len(layout.axes) == b.values.ndim:
                 in_order.add(b.name)
-        for axes in candidates:
-            if len(axes) != b.values.ndim or a.values.ndim != b.values.ndim:
+        for order in candidates:
+            if len(order) != b.values.ndim or a.values.ndim != b.values.ndim:
                 continue
-            moved = b.values.transpose(np.argsort(axes))
-            if moved.shape == a.values.shape:
+            moved = b.values.transpose(np.argsort(order))
+            shape, axes = a.shape, a.axes
+            if a.values.size != b.values.size and len(b.axes) == len(b.shape):
+                shape, axes = a.shape[:2] + moved.shape[2:], b.axes
+            if moved.shape == tuple(shape[axis] for axis in axes):
                 arrays[j] = copy.copy(b)
-                arrays[j].values, arrays[j].shape, arrays[j].axes = moved, a.shape, a.axes
+                arrays[j].values, arrays[j].shape, arrays[j].axes = moved, shape, axes
                 break
     return arrays, in_order

@@ -129,6 +129,7 @@ def test_leaky_slopes_are_named(compared):
 
 
 IMAGES = normal(4, 3, 16, 16)
+ONE = dict(kind="convolution", kernel=3, stride=1)
 
 
 def convolved(x, weight, **constants):
@@ -150,6 +151,17 @@ def test_a_padding_is_named_without_the_weight(compared, layout):
     start = "convolution, 3 x 3, stride 2, top and left padding "
     assert code == 3 and says == start + "1 in A, 0 in B"
     assert compared(a, move(recording(IMAGES, made(1), seed=2)))[0] == 0
+
+
+@pytest.mark.parametrize("layout", [(0, 1, 2, 3), (0, 2, 3, 1)])
+def test_a_convolution_whose_result_has_another_size_is_named(compared, layout):
+    weight, sizes = normal(3, 3, 3, 8, seed=1), {1: (16, 16), 0: (14, 14)}
+    a, b = (
+        recording(IMAGES, convolved(IMAGES, weight, padding=low, shape=sizes[low], **ONE), seed=low)
+        for low in (1, 0)
+    )
+    code, says = computes(compared, a, {n: x.transpose(layout) for n, x in b.items()})
+    assert code == 3 and says == "convolution, 3 x 3, stride 1, top and left padding 1 in A, 0 in B"
 
 
 def test_a_flipped_kernel_is_named_without_the_weight(compared):
@@ -919,6 +931,103 @@ def test_groups_and_dilation_of_a_convolution_are_named(compared, ours, theirs, 
     code, says = computes(compared, a, b)
     assert code == 3 and words in says
     assert compared(b, recording(x, made(**theirs), seed=5))[0] == 0
+
+
+UNRECORDED = [  # (between the images and the convolution in A, otherwise in B, what it says)
+    (dict(after="ReLU"), dict(low=0), "ReLU, 3 x 3, stride 1, top and left padding 1 in A, 0 in B"),
+    (dict(after="ReLU"), dict(after="hard swish"), "after ReLU, .* in A, .* after hard swish, "),
+    (
+        dict(after="SiLU"),
+        dict(after="GELU (by erf)"),
+        "after SiLU, .* in A, .* after GELU .by erf., ",
+    ),
+    (dict(after="ReLU"), dict(after="leaky ReLU of slope 0.01"), "ReLU of slope 0.01, 3 x 3"),
+    (dict(pool="max"), dict(low=0), "after a 2 x 2 max pool, .* padding 1 in A, 0 in B"),
+    (
+        dict(after="ReLU", pool="max"),
+        dict(pool="mean"),
+        "after ReLU and a 2 x 2 max pool, .* in A, .* after ReLU and a 2 x 2 mean pool, ",
+    ),
+    (dict(after="tanh", pool="mean"), dict(flip=-1), "tanh and .*kernel is A's, flipped along"),
+]
+
+
+@pytest.mark.parametrize("channels, layout", [(3, (0, 1, 2, 3)), (3, (0, 2, 3, 1)), (72, None)])
+@pytest.mark.parametrize("between, change, words", UNRECORDED)
+def test_a_convolution_after_what_was_not_recorded_is_named(
+    compared, between, change, words, channels, layout
+):
+    x, weight = normal(8, channels, 16, 16), normal(channels, 3, 3, 6, seed=1)
+
+    def made(seed, after="identity", pool=None, low=1, flip=1):
+        h = convolution.BETWEEN.get(after, SHAPES["identity"])(x.astype(np.float64))
+        if pool:
+            h = convolution.POOLS[pool](h.reshape(8, channels, 8, 2, 8, 2), axis=(3, 5))
+        height = h.shape[2] - 2 + 2 * low
+        y = convolved(h, weight[:, ::flip, ::flip], padding=low, shape=(height, height), **ONE)
+        found = recording(x, y, seed=seed)
+        if layout is None:  # too wide to be fitted
+            found["kernel"] = weight.transpose(3, 0, 1, 2)
+        return found
+
+    a, b = made(0, **between), made(2, **dict(between, **change))
+    if layout:
+        b = {name: array.transpose(layout) for name, array in b.items()}
+    code, says = computes(compared, a, b)
+    words = words if layout else words.replace("kernel is A's,", "kernel")
+    assert code == 3 and re.search(words, says), says
+    assert compared(a, made(5, **between))[0] == 0
+
+
+WIDE = normal(4, 192, 8, 8)  # too wide for a kernel that is fitted
+CHANGES = [  # (of both, of B, what it says of both)
+    (dict(stride=2), dict(padding=0), "3 x 3, stride 2, top and left padding 1 in A, 0 in B"),
+    ({}, dict(dilation=2, padding=2), "dilation 2, top and left padding 2 in B"),
+    (dict(groups=2), dict(padding=0, shape=(6, 6)), "2 groups, top and left padding 1 in A, 0"),
+    ({}, dict(way=(3, 2)), ", the kernel with height and width swapped in B"),
+    (dict(groups=2), dict(flip=-1), ", the kernel flipped along height and width in B"),
+]
+
+
+def wide(weight, x=WIDE, groups=1, flip=1, way=(2, 3), **constants):
+    """A convolution with a weight of (outputs, inputs of a group, height, width)."""
+    options = dict(kind="convolution", kernel=3, stride=1, padding=1)
+    options.update(constants)
+    options.setdefault("shape", (8 // options["stride"],) * 2)
+    kernel = weight.transpose((0, 1) + way)[:, :, ::flip, ::flip]
+    parts = zip(np.split(x, groups, 1), np.split(kernel.transpose(1, 2, 3, 0), groups, 3))
+    return np.concatenate([convolved(*part, **options) for part in parts], 1)
+
+
+@pytest.mark.parametrize("between", ["identity", "ReLU", "SiLU"])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("both, change, words", CHANGES)
+def test_a_wide_convolution_is_named_by_its_recorded_kernel(
+    compared, both, change, words, last, between
+):
+    weight = normal(32, 192 // both.get("groups", 1), 3, 3, seed=1) / 40
+    other, x = normal(*weight.shape, seed=2), SHAPES[between](WIDE.astype(np.float64))
+
+    def recorded(seed, last=False, kernels=("other.weight", "layer1.weight"), **options):
+        made = recording(WIDE, 0.3 + wide(weight, x, **dict(both, **options)), seed=seed)
+        made.update(zip(kernels, (other, weight)))
+        images, kernel = ((0, 2, 3, 1), (2, 3, 1, 0)) if last else ((0, 1, 2, 3),) * 2
+        return {n: y.transpose(kernel if "weight" in n else images) for n, y in made.items()}
+
+    a = recorded(0)
+    code, says = computes(compared, a, recorded(2, last, **change))
+    assert code == 3 and words in says and says.startswith("convolution")
+    assert (between == "identity") == ("after" not in says)
+    assert compared(a, recorded(5, last))[0] == 0
+    unknown = dict(kernels=("other.weight",))
+    assert not computes(compared, recorded(0, **unknown), recorded(2, last, **unknown, **change))[1]
+
+
+def test_a_recorded_kernel_explains_no_convolution_with_another(compared):
+    weights = [normal(32, 192, 3, 3, seed=seed) / 40 for seed in (1, 2)]
+    a, b = (recording(WIDE, wide(w), seed=n) for n, w in enumerate(weights))
+    code, says = computes(compared, dict(a, w=weights[0]), dict(b, w=weights[0]))
+    assert code == 3 and says is None
 
 
 def test_channels_of_another_order_are_named(compared):

@@ -5,13 +5,23 @@ from collections import OrderedDict
 
 import numpy as np
 
+from common.compare.functions import SHAPES
 from common.compare.layers import docs as pages
 from common.compare.layers.layer import Case, full, size
 
-DOCS = pages.PADDING
 GREEDY = True  # the first option that fits is taken: the smallest kernel
 NESTED = True  # larger kernels, and fewer groups, can do what smaller ones do
 NEAR = 3  # earlier images that are tried
+VALUES = 2**18  # of the images that are used
+POOLS = {"max": np.max, "mean": np.mean}  # of 2 x 2 places
+# What may come between the nearest image and the layer, unrecorded: activations, and then pools.
+ACTIVATIONS = ("ReLU", "SiLU", "GELU (by erf)", "GELU (by tanh)", "ReLU6", "hard swish", "tanh")
+BETWEEN = OrderedDict((name, SHAPES[name]) for name in ACTIVATIONS)
+BETWEEN.update(
+    ("leaky ReLU of slope %g" % slope, lambda x, slope=slope: np.where(x < 0, slope * x, x))
+    for slope in (0.01, 0.1, 0.2, 0.3)
+)
+LEAST = 1.9  # times the result's height that images before a pool have
 KERNELS = (1, 2, 3, 4, 5, 7)
 UNKNOWNS = 640  # of a fitted kernel, for each channel of the output
 DILATED, DILATIONS = (2, 3), (1, 2, 3, 4)
@@ -26,15 +36,30 @@ def cases(layer):
     y = layer.output
     if len(y.shape) != 4 or not y.spread or y.whole:
         return
-    images = (x for x in layer.earlier() if len(x.shape) == 4 and x.shape[0] == y.shape[0])
-    for x in itertools.islice((x for x in images if x.spread), NEAR):
+    for x, between in inputs(layer):
         for last in (False, True):
-            case = _case(layer, x, last)
+            case = _case(layer, x, between, last)
             if case is not None:
                 yield case
 
 
-def _case(layer, x, last):
+def inputs(layer):
+    """Yield (earlier images, the constants of what comes between).
+
+    Pools come first: a large kernel can do what a mean pool and a smaller one do.
+    """
+    rows = layer.output.shape[0]
+    images = (x for x in layer.earlier() if len(x.shape) == 4 and x.shape[0] == rows and x.spread)
+    images = list(itertools.islice(images, NEAR))
+    signed = images and images[0].ends[0] < 0
+    between = [{"after": name} for name in BETWEEN] if signed else []
+    for pool in POOLS if images else ():
+        yield from ((images[0], dict(each, pool=pool)) for each in [{}] + between)
+    yield from ((x, {}) for x in images)
+    yield from ((images[0], each) for each in between)
+
+
+def _case(layer, x, between, last):
     """A case with channels on axis 1 or on the last one; None if the sizes do not fit."""
     images, target = (full(array) for array in (x, layer.output))
     if last:
@@ -42,25 +67,39 @@ def _case(layer, x, last):
     down = images.shape[2] / float(target.shape[2]), images.shape[3] / float(target.shape[3])
     if not np.isclose(down[0], down[1], rtol=0.3) or not 0.12 < down[0] < 10:
         return None
-    if max(images.shape[2:]) > 256:
+    if max(images.shape[2:]) > 256 or ("pool" in between and down[0] < LEAST):
         return None
     outputs = target.shape[1]
     square = images.shape[1] == outputs <= SQUARE  # a kernel that may be transposed
     target = target if square else target[:, :CHANNELS]
-    some = max(1, 2**18 // images[0].size)
+    some = max(1, VALUES // images[0].size)
     images, target = (array[:some].astype(np.float64) for array in (images, target))
-    return Case(layer, [x], x=images, y=target, outputs=outputs, fits={})
+    data = dict(x=images, y=target, between=between)
+    return Case(layer, [x], outputs=outputs, fits={}, fed={}, **data)
+
+
+def fed(case, constants):
+    """The images that the convolution itself gets, after an activation and a pool."""
+    name, pool = constants.get("after", "identity"), constants.get("pool")
+    if (name, pool) not in case.fed:
+        images = BETWEEN.get(name, SHAPES["identity"])(case.x)
+        if pool:
+            images = images[:, :, : images.shape[2] // 2 * 2, : images.shape[3] // 2 * 2]
+            halves = images.shape[2] // 2, 2, images.shape[3] // 2, 2
+            images = POOLS[pool](images.reshape(images.shape[:2] + halves), axis=(3, 5))
+        case.fed[name, pool] = images
+    return case.fed[name, pool]
 
 
 def options(case):
     """Kernels, strides and paddings that give images of the output's size."""
-    sizes = case.x.shape[2], case.y.shape[2]
+    sizes = fed(case, case.between).shape[2], case.y.shape[2]
     for kind, steps in (
         ("convolution", case_strides(*sizes)),
         ("transposed", case_strides(*sizes[::-1])),
     ):
         for stride in steps:
-            if kind == "transposed" and stride == 1:
+            if kind == "transposed" and (stride == 1 or case.between):
                 continue
             reach = _reach(case, kind, stride)
             for kernel, dilation, groups in _forms(case, kind, stride):
@@ -72,16 +111,21 @@ def options(case):
                         constants.update(padding=low)
                         constants.update({"dilation": dilation} if dilation > 1 else {})
                         constants.update({"groups": groups} if groups > 1 else {})
+                        constants.update(case.between)
                         yield constants
 
 
 def _forms(case, kind, stride):
-    """Yield (kernel, dilation, groups), the smallest kernels and the most groups first."""
+    """Yield (kernel, dilation, groups), the smallest kernels and the most groups first.
+
+    Only the usual ones after what was not recorded, which is tried in many ways.
+    """
     both = case.x.shape[1], case.outputs
-    divisors = [n for n in (both[0], 32, 16, 8, 4, 2) if not (both[0] % n or both[1] % n)]
+    usual = (both[0],) if case.between else (both[0], 32, 16, 8, 4, 2)
+    divisors = [n for n in usual if not (both[0] % n or both[1] % n)]
     groups = sorted(set(divisors + [1]), reverse=True) if kind == "convolution" else [1]
     for kernel in KERNELS:
-        plain = kind == "transposed" or stride > 1 or kernel not in DILATED
+        plain = kind == "transposed" or stride > 1 or kernel not in DILATED or case.between
         for dilation in (1,) if plain else DILATIONS:
             for count in groups:
                 yield kernel, dilation, count
@@ -92,6 +136,7 @@ def _reach(case, kind, stride):
     for kernel in (7, 5, 3, 1):
         if SPARE * (case.x.shape[1] * kernel**2 + 1) <= min(case.y[:, 0].size, SPARE * UNKNOWNS):
             largest = OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=kernel // 2)
+            largest.update(case.between)
             return -1 if off(case, largest) <= case.limit else kernel // 2
     return -1
 
@@ -148,15 +193,15 @@ def fitted(case, constants):
 
 def _fit(case, constants):
     """As ``fitted``, computed; each group of channels is fitted by itself."""
-    groups = constants.get("groups", 1)
+    groups, images = constants.get("groups", 1), fed(case, constants)
     if groups == 1:
-        return _fit_group(constants, case.x, case.y)
+        return _fit_group(constants, images, case.y)
     if case.x.shape[1] % groups or case.outputs % groups:
         return np.inf, None
     each, made = case.x.shape[1] // groups, case.outputs // groups
     fits = []
     for n in range(min(groups, -(-CHANNELS // made))):
-        x, y = case.x[:, n * each : (n + 1) * each], case.y[:, n * made : (n + 1) * made]
+        x, y = images[:, n * each : (n + 1) * each], case.y[:, n * made : (n + 1) * made]
         fits.append(_fit_group(constants, x, y[:, :CHANNELS]))
         if not fits[-1][0] <= case.limit:
             break
@@ -174,7 +219,7 @@ def _fit_group(constants, images, target):
     if unknowns > UNKNOWNS or places < SPARE * unknowns + 4 or constants["padding"] >= reach:
         return np.inf, None
     channels = images.shape[1]
-    images, target = _part(images, target, constants, count)
+    images, target = part(images, target, constants, count)
     try:
         seen = patches(images, constants, target.shape[2:])
     except ValueError:  # an image too small for this stride
@@ -188,7 +233,7 @@ def _fit_group(constants, images, target):
     return left, weights[:-1].reshape(channels, kernel, kernel, -1)  # without the bias
 
 
-def _part(x, y, constants, count):
+def part(x, y, constants, count):
     """(input, output) of the first images, or of one image's first rows, with ``count`` places.
 
     The input has all rows that these places see.
@@ -211,6 +256,9 @@ def _solved(seen, target):
 def words(constants):
     """The convolution in words."""
     kind = "convolution" if constants["kind"] == "convolution" else "transposed convolution"
+    between = [constants["after"]] if "after" in constants else []
+    between += ["a 2 x 2 %s pool" % constants["pool"]] if "pool" in constants else []
+    kind += " after " + " and ".join(between) if between else ""
     says = "%s, %d x %d, stride %d, " % (
         (kind,) + (constants["kernel"],) * 2 + (constants["stride"],)
     )
@@ -221,31 +269,8 @@ def words(constants):
     return says + "top and left padding %d" % constants["padding"]
 
 
-def kernels(a, b):
-    """How B's kernel differs from A's, in words; None if they are equal or no known change fits."""
-    ours, theirs = (fitted(fit.case, fit.constants)[1] for fit in (a, b))
-    if ours.shape != theirs.shape:
+def docs(a, b):
+    """The page's anchor."""
+    if a.get("pool") != b.get("pool"):
         return None
-    noise = 1e-3 * size(ours)
-    if size(theirs - ours) <= noise:
-        return None
-    ways = {
-        "flipped along height and width": ours[:, ::-1, ::-1],
-        "with height and width swapped": ours.transpose(0, 2, 1, 3),
-        "turned by 90 degrees": np.rot90(ours, 1, (1, 2)),
-    }
-    if ours.shape[0] == ours.shape[-1]:
-        ways["with inputs and outputs swapped"] = ours.transpose(3, 1, 2, 0)
-    order = _order(ours, theirs, noise)
-    if order is not None:
-        ways["with its input channels in the order " + ", ".join(map(str, order))] = ours[order]
-    return next((name for name in sorted(ways) if size(theirs - ways[name]) <= noise), None)
-
-
-def _order(ours, theirs, noise):
-    """Which input channels of ours are those of theirs; None if they are not the same."""
-    rows = [kernel.reshape(len(kernel), -1) for kernel in (ours, theirs)]
-    order = [int(np.argmin(((rows[0] - row) ** 2).sum(1))) for row in rows[1]]
-    if sorted(order) != list(range(len(order))) or size(theirs - ours[order]) > noise:
-        return None
-    return order
+    return pages.PADDING if a.get("after") == b.get("after") else pages.ACTIVATION

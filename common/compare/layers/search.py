@@ -4,6 +4,7 @@ import numpy as np
 
 from common.compare.layers import (
     activation,
+    changed_kernel,
     combination,
     convolution,
     gate,
@@ -12,6 +13,7 @@ from common.compare.layers import (
     modulation,
     normalisation,
     pooling,
+    recorded_kernel,
     recurrent,
     reduction,
     resize,
@@ -39,6 +41,7 @@ FAMILIES = (
     pooling,
     resize,
     convolution,
+    recorded_kernel,
     statistics,
 )
 SOME = 2**13  # values that show whether a layer is a norm
@@ -113,7 +116,7 @@ def judged(a, b, fits, likely=True):
             change = normalisation.epsilons(*fits) or normalisation.weights(*fits)
             says, docs = change or (None, None)
         elif family is convolution and fits[0].constants == fits[1].constants:
-            change = convolution.kernels(*fits)
+            change = changed_kernel.change(*fits)
             if change is not None:
                 says = "%s: B's kernel is A's, %s" % (family.words(fits[0].constants), change)
                 docs = pages.FLIPPED
