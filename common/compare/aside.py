@@ -24,10 +24,10 @@ def first_difference(recordings, difference):
             return None
         around = range(max(0, theirs.start - NEAR), min(len(recordings.b), theirs.stop + NEAR))
         new = recordings.only_in_b(around)
-        places = range(ours.start, difference["a_place"])
+        places = range(max(0, ours.start - NEAR), difference["a_place"])
         for i in recordings.only_in_a(ours):
             j = _much_like(recordings, before, i, new)
-            if j is not None and (j in theirs or _is_nearest(recordings, i, j, places)):
+            if j is not None and _is_nearest(recordings, i, j, places):
                 return differences.described(recordings, before, i, j, "value")
     return None
 
