@@ -126,17 +126,19 @@ def test_two_layers_that_are_exchanged(compared):
     assert "are swapped in B" in difference["relation"]
 
 
-def images(side, epsilon=1e-5, stride=(2, 1), kernel=None, lost=False):
-    """Two convolutions before norms; A's have biases, which B's norms take in.
+def images(side, epsilon=1e-5, stride=(2, 1), kernel=None, lost=False, shortcut=False):
+    """Convolutions before norms; A's have biases, which B's norms take in.
 
-    stride: of each. kernel: what is done to the second one's. lost: B's norms do not.
+    stride: of each. kernel: what is done to the second one's. lost: B's norms do not. shortcut:
+    past the second convolution, to a sum that only A records.
     """
     x = normal(6, 4, 16, 16)
     arrays, called = (
         {"x": x},
         ("conv%d", "bn%d", "relu%d") if side == "A" else ("c%d", "n%d", "r%d"),
     )
-    for n in (1, 2):
+    for n in range(1, len(stride) + 1):
+        before = x
         weight, bias = normal(6, x.shape[1], 3, 3, seed=n) / 5, normal(6, seed=n + 2) / 5
         if n == 2 and kernel:
             weight = kernel(weight)
@@ -150,6 +152,9 @@ def images(side, epsilon=1e-5, stride=(2, 1), kernel=None, lost=False):
         start = mean if side == "A" or lost else mean - bias
         x = (y - columns(start)) / np.sqrt(columns(variance) + epsilon)
         arrays[called[1] % n] = x
+        if n == 2 and shortcut:
+            x = x + before
+            arrays.update({"add": x} if side == "A" else {})
         x = arrays[called[2] % n] = np.maximum(x, 0)
     return arrays
 
@@ -169,6 +174,14 @@ def test_a_convolution_whose_bias_a_norm_takes_in(compared, change, place, says)
     code, difference, _ = compared(noisy(images("A"), 1), noisy(images("B", **change), 2))
     said = "%s %s" % (difference["computes"], difference["relation"])
     assert code == 3 and difference["a"] == place and says in said
+
+
+def test_a_sum_that_only_a_recorded_is_not_a_convolution_before_it(compared):
+    a = noisy(images("A", stride=(2, 1, 2), shortcut=True), 1)
+    b = [noisy(images("B", stride=(2, 1, n), shortcut=True), 2) for n in (1, 2)]
+    code, difference, _ = compared(a, b[0])
+    assert code == 3 and (difference["a"], difference["b"]) == ("conv3", "c3")
+    assert compared(a, b[1])[0] == 0
 
 
 def test_scopes_of_methods_are_no_part_of_a_module_and_flat_names_no_scopes():
