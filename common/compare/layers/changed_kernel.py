@@ -8,7 +8,7 @@ from common.compare.layers.layer import size
 LEAST, ENOUGH = 1.2, 3  # equations for each unknown, of both sides together
 EXACT = 1e-5  # of the results' spread: what one kernel for both sides may leave
 EXPLAINED = 0.1  # of the difference: more than that must not be left
-# Changing the patches that a kernel sees has the same effect as changing the kernel.
+# Changing the patches that A's kernel sees has the effect of B's; the same makes B's kernel A's.
 WAYS = (
     ("flipped along height and width", lambda seen: seen[..., ::-1, ::-1]),
     ("with height and width swapped", lambda seen: seen.swapaxes(-1, -2)),
@@ -24,20 +24,19 @@ def change(a, b):
     noise = 1e-3 * size(ours)
     if size(theirs - ours) <= noise:
         return None
-    ways = {
-        "flipped along height and width": ours[:, ::-1, ::-1],
-        "with height and width swapped": ours.transpose(0, 2, 1, 3),
-        "turned by 90 degrees": np.rot90(ours, 1, (1, 2)),
-    }
-    if ours.shape[0] == ours.shape[-1]:
-        ways["with inputs and outputs swapped"] = ours.transpose(3, 1, 2, 0)
+    planes = [np.moveaxis(kernel, 3, 1) for kernel in (ours, theirs)]
+    name = next((name for name, way in WAYS if size(planes[0] - way(planes[1])) <= noise), None)
+    if name is not None:
+        return name
+    square = ours.shape[0] == ours.shape[-1]
+    if square and size(theirs - ours.transpose(3, 1, 2, 0)) <= noise:
+        return "with inputs and outputs swapped"
     order = _order(ours, theirs, noise)
     if order is not None:
-        ways["with its input channels in the order " + ", ".join(map(str, order))] = ours[order]
-    name = next((name for name in sorted(ways) if size(theirs - ways[name]) <= noise), None)
-    if name is None and a.case.y.shape == b.case.y.shape:
-        name = shared(convolution.fed(a.case, a.constants), a.case.y, b.case.y, a.constants)
-    return name
+        return "with its input channels in the order " + ", ".join(map(str, order))
+    if a.case.y.shape != b.case.y.shape:
+        return None
+    return shared(convolution.fed(a.case, a.constants), a.case.y, b.case.y, a.constants)
 
 
 def shared(images, ours, theirs, constants):

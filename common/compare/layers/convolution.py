@@ -33,9 +33,6 @@ SQUARE = 64  # channels, at most, of a square kernel that is tried transposed
 
 def cases(layer):
     """Images, and the nearest earlier images that may be their input."""
-    y = layer.output
-    if len(y.shape) != 4 or not y.spread or y.whole:
-        return
     for x, between in inputs(layer):
         for last in (False, True):
             case = _case(layer, x, between, last)
@@ -44,13 +41,15 @@ def cases(layer):
 
 
 def inputs(layer):
-    """Yield (earlier images, the constants of what comes between).
+    """Yield (earlier images, the constants of what comes between) if the layer makes images.
 
     Pools come first: a large kernel can do what a mean pool and a smaller one do.
     """
-    rows = layer.output.shape[0]
-    images = (x for x in layer.earlier() if len(x.shape) == 4 and x.shape[0] == rows and x.spread)
-    images = list(itertools.islice(images, NEAR))
+    y = layer.output
+    if len(y.shape) != 4 or not y.spread or y.whole:
+        return
+    images = (x for x in layer.earlier() if len(x.shape) == 4 and x.shape[0] == y.shape[0])
+    images = list(itertools.islice((x for x in images if x.spread), NEAR))
     signed = images and images[0].ends[0] < 0
     between = [{"after": name} for name in BETWEEN] if signed else []
     for pool in POOLS if images else ():
@@ -80,9 +79,9 @@ def _case(layer, x, between, last):
 
 def fed(case, constants):
     """The images that the convolution itself gets, after an activation and a pool."""
-    name, pool = constants.get("after", "identity"), constants.get("pool")
+    name, pool = constants.get("after"), constants.get("pool")
     if (name, pool) not in case.fed:
-        images = BETWEEN.get(name, SHAPES["identity"])(case.x)
+        images = BETWEEN[name](case.x) if name else case.x
         if pool:
             images = images[:, :, : images.shape[2] // 2 * 2, : images.shape[3] // 2 * 2]
             halves = images.shape[2] // 2, 2, images.shape[3] // 2, 2
@@ -107,12 +106,16 @@ def options(case):
                 for low in paddings(kind, wide, stride, sizes):
                     hopeless = kind == "convolution" and max(low, wide - 1 - low) <= reach
                     if case.x.shape[1] // groups * kernel**2 <= UNKNOWNS and not hopeless:
-                        constants = OrderedDict(kind=kind, kernel=kernel, stride=stride)
-                        constants.update(padding=low)
-                        constants.update({"dilation": dilation} if dilation > 1 else {})
-                        constants.update({"groups": groups} if groups > 1 else {})
-                        constants.update(case.between)
-                        yield constants
+                        yield constants_of(case, kind, kernel, stride, low, dilation, groups)
+
+
+def constants_of(case, kind, kernel, stride, padding, dilation=1, groups=1):
+    """A convolution's constants, with those of what comes before it."""
+    found = OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=padding)
+    found.update({"dilation": dilation} if dilation > 1 else {})
+    found.update({"groups": groups} if groups > 1 else {})
+    found.update(case.between)
+    return found
 
 
 def _forms(case, kind, stride):
@@ -135,8 +138,7 @@ def _reach(case, kind, stride):
     """The reach of a large kernel that does not fit, so no smaller one does; -1 if it fits."""
     for kernel in (7, 5, 3, 1):
         if SPARE * (case.x.shape[1] * kernel**2 + 1) <= min(case.y[:, 0].size, SPARE * UNKNOWNS):
-            largest = OrderedDict(kind=kind, kernel=kernel, stride=stride, padding=kernel // 2)
-            largest.update(case.between)
+            largest = constants_of(case, kind, kernel, stride, kernel // 2)
             return -1 if off(case, largest) <= case.limit else kernel // 2
     return -1
 

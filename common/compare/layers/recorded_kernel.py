@@ -1,7 +1,6 @@
 """Convolutions with a recorded kernel, which may be too wide to be fitted."""
 
 import itertools
-from collections import OrderedDict
 
 import numpy as np
 
@@ -18,19 +17,16 @@ FEWEST = 8  # places: a bias for each channel must not explain them
 
 def cases(layer):
     """Recorded kernels of the right size, each with the nearest images that it fits."""
-    y = layer.output
-    if len(y.shape) != 4 or not y.spread or y.whole:
-        return
-    weights = layer.weights(4)
+    weights, y = layer.weights(4), layer.output
     for x, between in convolution.inputs(layer) if weights else ():
         some = max(1, convolution.VALUES * x.shape[0] // x.size)
         for last in (False, True):
             arrays = [full(array)[:some] for array in (x, y)]
             images, results = (np.moveaxis(z, 3, 1) if last else z for z in arrays)
             kernels = (_fitting(full(weight), images, results) for weight in weights)
+            data = dict(x=images.astype(np.float64), y=results, between=between, fed={})
             for kernel in itertools.islice((k for k in kernels if k is not None), MOST):
-                data = dict(x=images.astype(np.float64), y=results, between=between)
-                yield Case(layer, [x], kernel=kernel, fed={}, **data)
+                yield Case(layer, [x], kernel=kernel, **data)
 
 
 def _fitting(weight, images, results):
@@ -54,12 +50,9 @@ def options(case):
             for dilation in (1,) if stride > 1 or kernel == 1 else convolution.DILATIONS:
                 wide = (kernel - 1) * dilation + 1
                 for low in convolution.paddings("convolution", wide, stride, sizes):
-                    constants = OrderedDict(kind="convolution", kernel=kernel, stride=stride)
-                    constants.update(padding=low)
-                    constants.update({"dilation": dilation} if dilation > 1 else {})
-                    constants.update({"groups": groups} if groups > 1 else {})
+                    form = (kernel, stride, low, dilation, groups)
+                    constants = convolution.constants_of(case, "convolution", *form)
                     constants.update({"changed": way} if way else {})
-                    constants.update(case.between)
                     yield constants
 
 
